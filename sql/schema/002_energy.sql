@@ -1,0 +1,107 @@
+-- From readings to watt-hours. Intervals are the stored truth; days are sums of them.
+
+CREATE TABLE energy_stream (
+  stream_id INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  table_name VARCHAR NOT NULL,
+  field VARCHAR NOT NULL,
+  method VARCHAR NOT NULL,
+  settings VARCHAR NOT NULL,
+  active BOOLEAN NOT NULL
+);
+COMMENT ON TABLE energy_stream IS 'The configured fields that tell energy, in the order in which they are tried';
+COMMENT ON COLUMN energy_stream.settings IS 'The whole definition as JSON, to see when it has changed';
+
+CREATE TABLE series (
+  series_id INTEGER NOT NULL,
+  stream_id INTEGER NOT NULL,
+  device UUID NOT NULL,
+  source VARCHAR NOT NULL,
+  learnt_power_w DOUBLE
+);
+COMMENT ON TABLE series IS 'One energy stream of one device and source';
+COMMENT ON COLUMN series.learnt_power_w IS 'The most power (W) that is plausible, learnt from the series where none is configured';
+
+CREATE TABLE reading (
+  series_id INTEGER NOT NULL,
+  event_time_ms BIGINT NOT NULL,
+  value DOUBLE NOT NULL,
+  stream_offset UBIGINT,
+  batch_id BIGINT NOT NULL
+);
+COMMENT ON TABLE reading IS 'Valid readings in canonical units, one for each series and event time';
+COMMENT ON COLUMN reading.value IS 'Wh for registers and interval energy, W for power';
+
+CREATE TABLE interval_energy (
+  series_id INTEGER NOT NULL,
+  interval_start_ms BIGINT NOT NULL,
+  energy_wh BIGINT NOT NULL,
+  covered_ms INTEGER NOT NULL,
+  flags USMALLINT NOT NULL
+);
+COMMENT ON TABLE interval_energy IS 'Energy of each 15-minute interval of absolute time';
+COMMENT ON COLUMN interval_energy.covered_ms IS 'How much of the interval (ms) measurements cover';
+COMMENT ON COLUMN interval_energy.flags IS 'Quality flags as bits, see table quality_flag';
+
+CREATE TABLE energy_event (
+  series_id INTEGER NOT NULL,
+  kind VARCHAR NOT NULL,
+  from_ms BIGINT NOT NULL,
+  to_ms BIGINT NOT NULL,
+  value_before DOUBLE,
+  value_after DOUBLE,
+  energy_wh BIGINT NOT NULL
+);
+COMMENT ON TABLE energy_event IS 'What happened to a series: resets, glitches, spikes, rebases, rollovers, carry-over, with times and amounts';
+
+CREATE TABLE daily_energy (
+  day DATE NOT NULL,
+  device UUID NOT NULL,
+  source VARCHAR NOT NULL,
+  energy_wh BIGINT NOT NULL,
+  method VARCHAR NOT NULL,
+  stream_id INTEGER NOT NULL,
+  flags USMALLINT NOT NULL,
+  coverage DOUBLE NOT NULL,
+  status VARCHAR NOT NULL,
+  version INTEGER NOT NULL,
+  computed_at_ms BIGINT NOT NULL,
+  batch_id BIGINT NOT NULL
+);
+COMMENT ON TABLE daily_energy IS 'Energy of each local day of the workgroup by device and source: the current version';
+COMMENT ON COLUMN daily_energy.coverage IS 'Share of the day (0 to 1) that measurements cover';
+COMMENT ON COLUMN daily_energy.status IS 'provisional, final or restated';
+COMMENT ON COLUMN daily_energy.batch_id IS 'The newest batch that was taken in when this version was computed';
+
+CREATE TABLE daily_energy_history (
+  day DATE NOT NULL,
+  device UUID NOT NULL,
+  source VARCHAR NOT NULL,
+  energy_wh BIGINT,
+  method VARCHAR,
+  flags USMALLINT,
+  coverage DOUBLE,
+  version INTEGER NOT NULL,
+  computed_at_ms BIGINT NOT NULL,
+  batch_id BIGINT NOT NULL
+);
+COMMENT ON TABLE daily_energy_history IS 'Every version a day has had; energy is null where a day was withdrawn';
+
+CREATE TABLE quality_flag (
+  bit USMALLINT NOT NULL,
+  flag VARCHAR NOT NULL,
+  meaning VARCHAR NOT NULL
+);
+INSERT INTO quality_flag VALUES
+  (1, 'estimated', 'a boundary or a stretch was interpolated over more than two hours'),
+  (2, 'reset', 'the register started again from zero'),
+  (4, 'rollover', 'the register passed its declared modulus'),
+  (8, 'rebase', 'the register jumped impossibly and stayed: no energy was booked for the jump'),
+  (16, 'jitter', 'the register fell by less than its jitter; the high-water mark was held'),
+  (32, 'spike', 'an impossible high reading was left out'),
+  (64, 'gap', 'power was not integrated over a gap'),
+  (128, 'partial', 'measurements cover only part of the day'),
+  (256, 'incomplete', 'a source of the device has no energy for the day'),
+  (512, 'carry_over', 'the morning showed the day before: not energy'),
+  (1024, 'glitch', 'an impossible low excursion was left out');
+COMMENT ON TABLE quality_flag IS 'The bits of flags';

@@ -1,0 +1,273 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { limits } from './contract/limits.ts';
+import { deviceIdSchema, nameSchema, workgroupIdSchema } from './contract/messages.ts';
+import { energyStreamSchema } from './energy-stream.ts';
+import { InputError, type Problem } from './errors.ts';
+import { isTimeZone } from './time.ts';
+import { parseQuantity } from './units.ts';
+
+/** A duration such as `1s` or `24h`, in milliseconds once parsed. */
+function duration(options: { minMs: number; maxMs: number }) {
+  return z.union([z.number(), z.string()]).transform((value, context) => {
+    const ms = typeof value === 'number' ? value : parseQuantity('duration', value);
+    if (ms === undefined)
+      context.addIssue({
+        code: 'custom',
+        message: 'must be a duration such as "500ms", "5s", "15m", "1h" or "2d"',
+      });
+    else if (ms < options.minMs || ms > options.maxMs) {
+      context.addIssue({
+        code: 'custom',
+        message: `must be from ${options.minMs / 1000} s to ${options.maxMs / 1000} s`,
+      });
+    } else return Math.round(ms);
+    return z.NEVER;
+  });
+}
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+
+const workgroupSchema = z.strictObject({
+  id: workgroupIdSchema,
+  /** IANA zone that the days of this workgroup are cut in. */
+  timezone: z
+    .string()
+    .refine(isTimeZone, { error: 'is not a time zone of the IANA database, such as "Europe/Paris"' })
+    .default('Etc/UTC'),
+  /** Fields that tell energy, in the order in which they are tried. */
+  energyStreams: z.array(energyStreamSchema).default([]),
+  /** The source that stands for a whole device, where one does; without it a device is the sum of its sources. */
+  totalSource: nameSchema.optional(),
+  devices: z
+    .array(
+      z.strictObject({
+        id: deviceIdSchema,
+        name: nameSchema.optional(),
+        totalSource: nameSchema.optional(),
+        /** The only sources that add up to the device; a missing one makes its days incomplete. */
+        sources: z.array(nameSchema).optional(),
+      }),
+    )
+    .default([]),
+  /** Groups that tokens can be restricted to. */
+  deviceGroups: z.record(nameSchema, z.array(deviceIdSchema)).default({}),
+  /** Where to poll, where it is not the service's own stream. */
+  upstream: z
+    .strictObject({
+      url: httpUrl,
+      token: z.string().min(1).optional(),
+      /** The name the other side knows the workgroup by. */
+      workgroup: z.string().min(1).optional(),
+      table: z.string().min(1).default('-'),
+    })
+    .optional(),
+});
+
+export const configSchema = z.strictObject({
+  /** Everything Wattline writes lies below this folder. */
+  dataDir: z.string().min(1).default('./data'),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  http: z
+    .strictObject({
+      host: z.string().min(1).default('127.0.0.1'),
+      /** `up` serves everything here. */
+      port: port.default(8080),
+      /** Ports of the roles when they run alone. */
+      streamPort: port.default(8080),
+      reportPort: port.default(8081),
+      requestsPerMinuteMax: z.number().int().positive().default(6_000),
+    })
+    .prefault({}),
+  stream: z
+    .strictObject({
+      log: z.enum(['lmdb', 'memory']).default('lmdb'),
+      retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
+      /** The newest messages are also kept in memory, up to this much for each workgroup. */
+      cacheMegabytes: z.number().int().min(1).max(65_536).default(64),
+    })
+    .prefault({}),
+  queue: z
+    .strictObject({
+      backend: z.enum(['pglite', 'redis']).default('pglite'),
+      redisUrl: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' }).optional(),
+    })
+    .refine((queue) => queue.backend !== 'redis' || queue.redisUrl, {
+      path: ['redisUrl'],
+      error: 'is needed where the backend is redis, such as "redis://127.0.0.1:6379"',
+    })
+    .prefault({}),
+  pipeline: z
+    .strictObject({
+      pollEvery: duration({ minMs: 200, maxMs: 60_000 }).default(1_000),
+      rollupEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(2_000),
+      publishEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(5_000),
+      maintainEvery: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(60_000),
+      /** A day is final once this much time has passed since it ended. */
+      closeAfter: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default(2 * 86_400_000),
+      /** Published messages stay in the warehouse this long; the lake keeps them. */
+      keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
+      /** Old generations of the lake stay this long. */
+      keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
+      warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(1_024),
+      threads: z.number().int().min(1).max(256).default(2),
+    })
+    .prefault({}),
+  access: z
+    .strictObject({
+      /** A JWKS file with the signing keys; made on first start where none is named. */
+      jwksFile: z.string().min(1).optional(),
+      issuer: z.string().min(1).default('wattline'),
+      tokenLifetime: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(90 * 86_400_000),
+    })
+    .prefault({}),
+  workgroups: z
+    .array(workgroupSchema)
+    .default([])
+    .superRefine((workgroups, context) => {
+      const seen = new Set<string>();
+      for (const [index, { id }] of workgroups.entries()) {
+        if (seen.has(id))
+          context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
+        seen.add(id);
+      }
+    }),
+});
+
+export type Config = z.output<typeof configSchema>;
+export type ConfigInput = z.input<typeof configSchema>;
+export type WorkgroupConfig = Config['workgroups'][number];
+
+/** Values of the environment that stand above the file: `WATTLINE_` and the path, in capitals. */
+const environmentPaths: Readonly<Record<string, readonly string[]>> = {
+  WATTLINE_DATA_DIR: ['dataDir'],
+  WATTLINE_LOG_LEVEL: ['logLevel'],
+  WATTLINE_HOST: ['http', 'host'],
+  WATTLINE_PORT: ['http', 'port'],
+  WATTLINE_STREAM_PORT: ['http', 'streamPort'],
+  WATTLINE_REPORT_PORT: ['http', 'reportPort'],
+  WATTLINE_QUEUE_BACKEND: ['queue', 'backend'],
+  WATTLINE_REDIS_URL: ['queue', 'redisUrl'],
+  WATTLINE_JWKS_FILE: ['access', 'jwksFile'],
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the configuration: the file, then the environment above it, then the defaults.
+ * Text such as `${NAME}` is replaced by that variable, and `{ file: path }` by the trimmed content of a file, so that no
+ * secret has to stand in the configuration. Relative paths start at the configuration's own folder.
+ * @param path the file; where it is not given, `wattline.yaml` in `cwd` if there is one
+ * @throws InputError with every problem at once, each with its path
+ */
+export function loadConfig(options: {
+  path?: string | undefined;
+  cwd: string;
+  environment: Environment;
+}): Config {
+  const path = resolve(options.cwd, options.path ?? 'wattline.yaml');
+  const base = dirname(path);
+  const problems: Problem[] = [];
+  let raw: unknown = {};
+  if (options.path !== undefined || existsSync(path)) {
+    raw = parseYaml(path, problems);
+  }
+  const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
+  if (problems.length === 0) applyEnvironment(resolved as Record<string, unknown>, options.environment);
+  const parsed = configSchema.safeParse(resolved);
+  if (!parsed.success) problems.push(...zodProblems(parsed.error));
+  if (problems.length > 0 || !parsed.success) throw new InputError(`the configuration ${path}`, problems);
+  const config = parsed.data;
+  const absolute = (file: string) => (isAbsolute(file) ? file : join(base, file));
+  return {
+    ...config,
+    dataDir: absolute(config.dataDir),
+    access: {
+      ...config.access,
+      ...(config.access.jwksFile && { jwksFile: absolute(config.access.jwksFile) }),
+    },
+  };
+}
+
+/** The problems of a zod error as `path: message`. */
+export function zodProblems(error: z.ZodError): Problem[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: [...issue.path, key].join('.'),
+        message: 'is not a known setting',
+      }));
+    }
+    return [{ path: issue.path.join('.'), message: issue.message }];
+  });
+}
+
+function parseYaml(path: string, problems: Problem[]): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InputError(`the configuration ${path}`, [
+      {
+        path: '',
+        message: `cannot be read (${(error as NodeJS.ErrnoException).code}); name another with --config`,
+      },
+    ]);
+  }
+  const document = parseDocument(text, { prettyErrors: true });
+  for (const error of document.errors)
+    problems.push({ path: '', message: error.message.split('\n')[0] ?? 'is not YAML' });
+  return problems.length > 0 ? {} : document.toJS({ maxAliasCount: 100 });
+}
+
+interface ReferenceContext {
+  environment: Environment;
+  base: string;
+  problems: Problem[];
+}
+
+function resolveReferences(value: unknown, path: string, context: ReferenceContext): unknown {
+  const at = (key: string | number) => (path ? `${path}.${key}` : String(key));
+  if (typeof value === 'string') {
+    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+      const found = context.environment[name];
+      if (found === undefined)
+        context.problems.push({ path, message: `the environment has no variable ${name}` });
+      return found ?? '';
+    });
+  }
+  if (Array.isArray(value)) return value.map((item, index) => resolveReferences(item, at(index), context));
+  if (typeof value !== 'object' || value === null) return value;
+  const keys = Object.keys(value);
+  if (keys.length === 1 && keys[0] === 'file') {
+    const file = String((value as { file: unknown }).file);
+    try {
+      return readFileSync(resolve(context.base, file), 'utf8').trim();
+    } catch (error) {
+      context.problems.push({
+        path,
+        message: `the file ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      });
+      return '';
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, resolveReferences(item, at(key), context)]),
+  );
+}
+
+function applyEnvironment(config: Record<string, unknown>, environment: Environment): void {
+  for (const [name, path] of Object.entries(environmentPaths)) {
+    const value = environment[name];
+    if (value === undefined) continue;
+    let target = config;
+    for (const key of path.slice(0, -1)) {
+      target[key] ??= {};
+      target = target[key] as Record<string, unknown>;
+    }
+    target[path.at(-1)!] = value;
+  }
+}

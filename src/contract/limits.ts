@@ -1,0 +1,27 @@
+/** Every number of the contract, in one place. A unit is the last word of its name. */
+export const limits = {
+  /** Messages in one REST answer, default and maximum (service.md 8). */
+  messagesPerReadMax: 10_000,
+  /** Answers end when the next message would pass this size; one message is always returned. */
+  readBytesMax: 8 * 1024 * 1024,
+  /** An answer waits this long for a next message before it is sent (service.md 4.4 rule 5). */
+  idleTimeoutMs: 1_000,
+  /** No request is held longer, so that a trickle cannot hold one for ever. */
+  readHoldMsMax: 20_000,
+  /** How long messages stay in the stream, by their append time (service.md 8). */
+  retentionMs: 3_600_000,
+  /** One ingest request. */
+  itemsPerIngestMax: 10_000,
+  ingestBytesMax: 8 * 1024 * 1024,
+  /** One message: fields, and bytes once encoded. */
+  fieldsPerMessageMax: 1_000,
+  messageBytesMax: 1024 * 1024,
+  /** Characters of a table, source or field name. */
+  nameCharactersMax: 128,
+  /** Characters of a text value. */
+  textCharactersMax: 4_096,
+  /** Nesting a decoder follows before it calls the bytes malformed. */
+  depthMax: 16,
+  /** The sequencer may run this far ahead of the clock before it warns. */
+  sequencerLeadMsWarn: 5_000,
+} as const;

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { limits } from './limits.ts';
+import type { Offset } from './offset.ts';
+
+/** The path segment that reads all tables at once. */
+export const WILDCARD_TABLE = '-';
+export const AUDIT_TABLE = 'audit_logs';
+export const DEVICE_STATUS_TABLE = 'devices';
+/** The source of readings that name none. */
+export const DEFAULT_SOURCE = 'default';
+
+/** Workgroups and tables name folders and files too, so they are plain: no separators, no leading dot or dash. */
+export const workgroupIdSchema = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/,
+    'must be 1 to 64 letters, digits, "_" or "-", not starting with "-"',
+  );
+export const tableNameSchema = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/,
+    'must be 1 to 128 letters, digits, "_", "." or "-", starting with a letter, digit or "_"',
+  );
+export const nameSchema = z.string().min(1).max(limits.nameCharactersMax);
+export const deviceIdSchema = z.guid('must be a UUID').transform((id) => id.toLowerCase());
+
+/** Instants within the years 1970 to 9999. */
+const instantSchema = z.number().int().min(0).max(253_402_300_799_999);
+export const fieldValueSchema = z.union([
+  z.number(),
+  z.bigint(),
+  z.string().max(limits.textCharactersMax),
+  z.boolean(),
+  z.null(),
+]);
+export type FieldValue = z.infer<typeof fieldValueSchema>;
+
+/** A telemetry reading as a device sends it: the server adds offset, table, kind and append time. */
+export const telemetryItemSchema = z.strictObject({
+  device: deviceIdSchema,
+  source: nameSchema.nullish(),
+  event_time: instantSchema,
+  msg_id: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).nullish(),
+  data: z
+    .record(nameSchema, fieldValueSchema)
+    .refine((data) => Object.keys(data).length <= limits.fieldsPerMessageMax, {
+      error: `at most ${limits.fieldsPerMessageMax} fields`,
+    }),
+});
+
+/** A device that comes online or goes offline, as a gateway reports it. */
+export const deviceStatusItemSchema = z.strictObject({
+  device: deviceIdSchema,
+  state: z.enum(['online', 'offline']),
+  event_time: instantSchema,
+  reason: z.string().max(limits.textCharactersMax).nullish(),
+});
+
+export type TelemetryItem = z.infer<typeof telemetryItemSchema>;
+export type DeviceStatusItem = z.infer<typeof deviceStatusItemSchema>;
+export interface AuditItem {
+  actor: string;
+  action: string;
+  target?: string;
+  event_time: number;
+  data?: Record<string, FieldValue>;
+}
+
+/** Messages as they stand in the log and on the wire. Times are integer milliseconds since 1970. */
+export type StreamMessage = { offset: Offset; table: string; event_time: number; store_time: number } & (
+  | {
+      kind: 'telemetry';
+      device: string;
+      source: string | null;
+      msg_id?: number;
+      data: Record<string, FieldValue>;
+    }
+  | { kind: 'device_status'; device: string; state: 'online' | 'offline'; reason?: string }
+  | { kind: 'audit'; actor: string; action: string; target?: string; data?: Record<string, FieldValue> }
+);
+
+/** The body of a successful read, REST and socket alike. */
+export interface ReadBody {
+  messages: StreamMessage[];
+  nextOffset: Offset;
+  count: number;
+  upToDate: boolean;
+  earliestOffset: Offset;
+  epoch: string;
+  clamped?: 'retention' | 'future';
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { deviceIdSchema, nameSchema, tableNameSchema } from './contract/messages.ts';
+import { type Dimension, parseQuantity, unitFactor, unitTable } from './units.ts';
+
+/** The ways energy is read from a field, by the names of the field's standard. */
+export const energyMethods = ['total_energy', 'daily_energy', 'power_curve', 'interval_energy'] as const;
+export type EnergyMethod = (typeof energyMethods)[number];
+
+/** A quantity with its unit in text, or a bare number in the canonical unit (Wh, W, ms). */
+function quantity(dimension: Dimension, example: string) {
+  return z
+    .union([z.number().finite(), z.string()])
+    .transform((value, context) => {
+      const amount = typeof value === 'number' ? value : parseQuantity(dimension, value);
+      if (amount === undefined) {
+        const units = unitTable(dimension).map(([unit]) => unit);
+        context.addIssue({
+          code: 'custom',
+          message: `must be a number with one of ${units.join(', ')}, such as "${example}"`,
+        });
+        return z.NEVER;
+      }
+      return amount;
+    })
+    .refine((amount) => amount > 0, { error: 'must be more than 0' });
+}
+
+const registerEpochSchema = z.strictObject({
+  device: deviceIdSchema,
+  source: nameSchema.optional(),
+  /** The instant the register was replaced or set. */
+  at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+  /** The old register's last value and the new one's first, in the stream's unit. */
+  final: z.number().finite(),
+  initial: z.number().finite().default(0),
+});
+
+/** What the configuration says of a field that tells energy. Quantities are Wh, W and ms once parsed. */
+export const energyStreamSchema = z
+  .strictObject({
+    table: tableNameSchema,
+    field: nameSchema,
+    method: z.enum(energyMethods),
+    /** Unit of the field's values: an energy unit, or a power unit for power_curve. Default Wh or W. */
+    unit: z.string().optional(),
+    /** A field beside it that names the unit of each reading. */
+    unitField: nameSchema.optional(),
+    multiplier: z.number().finite().positive().default(1),
+    maxPower: quantity('power', '10 kW').optional(),
+    jitter: quantity('energy', '100 Wh').optional(),
+    /** The register's size, in its own unit before the multiplier; rollover is recognised only where it is declared. */
+    modulus: z.number().finite().positive().optional(),
+    register: z.enum(['lifetime', 'net']).default('lifetime'),
+    registerEpochs: z.array(registerEpochSchema).default([]),
+    boundary: z.enum(['interpolate', 'within_day']).default('interpolate'),
+    sampling: z.enum(['instantaneous', 'interval_average', 'on_change']).default('instantaneous'),
+    /** Which end of its interval a value is stamped with. */
+    label: z.enum(['start', 'end']).default('start'),
+    /** The interval's length; where it is not given, the median step between readings. */
+    interval: quantity('duration', '15m').optional(),
+    maxGap: quantity('duration', '1h').optional(),
+    /** Only the energy that flows this way is counted. */
+    direction: z.enum(['positive', 'negative']).optional(),
+  })
+  .transform((stream, context) => {
+    const dimension = stream.method === 'power_curve' ? 'power' : 'energy';
+    const unit = stream.unit ?? (dimension === 'power' ? 'W' : 'Wh');
+    if (unitFactor(dimension, unit) === undefined) {
+      const known = unitTable(dimension).map(([name]) => name);
+      context.addIssue({
+        code: 'custom',
+        path: ['unit'],
+        message: `"${unit}" is not a unit of ${dimension}; use one of ${known.join(', ')}`,
+      });
+      return z.NEVER;
+    }
+    return { ...stream, unit };
+  });
+
+export type EnergyStream = z.output<typeof energyStreamSchema>;
+export type EnergyStreamInput = z.input<typeof energyStreamSchema>;

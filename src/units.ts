@@ -1,0 +1,59 @@
+/**
+ * Quantities with their units, as people write them: `10 kW`, `100 Wh`, `15m`.
+ * SI prefixes are case-sensitive: 1 mWh is a billionth of 1 MWh.
+ */
+
+const ENERGY_WH: Readonly<Record<string, number>> = {
+  mWh: 1e-3,
+  Wh: 1,
+  kWh: 1e3,
+  MWh: 1e6,
+  GWh: 1e9,
+  TWh: 1e12,
+  J: 1 / 3600,
+  kJ: 1e3 / 3600,
+  MJ: 1e6 / 3600,
+  GJ: 1e9 / 3600,
+  Ws: 1 / 3600,
+  kWs: 1e3 / 3600,
+};
+
+const POWER_W: Readonly<Record<string, number>> = { mW: 1e-3, W: 1, kW: 1e3, MW: 1e6, GW: 1e9 };
+
+const DURATION_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1e3,
+  m: 60e3,
+  min: 60e3,
+  h: 3600e3,
+  d: 86_400e3,
+};
+
+export type Dimension = 'energy' | 'power' | 'duration';
+const UNITS: Readonly<Record<Dimension, Readonly<Record<string, number>>>> = {
+  energy: ENERGY_WH,
+  power: POWER_W,
+  duration: DURATION_MS,
+};
+
+/** How many Wh, W or ms one of this unit is; undefined where the unit is not known. */
+export function unitFactor(dimension: Dimension, unit: string): number | undefined {
+  return Object.hasOwn(UNITS[dimension], unit) ? UNITS[dimension][unit] : undefined;
+}
+
+/** The units a dimension knows, with their factors to Wh, W or ms. */
+export function unitTable(dimension: Dimension): ReadonlyArray<readonly [unit: string, factor: number]> {
+  return Object.entries(UNITS[dimension]);
+}
+
+/**
+ * Reads `10 kW`, `100Wh`, `1.5h` strictly: a plain decimal number, then a known unit.
+ * @returns the amount in Wh, W or ms; undefined when it is anything else
+ */
+export function parseQuantity(dimension: Dimension, text: string): number | undefined {
+  const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)\s*$/.exec(text);
+  if (!match) return undefined;
+  const factor = unitFactor(dimension, match[2]!);
+  const amount = Number(match[1]);
+  return factor === undefined || !Number.isFinite(amount) ? undefined : amount * factor;
+}
