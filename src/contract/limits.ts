@@ -22,6 +22,10 @@ export const limits = {
   textCharactersMax: 4_096,
   /** Nesting a decoder follows before it calls the bytes malformed. */
   depthMax: 16,
+  /** Arrays and maps in what a stranger sends: ten small ones for every message of the largest request. */
+  decodedContainersMax: 200_000,
+  /** Messages a client reads in one answer, though another vendor's server may send more than it was asked for. */
+  messagesPerBodyMax: 100_000,
   /** The sequencer may run this far ahead of the clock before it warns. */
   sequencerLeadMsWarn: 5_000,
 } as const;
