@@ -68,6 +68,11 @@ export function decodeCborSequence(bytes: Uint8Array, options: DecodeOptions = {
   return items;
 }
 
+/** Decodes the item at `at`, which `checkItem` must have passed. */
+export function decodeCheckedItem(source: CborBytes, at: number): unknown {
+  return decodeItem(cursorAt(source, at));
+}
+
 /** A place in bytes that have been checked. Keys repeat from map to map, so their text is kept. */
 interface Cursor {
   source: CborBytes;

@@ -20,6 +20,8 @@ export const limits = {
   nameCharactersMax: 128,
   /** Characters of a text value. */
   textCharactersMax: 4_096,
+  /** Instants are within the years 1970 to 9999. */
+  instantMsMax: 253_402_300_799_999,
   /** Nesting a decoder follows before it calls the bytes malformed. */
   depthMax: 16,
   /** Arrays and maps in what a stranger sends: ten small ones for every message of the largest request. */

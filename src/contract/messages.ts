@@ -16,17 +16,17 @@ export const workgroupIdSchema = z
     /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/,
     'must be 1 to 64 letters, digits, "_" or "-", not starting with "-"',
   );
+export const tableNamePattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 export const tableNameSchema = z
   .string()
   .regex(
-    /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/,
+    tableNamePattern,
     'must be 1 to 128 letters, digits, "_", "." or "-", starting with a letter, digit or "_"',
   );
 export const nameSchema = z.string().min(1).max(limits.nameCharactersMax);
 export const deviceIdSchema = z.guid('must be a UUID').transform((id) => id.toLowerCase());
 
-/** Instants within the years 1970 to 9999. */
-const instantSchema = z.number().int().min(0).max(253_402_300_799_999);
+const instantSchema = z.number().int().min(0).max(limits.instantMsMax);
 export const fieldValueSchema = z.union([
   z.number(),
   z.bigint(),

@@ -1,0 +1,55 @@
+/**
+ * Plain data as JSON text without loss: integers keep all their digits, bytes are base64 text, numbers that JSON does
+ * not have (NaN, the infinities) are their names as text.
+ */
+export function jsonText(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? JSON.stringify(value) : JSON.stringify(String(value));
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value !== 'object' || value === null) return 'null';
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('base64'));
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${jsonText(member)}`);
+  return `{${members.join(',')}}`;
+}
+
+const LONG_DIGITS = /\d{16}/;
+
+/**
+ * Parses JSON so that integers beyond 2^53 stay what they are, as bigints.
+ * @throws SyntaxError
+ */
+export function parseJsonExact(text: string): unknown {
+  if (!LONG_DIGITS.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
+    if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+    const source = context?.source ?? '';
+    return /^-?\d+$/.test(source) ? BigInt(source) : value;
+  });
+}
+
+/** How deep arrays and objects are nested in JSON text, known before anything is built of it. */
+export function jsonDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (quoted) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) quoted = false;
+    } else if (code === QUOTE) quoted = true;
+    else if (code === OPENING_BRACKET || code === OPENING_BRACE) deepest = Math.max(deepest, ++depth);
+    else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
+  }
+  return deepest;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;

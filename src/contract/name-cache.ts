@@ -1,0 +1,116 @@
+/**
+ * Ids of names by their bytes, so that a name that has been seen before is found without making a string of it.
+ * Open addressing over an arena of bytes. Names in a cache are numbered by slot, in the order in which they came.
+ */
+export interface NameCache {
+  arena: Uint8Array;
+  arenaUsed: number;
+  /** Where a name stands in the arena, by slot. */
+  starts: Uint32Array;
+  lengths: Uint32Array;
+  ids: Int32Array;
+  names: string[];
+  /** Slots by hash; -1 where there is none. At most half full, so that a probe soon meets a free place. */
+  table: Int32Array;
+}
+
+/** Beyond this, new names take the slow road: a stranger who makes up names cannot fill the memory. */
+const NAMES_MAX = 1 << 15;
+/** Names made to collide cost no more than this; those that find no place take the slow road too. */
+const PROBES_MAX = 16;
+
+export function createNameCache(): NameCache {
+  return {
+    arena: new Uint8Array(4096),
+    arenaUsed: 0,
+    starts: new Uint32Array(128),
+    lengths: new Uint32Array(128),
+    ids: new Int32Array(128),
+    names: [],
+    table: new Int32Array(256).fill(-1),
+  };
+}
+
+/** The slot of the name in the bytes from `start` to `end`, or -1 where it is not known. */
+export function findName(cache: NameCache, bytes: Uint8Array, start: number, end: number): number {
+  const { table } = cache;
+  const mask = table.length - 1;
+  const first = hash(bytes, start, end);
+  for (let probe = first; probe < first + PROBES_MAX; probe++) {
+    const slot = table[probe & mask]!;
+    if (slot < 0 || isNameAt(cache, slot, bytes, start, end)) return slot;
+  }
+  return -1;
+}
+
+/** Whether the name in this slot is what stands in the bytes from `start` to `end`. */
+export function isNameAt(
+  cache: NameCache,
+  slot: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  const length = end - start;
+  if (cache.lengths[slot] !== length) return false;
+  const { arena } = cache;
+  const nameStart = cache.starts[slot]!;
+  for (let index = 0; index < length; index++) {
+    if (arena[nameStart + index] !== bytes[start + index]) return false;
+  }
+  return true;
+}
+
+/** Keeps a name that is not known yet. @returns its slot, or -1 where there is no place for it */
+export function addName(
+  cache: NameCache,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  entry: { id: number; name: string },
+): number {
+  const slot = cache.names.length;
+  if (slot >= NAMES_MAX) return -1;
+  if (slot >= cache.starts.length) growSlots(cache);
+  while (cache.arenaUsed + end - start > cache.arena.length) cache.arena = doubled(cache.arena);
+  cache.arena.set(bytes.subarray(start, end), cache.arenaUsed);
+  cache.starts[slot] = cache.arenaUsed;
+  cache.lengths[slot] = end - start;
+  cache.arenaUsed += end - start;
+  cache.ids[slot] = entry.id;
+  cache.names.push(entry.name);
+  return place(cache, slot) ? slot : -1;
+}
+
+function growSlots(cache: NameCache): void {
+  cache.starts = doubled(cache.starts);
+  cache.lengths = doubled(cache.lengths);
+  cache.ids = doubled(cache.ids);
+  cache.table = new Int32Array(cache.table.length * 2).fill(-1);
+  for (let slot = 0; slot < cache.names.length; slot++) place(cache, slot);
+}
+
+function place(cache: NameCache, slot: number): boolean {
+  const { table, arena, starts, lengths } = cache;
+  const mask = table.length - 1;
+  const first = hash(arena, starts[slot]!, starts[slot]! + lengths[slot]!);
+  for (let probe = first; probe < first + PROBES_MAX; probe++) {
+    if (table[probe & mask]! >= 0) continue;
+    table[probe & mask] = slot;
+    return true;
+  }
+  return false;
+}
+
+/** FNV-1a over the bytes, folded. */
+function hash(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0x811c9dc5;
+  for (let at = start; at < end; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);
+  return (value ^ (value >>> 15)) & 0x7fff_ffff;
+}
+
+function doubled<Column extends Uint8Array | Uint32Array | Int32Array>(column: Column): Column {
+  const larger = new (column.constructor as new (length: number) => Column)(column.length * 2);
+  larger.set(column);
+  return larger;
+}
