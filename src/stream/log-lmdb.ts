@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { statfsSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Offset } from '../contract/offset.ts';
-import { TerminalError } from '../errors.ts';
+import { TerminalError, TransientError } from '../errors.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
 import type { StreamLog } from './log.ts';
@@ -10,12 +11,19 @@ import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 export interface LmdbLogOptions extends LogOptions {
   /** A folder of this log's own. */
   path: string;
+  /** Bytes that can still be written to the disk a path is on. */
+  freeBytes?: (path: string) => number;
 }
 
 /** Address space, not disk: the file grows as it is written, and its pages are used again after a trim. */
 const MAP_BYTES = 16 * 1024 ** 3;
 /** Chunks removed in one transaction, so that appends in between do not wait long. */
 const TRIM_CHUNKS_MAX = 500;
+/**
+ * Appends stop before the disk is full: lmdb 3.5 writes beyond a buffer of its own when the system refuses a write,
+ * which may end the process. Trims go on for longer, since they make room.
+ */
+const FREE_BYTES_MIN = { append: 64 * 1024 ** 2, trim: 4 * 1024 ** 2 } as const;
 const FORMAT = 1;
 
 /**
@@ -26,7 +34,7 @@ const FORMAT = 1;
  * @throws TerminalError where the log was written by a later version
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
-  return createSequencedLog(openLmdbStore(options.path), options);
+  return createSequencedLog(openLmdbStore(options.path, options.freeBytes ?? freeBytesOnDisk), options);
 }
 
 /** What the log keeps about itself, under one key, beside its chunks. */
@@ -42,7 +50,7 @@ interface LogHead {
 const HEAD_KEY = 'head';
 const OWNER_KEY = 'owner';
 
-function openLmdbStore(path: string): ChunkStore {
+function openLmdbStore(path: string, freeBytes: (path: string) => number): ChunkStore {
   const environment: RootDatabase = open({
     path,
     mapSize: MAP_BYTES,
@@ -66,8 +74,16 @@ function openLmdbStore(path: string): ChunkStore {
   owners.putSync(OWNER_KEY, randomUUID(), ownership);
   let tail = readTail(chunks, head);
 
-  /** Applies writes in one durable transaction, unless another process has taken the log over since. */
-  const write = async (action: () => void): Promise<void> => {
+  /**
+   * Applies writes in one durable transaction.
+   * @throws TransientError on a disk that is almost full, TerminalError once another process has taken the log over
+   */
+  const write = async (freeBytesMin: number, action: () => void): Promise<void> => {
+    const free = freeBytes(path);
+    if (free < freeBytesMin)
+      throw new TransientError('DiskFull', `only ${free} bytes are left on the disk of the log`, {
+        details: { freeBytes: free, freeBytesMin },
+      });
     let owned: boolean;
     try {
       owned = await owners.ifVersion(OWNER_KEY, ownership, action);
@@ -83,7 +99,7 @@ function openLmdbStore(path: string): ChunkStore {
     tail: () => tail,
     async append(chunk) {
       try {
-        await write(() => {
+        await write(FREE_BYTES_MIN.append + chunk.value.length, () => {
           chunks.put(keyOf(chunk.firstOffset), chunk.value as Buffer);
         });
       } catch (error) {
@@ -109,7 +125,7 @@ function openLmdbStore(path: string): ChunkStore {
           trimmedThrough: String(last.lastOffset),
           trimmedOrdinal: last.firstOrdinal + Number(last.lastOffset - last.firstOffset) + 1,
         };
-        await write(() => {
+        await write(FREE_BYTES_MIN.trim, () => {
           for (const span of spans) chunks.remove(keyOf(span.firstOffset));
           heads.put(HEAD_KEY, trimmed);
         });
@@ -178,6 +194,11 @@ function keyOf(offset: Offset): Buffer {
   const key = Buffer.alloc(8);
   key.writeBigUInt64BE(offset);
   return key;
+}
+
+function freeBytesOnDisk(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
 }
 
 /** The cause of a failed commit hangs on the error as a promise of its own, which must be looked at. */

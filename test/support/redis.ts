@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+
+/** A real Redis server that keeps nothing: it lives in a folder of its own until it is stopped. */
+export interface TestRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server at once, as a crash does, and starts an empty one on the same port. */
+  restart(options?: { downMs?: number }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on a free port. WATTLINE_TEST_REDIS_SERVER may name the binary. */
+export async function startRedis(): Promise<TestRedis> {
+  const directory = await mkdtemp(join(tmpdir(), 'wattline-redis-'));
+  const port = await freePort();
+  let server = await startServer(port, directory);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    async restart({ downMs = 0 } = {}) {
+      await kill(server);
+      await sleep(downMs);
+      server = await startServer(port, directory);
+    },
+    async stop() {
+      await kill(server);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startServer(port: number, directory: string): Promise<ChildProcess> {
+  const binary = process.env.WATTLINE_TEST_REDIS_SERVER ?? 'redis-server';
+  const settings = {
+    bind: '127.0.0.1',
+    dir: directory,
+    save: '',
+    appendonly: 'no',
+    'maxmemory-policy': 'noeviction',
+  };
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const server = spawn(binary, ['--port', String(port), ...options], { stdio: 'ignore' });
+  const failed = new Promise<never>((_, reject) => {
+    server.once('error', reject);
+    server.once('exit', (code) => reject(new Error(`${binary} ended with ${code}`)));
+  });
+  failed.catch(() => undefined);
+  await Promise.race([answers(port), failed]);
+  return server;
+}
+
+async function answers(port: number): Promise<void> {
+  const redis = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 20 });
+  redis.on('error', () => undefined);
+  try {
+    await redis.ping();
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function kill(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = new Promise((resolve) => server.once('exit', resolve));
+  server.kill('SIGKILL');
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}

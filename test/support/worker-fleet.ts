@@ -1,0 +1,79 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WorkerHealth } from '../../jobs/worker.ts';
+import type { WorkerProcessOptions } from './worker-process.ts';
+
+/** One line of the journal that worker processes write. */
+export interface JournalLine {
+  atMs: number;
+  pid: number;
+  what: 'shard' | 'poll' | 'rollup' | 'publish' | 'maintain';
+  event: 'open' | 'close' | 'begin' | 'end';
+}
+
+/** Worker processes of one test; whatever is left of them is ended with it. */
+export interface WorkerFleet {
+  start(options: WorkerProcessOptions): Promise<WorkerProcess>;
+  stopAll(): Promise<void>;
+}
+
+export interface WorkerProcess {
+  readonly pid: number;
+  health(): Promise<WorkerHealth>;
+  /** Ends it as a crash does. */
+  crash(): Promise<void>;
+  /** Asks it to stop. @returns its exit code and how long it took */
+  stop(): Promise<{ code: number | null; durationMs: number }>;
+}
+
+export function createWorkerFleet(): WorkerFleet {
+  const children: ChildProcess[] = [];
+  return {
+    async start(options) {
+      const child = fork(join(import.meta.dirname, 'worker-process.ts'), [JSON.stringify(options)]);
+      children.push(child);
+      await answer(child);
+      return {
+        pid: child.pid!,
+        health: () => {
+          child.send('health');
+          return answer(child);
+        },
+        crash: () => end(child, 'SIGKILL').then(() => undefined),
+        async stop() {
+          const beganAt = performance.now();
+          const code = await end(child, 'SIGTERM');
+          return { code, durationMs: performance.now() - beganAt };
+        },
+      };
+    },
+    async stopAll() {
+      await Promise.all(children.map((child) => end(child, 'SIGKILL')));
+    },
+  };
+}
+
+export function readJournal(journal: string, workgroupId: string): JournalLine[] {
+  const path = join(journal, `${workgroupId}.log`);
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => {
+    const [atMs, pid, what, event] = line.split(' ');
+    return { atMs: Number(atMs), pid: Number(pid), what, event } as JournalLine;
+  });
+}
+
+function answer<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as T));
+    child.once('exit', (code) => reject(new Error(`the worker process ended with ${code}`)));
+  });
+}
+
+async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  return ended;
+}

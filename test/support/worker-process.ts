@@ -1,0 +1,75 @@
+// A worker as a process of its own, for tests that kill it. Its stages write to files what they do.
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StageName } from '../../jobs/stages.ts';
+import { startWorker } from '../../jobs/worker.ts';
+import { type ConfigInput, configSchema } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+
+export interface WorkerProcessOptions {
+  /** Where the stages write to. */
+  journal: string;
+  config: ConfigInput;
+  leaseMs?: number;
+  logLevel?: string;
+  /** What a stage does beyond writing that it began and ended. */
+  behaviour?: Partial<Record<StageName, 'wait-for-abort' | 'ignore-abort' | 'throw' | 'take-100ms'>>;
+}
+
+const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
+const { journal, behaviour = {} } = options;
+mkdirSync(journal, { recursive: true });
+
+function write(workgroupId: string, what: string): void {
+  appendFileSync(join(journal, `${workgroupId}.log`), `${Date.now()} ${process.pid} ${what}\n`);
+}
+
+function stage(name: StageName) {
+  return async (workgroupId: string, signal: AbortSignal) => {
+    write(workgroupId, `${name} begin`);
+    try {
+      switch (behaviour[name]) {
+        case 'wait-for-abort':
+          await sleep(3_600_000, undefined, { signal });
+          break;
+        case 'ignore-abort':
+          await sleep(3_600_000);
+          break;
+        case 'take-100ms':
+          await sleep(100);
+          break;
+        case 'throw':
+          throw Object.assign(new Error('the reading 4711.5 of secret-token-abc is bad'), {
+            code: 'BadReading',
+          });
+        case undefined:
+          break;
+      }
+    } finally {
+      write(workgroupId, `${name} end`);
+    }
+  };
+}
+
+const worker = await startWorker({
+  config: configSchema.parse(options.config),
+  ...(options.leaseMs && { leaseMs: options.leaseMs }),
+  log: createLog({ level: options.logLevel ?? 'silent' }),
+  dependencies: {
+    stages: {
+      poll: stage('poll'),
+      rollup: stage('rollup'),
+      publish: stage('publish'),
+      maintain: stage('maintain'),
+    },
+    openShard: async (workgroupId) => write(workgroupId, 'shard open'),
+    closeShard: async (workgroupId) => write(workgroupId, 'shard close'),
+  },
+});
+process.on('message', () => process.send?.(worker.health()));
+process.on('SIGTERM', async () => {
+  await worker.stop();
+  process.exit(0);
+});
+process.send?.('started');
