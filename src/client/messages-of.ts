@@ -1,0 +1,76 @@
+import { type MessageColumns, messageKinds, type NameTable } from '../contract/columns.ts';
+import { deviceText } from '../contract/device-words.ts';
+import { parseJsonExact } from '../contract/json-text.ts';
+import { EXTRA_MEMBER } from '../contract/message-from.ts';
+import type { FieldValue, StreamMessage } from '../contract/messages.ts';
+import { instantAt, offsetAt } from './survey.ts';
+
+/**
+ * The messages of a batch as objects of the contract, for those who do not work on columns.
+ * Members that the contract does not name are left out; every field of the data is there.
+ */
+export function messagesOf(columns: MessageColumns, names: NameTable): StreamMessage[] {
+  return Array.from({ length: columns.count }, (_, row) => messageAt(columns, names, row));
+}
+
+function messageAt(columns: MessageColumns, names: NameTable, row: number): StreamMessage {
+  const common = {
+    offset: offsetAt(columns, row),
+    table: names.nameOf(columns.table[row]!),
+    event_time: instantAt(columns.eventTime, row),
+    store_time: instantAt(columns.storeTime, row),
+  };
+  const device = deviceText(columns.device, row * 4);
+  const text = columns.other.get(row);
+  const members = text === undefined ? {} : (parseJsonExact(text) as Record<string, unknown>);
+  const kind = messageKinds[columns.kind[row]!]!;
+  switch (kind) {
+    case 'telemetry': {
+      const source = columns.source[row]!;
+      return {
+        ...common,
+        kind,
+        device,
+        source: source === -1 ? null : names.nameOf(source),
+        ...(columns.messageIdValid[row] === 1 && { msg_id: instantAt(columns.messageId, row) }),
+        data: dataAt(columns, names, row, members),
+      };
+    }
+    case 'device_status':
+      return {
+        ...common,
+        kind,
+        device,
+        state: members.state === 'online' ? 'online' : 'offline',
+        ...(typeof members.reason === 'string' && { reason: members.reason }),
+      };
+    case 'audit':
+      return {
+        ...common,
+        kind,
+        actor: String(members.actor),
+        action: String(members.action),
+        ...(typeof members.target === 'string' && { target: members.target }),
+        ...(typeof members.data === 'object' &&
+          members.data !== null && { data: members.data as Record<string, FieldValue> }),
+      };
+    default:
+      return kind satisfies never;
+  }
+}
+
+function dataAt(
+  columns: MessageColumns,
+  names: NameTable,
+  row: number,
+  members: Record<string, unknown>,
+): Record<string, FieldValue> {
+  const data: Record<string, FieldValue> = {};
+  for (let field = columns.fieldStart[row]!; field < columns.fieldStart[row + 1]!; field++) {
+    data[names.nameOf(columns.fieldId[field]!)] = columns.number[field]!;
+  }
+  for (const [name, value] of Object.entries(members)) {
+    if (name !== EXTRA_MEMBER) data[name] = value as FieldValue;
+  }
+  return data;
+}

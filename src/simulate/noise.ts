@@ -1,0 +1,38 @@
+/**
+ * Chance without a state: the same parts give the same number at any time and in any order, so every window of a
+ * simulation can be made on its own.
+ */
+
+/** A number from 0 up to, but not including, 1. */
+export function uniform(seed: number, ...parts: number[]): number {
+  return hash(seed, ...parts) / 0x1_0000_0000;
+}
+
+/** 32 bits, well mixed: multiply, rotate and add for each part, then the avalanche that MurmurHash3 ends with. */
+export function hash(seed: number, ...parts: number[]): number {
+  let mixed = seed | 0;
+  for (const part of parts) {
+    mixed = mixWord(mixed, part | 0);
+    // Instants do not fit 32 bits.
+    mixed = mixWord(mixed, Math.floor(part / 0x1_0000_0000) | 0);
+  }
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+function mixWord(mixed: number, word: number): number {
+  const scrambled = Math.imul(word, 0xcc9e2d51);
+  const turned = mixed ^ Math.imul((scrambled << 15) | (scrambled >>> 17), 0x1b873593);
+  return (Math.imul((turned << 13) | (turned >>> 19), 5) + 0xe6546b64) | 0;
+}
+
+/** A curve between 0 and 1 that changes smoothly, with a new value every `periodMs`. */
+export function smoothNoise(seed: number, curve: number, timeMs: number, periodMs: number): number {
+  const position = timeMs / periodMs;
+  const step = Math.floor(position);
+  const between = position - step;
+  const eased = between * between * (3 - 2 * between);
+  const from = uniform(seed, curve, step);
+  return from + (uniform(seed, curve, step + 1) - from) * eased;
+}

@@ -1,0 +1,61 @@
+import { type DayBounds, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import { uniform } from './noise.ts';
+import type { PlannedDevice, SitePlan } from './plan.ts';
+
+/** A stretch in which a device reads on but cannot be reached; what it read comes when it is over. */
+export interface Outage {
+  startMs: UtcMs;
+  endMs: UtcMs;
+}
+
+const OUTAGE_MOST_MS = 90 * MINUTE_MS;
+const BURST_MS = 6 * SECOND_MS;
+const STRAGGLE_MOST_MS = 4 * MINUTE_MS;
+const RESEND_MOST_MS = 2 * MINUTE_MS;
+/** No message comes later than this after its event. */
+export const arrivalDelayMsMax =
+  OUTAGE_MOST_MS + BURST_MS + STRAGGLE_MOST_MS + RESEND_MOST_MS + 10 * SECOND_MS;
+
+/**
+ * The outage of a device that begins on a day, if there is one. Every day one of the inverters has one in daylight;
+ * other devices now and then, some of them over midnight.
+ */
+export function outageOf(
+  plan: SitePlan,
+  device: PlannedDevice,
+  bounds: DayBounds,
+  dayNumber: number,
+): Outage | undefined {
+  const draw = (what: number) => uniform(plan.seed, what, device.index, bounds.startMs);
+  const inverters = plan.devices.filter(({ kind }) => kind === 'inverter').length;
+  const isDue = device.kind === 'inverter' && device.ordinal === dayNumber % inverters;
+  if (!isDue && draw(30) > 0.2) return undefined;
+  const lengthMs = 15 * MINUTE_MS + Math.floor(draw(31) * (OUTAGE_MOST_MS - 15 * MINUTE_MS));
+  const isOverMidnight = !isDue && draw(32) < 0.4;
+  const startMs = isOverMidnight
+    ? bounds.endMs - Math.floor(lengthMs * (0.2 + 0.6 * draw(33)))
+    : bounds.startMs + 9 * HOUR_MS + Math.floor(draw(33) * 6 * HOUR_MS);
+  return { startMs, endMs: startMs + lengthMs };
+}
+
+/** When a message arrives: once as a rule, twice where it was sent again. `part` tells messages of one instant apart. */
+export function arrivalsOf(
+  plan: SitePlan,
+  device: PlannedDevice,
+  part: number,
+  eventMs: UtcMs,
+  outages: readonly Outage[],
+): UtcMs[] {
+  const draw = (what: number) => uniform(plan.seed, what, device.index, part, eventMs);
+  const outage = outages.find(({ startMs, endMs }) => eventMs >= startMs && eventMs < endMs);
+  const latencyMs = 150 + Math.floor(draw(40) * 2_000);
+  // One in fifty is overtaken by messages that were read after it.
+  const stragglesMs = draw(41) < 0.02 ? Math.floor(draw(42) * STRAGGLE_MOST_MS) : 0;
+  const firstMs = outage
+    ? outage.endMs +
+      SECOND_MS +
+      Math.floor((BURST_MS * (eventMs - outage.startMs)) / (outage.endMs - outage.startMs))
+    : eventMs + latencyMs + stragglesMs;
+  const isSentAgain = draw(43) < (outage ? 0.06 : 0.01);
+  return isSentAgain ? [firstMs, firstMs + 500 + Math.floor(draw(44) * RESEND_MOST_MS)] : [firstMs];
+}
