@@ -64,7 +64,7 @@ function takeRun(chunk: Chunk, index: number, selection: Selection): number {
     selection.count += end - index;
     selection.bytes += starts[end]! - from;
   }
-  selection.full = end < chunk.count || selection.count === selection.limit;
+  selection.full = end < chunk.count || isFull(selection);
   return end;
 }
 
@@ -102,7 +102,6 @@ function takeVisible(
     picked[pickedCount++] = end;
     bytes += length;
     if (selection.count + pickedCount === selection.limit) {
-      selection.full = true;
       end++;
       break;
     }
@@ -110,7 +109,12 @@ function takeVisible(
   if (pickedCount > 0) selection.parts.push(copyPicked(chunk, picked.subarray(0, pickedCount), bytes));
   selection.count += pickedCount;
   selection.bytes += bytes;
+  selection.full ||= isFull(selection);
   return end;
+}
+
+function isFull(selection: Selection): boolean {
+  return selection.count >= selection.limit || selection.bytes >= selection.bytesMax;
 }
 
 /** Copies the picked messages together; neighbours go in one piece. */

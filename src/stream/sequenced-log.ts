@@ -12,7 +12,7 @@ import { createWaiters } from './waiters.ts';
 
 /** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
 const MESSAGES_SCANNED_MAX = 200_000;
-const BYTES_SCANNED_MAX = 64 * 1024 * 1024;
+const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
 
 export interface LogOptions {
   clock: Clock;

@@ -4,9 +4,11 @@ import type { Clock, UtcMs } from '../../src/time.ts';
 /** A clock that stands still until a test moves it, with timers that ring as it passes them. */
 export interface TestClock extends Clock {
   startTimer: StartTimer;
+  /** Resolves when that much time has passed. */
+  pass(delayMs: number): Promise<void>;
   /** Moves the time on, ringing timers in order, and lets what they set off run. */
   advance(ms: number): Promise<void>;
-  /** Sets the time, backwards too. Rings nothing. */
+  /** Sets the clock, backwards too, as an operator would: no time passes. */
   set(nowMs: UtcMs): void;
   readonly timersPending: number;
 }
@@ -15,25 +17,33 @@ export const TEST_START_MS = Date.UTC(2026, 10, 20, 12);
 
 export function createTestClock(startMs: UtcMs = TEST_START_MS): TestClock {
   let nowMs = startMs;
-  const timers = new Set<{ atMs: UtcMs; ring: () => void }>();
+  /** Time that passed. Timers go by it, so that setting the clock does not move them. */
+  let elapsedMs = 0;
+  const timers = new Set<{ atMs: number; ring: () => void }>();
+  const pass = (ms: number) => {
+    elapsedMs += ms;
+    nowMs += ms;
+  };
+  const startTimer: StartTimer = (delayMs, ring) => {
+    const timer = { atMs: elapsedMs + delayMs, ring };
+    timers.add(timer);
+    return () => timers.delete(timer);
+  };
   return {
     now: () => nowMs,
-    startTimer(delayMs, ring) {
-      const timer = { atMs: nowMs + delayMs, ring };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
+    startTimer,
+    pass: (delayMs) => new Promise((resolve) => startTimer(delayMs, resolve)),
     async advance(ms) {
-      const untilMs = nowMs + ms;
+      const untilMs = elapsedMs + ms;
       for (;;) {
         await settle();
         const due = [...timers].filter((timer) => timer.atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
         if (due === undefined) break;
         timers.delete(due);
-        nowMs = Math.max(nowMs, due.atMs);
+        pass(Math.max(0, due.atMs - elapsedMs));
         due.ring();
       }
-      nowMs = untilMs;
+      pass(untilMs - elapsedMs);
       await settle();
     },
     set(ms) {
