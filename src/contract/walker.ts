@@ -9,11 +9,12 @@ import {
   rootKind,
   tooManyMessages,
 } from './body-from.ts';
-import { decodeCbor, decodeCheckedItem } from './codec.ts';
+import { decodeCbor } from './codec.ts';
 import type { MessageColumns, NameTable } from './columns.ts';
 import { clearColumns, createColumns } from './columns-buffer.ts';
 import { appendMessage } from './columns-from.ts';
-import { createFastReader, type FastReader } from './fast-reader.ts';
+import { decodeCheckedItem } from './decode-item.ts';
+import { beginBody, createFastReader, type FastReader, readMessage } from './fast-reader.ts';
 import { limits } from './limits.ts';
 import { MalformedError } from './malformed.ts';
 import {
@@ -51,7 +52,7 @@ export function createMessageDecoder(names: NameTable): MessageDecoder {
       if (looksLikeJson(body)) return bodyFromJson(body, names, { defaultTable, columns });
       // A Buffer is made plain, so that the hot loop sees one kind of array.
       const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
-      fast.begin(bytes);
+      beginBody(fast, bytes);
       return walkBody({ source: cborBytes(bytes, { knownTags: true }), columns, fast, names, defaultTable });
     },
   };
@@ -63,6 +64,8 @@ function looksLikeJson(body: Uint8Array): boolean {
   while (body[at] === 0x20 || body[at] === 0x09 || body[at] === 0x0a || body[at] === 0x0d) at++;
   return body[at] === 0x7b || body[at] === 0x5b;
 }
+
+const SELF_DESCRIBED = 55799;
 
 interface Walk {
   source: CborBytes;
@@ -77,7 +80,7 @@ function walkBody(walk: Walk): DecodedBody {
   const merged = new Map<string, unknown>();
   let at = 0;
   while (at < bytes.length) {
-    const start = afterSelfDescription(bytes, at);
+    const start = afterSelfDescription(walk.source, at);
     const major = start < bytes.length ? bytes[start]! >> 5 : -1;
     if (major === 4) at = walkMessages(walk, start);
     else if (major === 5) at = walkRootMap(walk, start, merged);
@@ -90,9 +93,16 @@ function walkBody(walk: Walk): DecodedBody {
   return bodyOf(merged, walk.columns);
 }
 
-/** Tag 55799 before an item says no more than that it is CBOR. */
-function afterSelfDescription(bytes: Uint8Array, at: number): number {
-  return bytes[at] === 0xd9 && bytes[at + 1] === 0xd9 && bytes[at + 2] === 0xf7 ? at + 3 : at;
+/** Past any tag that says no more than that what follows is CBOR. */
+function afterSelfDescription(source: CborBytes, start: number): number {
+  const { bytes } = source;
+  let at = start;
+  while (at < bytes.length && bytes[at]! >> 5 === 6) {
+    const after = at + headLength(bytes[at]!);
+    if (after > bytes.length || headValue(source, at) !== SELF_DESCRIBED) break;
+    at = after;
+  }
+  return at;
 }
 
 /** An answer, or one message of a sequence. Its list of messages is read on the way, wherever it stands. */
@@ -115,11 +125,12 @@ function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): n
     if (members.has(key)) throw new MalformedError('the same key twice in a map', keyAt);
     const valueAt = at;
     const rank = messageLists.indexOf(key);
-    if (rank >= 0 && at < bytes.length && bytes[at]! >> 5 === 4) {
+    const listAt = rank < 0 ? at : afterSelfDescription(source, at);
+    if (rank >= 0 && listAt < bytes.length && bytes[listAt]! >> 5 === 4) {
       if (rank < list) {
         list = rank;
         backTo(columns, mark);
-        at = walkMessages(walk, at);
+        at = walkMessages(walk, listAt);
       } else at = skipItem(source, at);
       members.set(key, undefined);
     } else if (readMembers.has(key)) {
@@ -152,7 +163,7 @@ function walkMessages(walk: Walk, start: number): number {
 function walkMessage(walk: Walk, at: number): number {
   const { source, columns, fast, names, defaultTable } = walk;
   if (columns.count + columns.rejected.length >= limits.messagesPerBodyMax) throw tooManyMessages(at);
-  const fastEnd = fast.read(at);
+  const fastEnd = readMessage(fast, at);
   if (fastEnd >= 0) return fastEnd;
   const end = skipItem(source, at);
   const bytes = source.bytes.subarray(at, end);
