@@ -1,0 +1,58 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Offset } from '../contract/offset.ts';
+import type { UtcMs } from '../time.ts';
+import { query } from './query.ts';
+
+/** How far an origin (the stream, or an import) has landed. It moves in the transaction that lands what lies before it. */
+export interface Checkpoint {
+  origin: string;
+  /** The log that offsets belong to, where the server says. */
+  logEpoch: string | undefined;
+  /** Where to read on. */
+  nextOffset: Offset;
+  /** The highest offset that has landed; undefined where nothing of this log has. */
+  lastOffset: Offset | undefined;
+  /** Append time of the latest message that has landed. */
+  lastStoreTimeMs: UtcMs | undefined;
+  /** The last batch of this origin; 0 where there was none. */
+  batchId: number;
+  updatedAtMs: UtcMs;
+}
+
+export interface PositionRow extends Record<string, bigint | string | null> {
+  log_epoch: string | null;
+  next_offset: bigint | null;
+  last_offset: bigint | null;
+  last_store_time_ms: bigint | null;
+  batch_id: bigint | null;
+  updated_at_ms: bigint | null;
+}
+
+/** Every checkpoint of the file, by origin. */
+export async function readCheckpoints(connection: DuckDBConnection): Promise<Map<string, Checkpoint>> {
+  const rows = await query<PositionRow & { origin: string }>(connection, 'land/checkpoints');
+  return new Map(rows.map((row) => [row.origin, checkpointOf(row.origin, row)!]));
+}
+
+/** The checkpoint that a row of `land/position` or `land/checkpoints` tells of, if there is one. */
+export function checkpointOf(origin: string, row: PositionRow): Checkpoint | undefined {
+  if (row.next_offset === null) return undefined;
+  return {
+    origin,
+    logEpoch: row.log_epoch ?? undefined,
+    nextOffset: row.next_offset,
+    lastOffset: row.last_offset ?? undefined,
+    lastStoreTimeMs: row.last_store_time_ms === null ? undefined : Number(row.last_store_time_ms),
+    batchId: Number(row.batch_id),
+    updatedAtMs: Number(row.updated_at_ms),
+  };
+}
+
+/** Whether both stand at the same place of the same log. */
+export function samePlace(left: Checkpoint | undefined, right: Checkpoint | undefined): boolean {
+  return (
+    left?.nextOffset === right?.nextOffset &&
+    left?.lastOffset === right?.lastOffset &&
+    left?.logEpoch === right?.logEpoch
+  );
+}

@@ -1,0 +1,161 @@
+import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { locks } from 'node:worker_threads';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { TransientError } from '../errors.ts';
+import type { Clock } from '../time.ts';
+import { warehouseFailure } from './failures.ts';
+
+export interface DatabaseOptions {
+  path: string;
+  memoryMegabytes: number;
+  threads: number;
+  /** Folders that statements may read and write files in, such as the lake; everything else is closed to them. */
+  folders?: readonly string[];
+  clock: Clock;
+}
+
+/** An open DuckDB file. At most one exists in a process for a file, whichever thread holds it. */
+export interface Database {
+  /** A connection that is closed with the database at the latest. One for each operation that runs at a time. */
+  connect(): Promise<DuckDBConnection>;
+  /** Waits until every connection has been closed by whoever uses it; interrupts what still runs after so long. */
+  idle(waitMsMax: number): Promise<void>;
+  /** Closes every connection and the file. No call may be pending on any of them. Doing it again does nothing. */
+  close(): Promise<void>;
+}
+
+/** A checkpoint each so many bytes of log: each holds commits up for some 0.4 s, so fewer are smoother. */
+const WAL_MEGABYTES_MAX = 256;
+/** Three header blocks: a shorter file is one whose creation was cut off. */
+const HEADER_BYTES = 12_288;
+const CREATION_MS_MAX = 10_000;
+const INTERRUPT_MS_MAX = 1_000;
+
+/**
+ * Opens or creates a DuckDB file for writing.
+ * @throws TransientError where somebody else has it open or the disk is full, TerminalError where it is damaged or not ours
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  mkdirSync(dirname(resolve(options.path)), { recursive: true });
+  const path = join(realpathSync(dirname(resolve(options.path))), basename(options.path));
+  const release = await claimFile(path);
+  let instance: DuckDBInstance | undefined;
+  const connections = new Set<DuckDBConnection>();
+  let whenIdle: (() => void) | undefined;
+
+  async function connect(): Promise<DuckDBConnection> {
+    if (instance === undefined) throw new TransientError('WarehouseClosed', `${path} is closed`);
+    const connection = await instance.connect();
+    connections.add(connection);
+    const disconnect = connection.disconnectSync.bind(connection);
+    connection.disconnectSync = () => {
+      if (!connections.delete(connection)) return;
+      disconnect();
+      if (connections.size === 0) whenIdle?.();
+    };
+    return connection;
+  }
+
+  async function idle(waitMsMax: number): Promise<void> {
+    if (await areClosedWithin(waitMsMax)) return;
+    for (const connection of connections) connection.interrupt();
+    await areClosedWithin(INTERRUPT_MS_MAX);
+  }
+
+  async function areClosedWithin(waitMs: number): Promise<boolean> {
+    if (connections.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    whenIdle = resolve;
+    const timer = setTimeout(resolve, waitMs);
+    await promise;
+    clearTimeout(timer);
+    return connections.size === 0;
+  }
+
+  async function close(): Promise<void> {
+    for (const connection of connections) connection.disconnectSync();
+    instance?.closeSync();
+    instance = undefined;
+    await release();
+  }
+
+  try {
+    removeUnfinished(path, options.clock);
+    instance = await DuckDBInstance.create(path, settings(path, options));
+    const connection = await connect();
+    await restrict(connection, options.folders ?? []);
+    connection.closeSync();
+    return { connect, idle, close };
+  } catch (error) {
+    await close();
+    throw warehouseFailure(error, path);
+  }
+}
+
+function settings(path: string, { memoryMegabytes, threads }: DatabaseOptions): Record<string, string> {
+  return {
+    memory_limit: `${memoryMegabytes}MiB`,
+    threads: String(threads),
+    temp_directory: `${path}.tmp`,
+    wal_autocheckpoint: `${Math.min(WAL_MEGABYTES_MAX, Math.ceil(memoryMegabytes / 4))}MiB`,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_persistent_secrets: 'false',
+  };
+}
+
+/** Fixes the zone and closes the file system and the network to statements, but for the folders named, for good. */
+async function restrict(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
+  await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  const list = folders.map((folder) => `'${resolve(folder).replaceAll("'", "''")}/'`);
+  await connection.run(`SET GLOBAL allowed_directories = [${list.join(', ')}]`);
+  await connection.run('SET GLOBAL enable_external_access = false');
+}
+
+/**
+ * Holds a file for this process. DuckDB's own lock keeps other processes out, but not a second opening in this one; and
+ * closing that second one would drop the lock of the first (POSIX locks belong to the process). For the same reason
+ * nothing else in this process may open and close the file while it is a warehouse: not to copy it, not to read it.
+ */
+async function claimFile(path: string): Promise<() => Promise<unknown>> {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { promise: granted, resolve: grant } = Promise.withResolvers<boolean>();
+  const released = locks.request(`wattline:${path}`, { ifAvailable: true }, (lock) => {
+    grant(lock !== null);
+    return lock === null ? undefined : held;
+  });
+  if (!(await granted)) {
+    throw new TransientError(
+      'WarehouseLocked',
+      `${path} is already open in this process (${process.pid}); close it there first`,
+      { details: { path, holderPid: process.pid } },
+    );
+  }
+  return () => {
+    release();
+    return released;
+  };
+}
+
+/** Removes a file whose creation was cut off (a crash, a full disk): it holds nothing and could never be opened. */
+function removeUnfinished(path: string, clock: Clock): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file?.isFile() || file.size >= HEADER_BYTES) return;
+  // A young one may be in the making in another process.
+  if (clock.now() - file.mtimeMs < CREATION_MS_MAX || statSync(`${path}.wal`, { throwIfNoEntry: false }))
+    return;
+  if (file.size === 0 || startsLikeDuckDb(path)) rmSync(path);
+}
+
+function startsLikeDuckDb(path: string): boolean {
+  const bytes = Buffer.alloc(12);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, bytes, 0, bytes.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  return bytes.toString('latin1', 8, 12) === 'DUCK';
+}

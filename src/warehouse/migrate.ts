@@ -1,0 +1,86 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { TerminalError } from '../errors.ts';
+import type { Clock } from '../time.ts';
+import { query } from './query.ts';
+import { loadMigrations, type Migration } from './sql.ts';
+
+export interface MigrateOptions {
+  clock: Clock;
+  /** For messages. */
+  path: string;
+  migrations?: Migration[];
+}
+
+interface Applied extends Record<string, number | string> {
+  number: number;
+  file: string;
+  checksum: string;
+}
+
+/**
+ * Brings the file to the schema of this program: each migration once, in a transaction of its own, in order. The write-
+ * ahead log is emptied afterwards, because schema changes left in it have made files unreadable (duckdb #22044).
+ * @returns the numbers of the migrations that were applied now
+ * @throws TerminalError, with nothing changed, where the file is newer than the program, a migration was edited after it
+ *   had been applied, or the file holds tables of something else
+ */
+export async function migrate(connection: DuckDBConnection, options: MigrateOptions): Promise<number[]> {
+  const { clock, path, migrations = loadMigrations() } = options;
+  const applied = await readApplied(connection, path);
+  checkApplied(applied, migrations, path);
+  const pending = migrations.slice(applied.length);
+  for (const migration of pending) {
+    await connection.run('BEGIN');
+    try {
+      if (migration.number === 1) await query(connection, 'land/create-migration-table');
+      await connection.run(migration.sql);
+      await query(connection, 'land/insert-migration', {
+        number: migration.number,
+        file: migration.file,
+        checksum: migration.checksum,
+        applied_at_ms: clock.now(),
+      });
+      await connection.run('COMMIT');
+    } catch (error) {
+      // The transaction is over already where COMMIT was what failed.
+      await connection.run('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  }
+  if (pending.length > 0) await connection.run('CHECKPOINT');
+  return pending.map(({ number }) => number);
+}
+
+async function readApplied(connection: DuckDBConnection, path: string): Promise<Applied[]> {
+  const tables = await query<{ table_name: string }>(connection, 'land/tables');
+  if (tables.length === 0) return [];
+  if (!tables.some(({ table_name }) => table_name === 'schema_migration')) {
+    throw new TerminalError(
+      'NotAWarehouse',
+      `${path} is a DuckDB file of something else (it has a table ${tables[0]!.table_name}); move it away`,
+      { details: { path } },
+    );
+  }
+  return query<Applied>(connection, 'land/migrations');
+}
+
+function checkApplied(applied: Applied[], known: Migration[], path: string): void {
+  for (const [index, row] of applied.entries()) {
+    const migration = known[index];
+    if (migration === undefined) {
+      throw new TerminalError(
+        'WarehouseTooNew',
+        `${path} has schema ${applied.at(-1)!.number}, this Wattline knows ${known.length}; upgrade Wattline`,
+        { details: { path, fileSchema: applied.at(-1)!.number, programSchema: known.length } },
+      );
+    }
+    if (row.number !== migration.number || row.checksum !== migration.checksum) {
+      throw new TerminalError(
+        'MigrationChanged',
+        `${path}: migration ${row.file} was changed after it had been applied; put the released file back and ` +
+          'write the change as a new migration',
+        { details: { path, file: row.file } },
+      );
+    }
+  }
+}

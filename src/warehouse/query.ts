@@ -1,0 +1,21 @@
+import { type DuckDBConnection, type DuckDBValue, listValue } from '@duckdb/node-api';
+import { loadSql } from './sql.ts';
+
+/** Values by parameter name; an array is bound as a list. */
+export type SqlParameters = Record<string, DuckDBValue | readonly string[] | readonly bigint[]>;
+
+/**
+ * Runs `sql/<name>.sql` with its parameters bound by name, and reads all rows.
+ * BIGINT and UBIGINT come back as bigint; a bigint parameter is bound as HUGEINT, so the statement casts it.
+ */
+export async function query<Row extends Record<string, DuckDBValue>>(
+  connection: DuckDBConnection,
+  name: string,
+  parameters: SqlParameters = {},
+): Promise<Row[]> {
+  const values = Object.fromEntries(
+    Object.entries(parameters).map(([key, value]) => [key, Array.isArray(value) ? listValue(value) : value]),
+  ) as Record<string, DuckDBValue>;
+  const reader = await connection.runAndReadAll(loadSql(name), values);
+  return reader.getRowObjects() as Row[];
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TerminalError } from '../errors.ts';
+
+/** One numbered step of the schema, `sql/schema/NNN_name.sql`. Released ones are never edited. */
+export interface Migration {
+  number: number;
+  /** The file's name, as people see it. */
+  file: string;
+  sql: string;
+  /** SHA-256 of the text, whatever its line ends. */
+  checksum: string;
+}
+
+const cache = new Map<string, string>();
+
+/**
+ * The statements of `sql/<name>.sql`, read once a process.
+ * @param name path below `sql/` without its ending, such as `land/insert-batch`
+ */
+export function loadSql(name: string): string {
+  let text = cache.get(name);
+  if (text === undefined) {
+    text = readFileSync(join(sqlFolder(), `${name}.sql`), 'utf8');
+    cache.set(name, text);
+  }
+  return text;
+}
+
+/**
+ * The migrations that this program knows, by number, starting at 1 without a hole.
+ * @throws TerminalError where the files do not form such a sequence
+ */
+export function loadMigrations(folder = join(sqlFolder(), 'schema')): Migration[] {
+  const migrations = readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => readMigration(folder, file));
+  for (const [index, { number, file }] of migrations.entries()) {
+    if (number !== index + 1) {
+      throw new TerminalError(
+        'MigrationsBroken',
+        `${join(folder, file)}: expected migration number ${index + 1}; each number must exist once, from 001 on`,
+      );
+    }
+  }
+  return migrations;
+}
+
+function readMigration(folder: string, file: string): Migration {
+  const match = /^(\d{3})_[a-z0-9_]+\.sql$/.exec(file);
+  if (!match) {
+    throw new TerminalError(
+      'MigrationsBroken',
+      `${join(folder, file)}: a migration is named NNN_what_it_does.sql`,
+    );
+  }
+  const sql = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n');
+  return { number: Number(match[1]), file, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+}
+
+let folder: string | undefined;
+
+/** The `sql` folder of this package: the same one whether this runs from `src` or from `dist/src`. */
+function sqlFolder(): string {
+  folder ??= findUpwards(dirname(fileURLToPath(import.meta.url)));
+  return folder;
+}
+
+function findUpwards(start: string): string {
+  for (let at = start; ; at = dirname(at)) {
+    if (existsSync(join(at, 'sql', 'schema')) && existsSync(join(at, 'package.json'))) return join(at, 'sql');
+    if (dirname(at) === at) {
+      throw new TerminalError(
+        'SqlMissing',
+        `no folder above ${start} has the sql files; install Wattline again`,
+      );
+    }
+  }
+}
