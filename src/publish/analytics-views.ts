@@ -1,0 +1,211 @@
+import type { DatasetName } from './datasets.ts';
+
+export interface ViewColumn {
+  name: string;
+  type: string;
+  comment: string;
+  /** How it is made from the columns of the files, where it is not one of them. */
+  select?: string;
+}
+
+export interface View {
+  name: string;
+  dataset: DatasetName;
+  /** The files below a generation's folder. */
+  glob: string;
+  /** Whether folders name columns, so that a filter on them leaves whole folders unread. */
+  hive: boolean;
+  comment: string;
+  where?: string;
+  columns: readonly ViewColumn[];
+}
+
+const device = { name: 'device', type: 'UUID', comment: 'Device' } as const;
+const source = {
+  name: 'source',
+  type: 'VARCHAR',
+  comment:
+    'Source of the device, such as an inverter, a phase or a meter; "default" where readings name none',
+} as const;
+const table = { name: 'table', type: 'VARCHAR', comment: 'Table of the stream' } as const;
+const field = { name: 'field', type: 'VARCHAR', comment: 'Field that the energy was read from' } as const;
+const method = {
+  name: 'method',
+  type: 'VARCHAR',
+  comment: 'How the field tells energy: total_energy, daily_energy, power_curve or interval_energy',
+} as const;
+const energy = { name: 'energy_wh', type: 'BIGINT', comment: 'Energy, Wh' } as const;
+const flags = { name: 'flags', type: 'VARCHAR[]', comment: 'Quality flags; see quality_flag' } as const;
+const eventTime = {
+  name: 'event_time',
+  type: 'TIMESTAMPTZ',
+  comment: 'When it was measured, by the device',
+} as const;
+const storeTime = {
+  name: 'store_time',
+  type: 'TIMESTAMPTZ',
+  comment: 'When the stream service stored it',
+} as const;
+const streamOffset = { name: 'stream_offset', type: 'UBIGINT', comment: 'Position in the stream' } as const;
+const batchId = { name: 'batch_id', type: 'BIGINT', comment: 'Batch that it landed in' } as const;
+
+/** The views of `analytics.duckdb`, with what a person has to know of every column. */
+export const analyticsViews: readonly View[] = [
+  {
+    name: 'messages',
+    dataset: 'messages',
+    glob: '*/*/*.parquet',
+    hive: true,
+    comment: 'Everything that was received, each message once',
+    columns: [
+      table,
+      { name: 'kind', type: 'VARCHAR', comment: 'telemetry, device_status or audit' },
+      { ...device, comment: 'Device; null for audit messages' },
+      { ...source, comment: 'Source of the device; null where the message names none' },
+      eventTime,
+      storeTime,
+      {
+        name: 'data',
+        type: 'MAP(VARCHAR, DOUBLE)',
+        comment: "Numeric fields as sent, in the device's own units: data['power']",
+      },
+      {
+        name: 'other',
+        type: 'JSON',
+        select: 'other::JSON',
+        comment: 'Fields that are not plain numbers, as a JSON object; null where there are none',
+      },
+      { name: 'message_id', type: 'BIGINT', comment: "The device's own counter, where it sends one" },
+      streamOffset,
+      batchId,
+    ],
+  },
+  {
+    name: 'device_status',
+    dataset: 'messages',
+    glob: '*/*/*.parquet',
+    hive: true,
+    comment: 'When devices came online and went offline, as reported',
+    where: "kind = 'device_status'",
+    columns: [
+      device,
+      { name: 'state', type: 'VARCHAR', select: "other->>'state'", comment: 'online or offline' },
+      { name: 'reason', type: 'VARCHAR', select: "other->>'reason'", comment: 'Why, where it was told' },
+      { ...eventTime, comment: 'When it happened, by the gateway' },
+      storeTime,
+      streamOffset,
+    ],
+  },
+  {
+    name: 'interval_energy',
+    dataset: 'interval_energy',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'Energy of each 15-minute interval of absolute time by device, source and field: days in any zone are sums of these. Where several fields tell the energy of one source, choose one',
+    columns: [
+      device,
+      source,
+      table,
+      field,
+      method,
+      { name: 'interval_start', type: 'TIMESTAMPTZ', comment: 'First instant of the 15 minutes' },
+      energy,
+      {
+        name: 'covered_ms',
+        type: 'INTEGER',
+        comment: 'How much of the interval measurements cover, ms (0 to 900000)',
+      },
+      flags,
+    ],
+  },
+  {
+    name: 'daily_energy',
+    dataset: 'daily_energy',
+    glob: '*/*.parquet',
+    hive: false,
+    comment: "Energy of each day of the workgroup's time zone by device and source",
+    columns: [
+      { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
+      device,
+      source,
+      energy,
+      method,
+      table,
+      field,
+      flags,
+      { name: 'coverage', type: 'DOUBLE', comment: 'Share of the day that measurements cover, 0 to 1' },
+      {
+        name: 'status',
+        type: 'VARCHAR',
+        comment: 'provisional (may still change), final, or restated (changed after it was final)',
+      },
+      { name: 'version', type: 'INTEGER', comment: 'Grows by one each time that the day is restated' },
+      { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When this version was computed' },
+    ],
+  },
+  {
+    name: 'quarantine',
+    dataset: 'quarantine',
+    glob: '*/*.parquet',
+    hive: false,
+    comment: 'What was received and not used: whole messages (stage land) and single readings (stage rollup)',
+    columns: [
+      { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'When it was set aside' },
+      { name: 'stage', type: 'VARCHAR', comment: 'Which stage set it aside' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Why' },
+      { name: 'detail', type: 'VARCHAR', comment: 'What was wrong with it' },
+      device,
+      { ...source, comment: 'Source of the device, where it is known' },
+      { ...field, comment: 'Field of a single reading' },
+      eventTime,
+      streamOffset,
+      { name: 'bytes', type: 'BLOB', comment: 'The message as it came, where it could not be decoded' },
+      batchId,
+    ],
+  },
+  {
+    name: 'gap',
+    dataset: 'gap',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Stretches of the stream that could not be read: expired, recreated or lost upstream',
+    columns: [
+      { name: 'gap_id', type: 'BIGINT', comment: 'Number of the gap' },
+      { name: 'origin', type: 'VARCHAR', comment: 'What was being read' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Why it could not be read' },
+      { name: 'from_offset', type: 'UBIGINT', comment: 'First position that is missing' },
+      { name: 'to_offset', type: 'UBIGINT', comment: 'Position at which reading went on' },
+      { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'Store time of the last message before it' },
+      { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'Store time at which reading went on' },
+      { name: 'detected_at', type: 'TIMESTAMPTZ', comment: 'When it was noticed' },
+      { name: 'closed_at', type: 'TIMESTAMPTZ', comment: 'When it was filled; null while it is open' },
+    ],
+  },
+  {
+    name: 'series',
+    dataset: 'series',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Which devices and sources have energy, and from which fields',
+    columns: [
+      device,
+      source,
+      table,
+      field,
+      method,
+      { name: 'active', type: 'BOOLEAN', comment: 'Whether the field is still configured' },
+    ],
+  },
+  {
+    name: 'quality_flag',
+    dataset: 'quality_flag',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'What the quality flags mean',
+    columns: [
+      { name: 'flag', type: 'VARCHAR', comment: 'Name, as it stands in flags' },
+      { name: 'meaning', type: 'VARCHAR', comment: 'What it says of the energy' },
+    ],
+  },
+];

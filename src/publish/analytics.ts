@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { analyticsViews, type View } from './analytics-views.ts';
+import type { Commit } from './commit.ts';
+import { syncFile } from './durable.ts';
+import { uniqueName } from './layout.ts';
+import type { PublishShard } from './shard.ts';
+
+/** The smallest that DuckDB has: every generation brings one of these files, and they hold only text. */
+const BLOCK_BYTES = 16_384;
+
+/**
+ * Writes `analytics.duckdb` into a generation's folder: a view for each dataset, with a comment on every view and
+ * column. The views name the folder of this generation, so what a session sees does not change under it.
+ */
+export async function writeAnalytics(
+  shard: Pick<PublishShard, 'connect'>,
+  root: string,
+  commit: Commit,
+): Promise<void> {
+  const path = join(root, 'analytics.duckdb');
+  const catalog = `analytics_${uniqueName(commit.sequence).replace('-', '_')}`;
+  const connection = await shard.connect();
+  try {
+    await connection.run(`ATTACH ${text(path)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
+    try {
+      await connection.run('BEGIN');
+      for (const view of analyticsViews) await createView(connection, catalog, root, commit, view);
+      await connection.run('COMMIT');
+    } finally {
+      await connection.run('ROLLBACK').catch(() => {});
+      await connection.run(`DETACH ${catalog}`);
+    }
+  } finally {
+    connection.closeSync();
+  }
+  await syncFile(path);
+}
+
+async function createView(
+  connection: DuckDBConnection,
+  catalog: string,
+  root: string,
+  commit: Commit,
+  view: View,
+): Promise<void> {
+  const name = `${catalog}.${view.name}`;
+  const hasFiles = commit.files.some(({ dataset }) => dataset === view.dataset);
+  const columns = view.columns.map((column) =>
+    hasFiles
+      ? `${column.select ?? quoted(column.name)} AS ${quoted(column.name)}`
+      : `NULL::${column.type} AS ${quoted(column.name)}`,
+  );
+  const files = `read_parquet(${text(join(root, view.dataset, view.glob))}, hive_partitioning = ${view.hive}${view.hive ? ', hive_types_autocast = false' : ''})`;
+  // A pattern that matches no file is an error, so a dataset without files is a view of no rows.
+  const from = hasFiles ? `FROM ${files}${view.where ? ` WHERE ${view.where}` : ''}` : 'WHERE false';
+  const statements = [
+    `CREATE VIEW ${name} AS SELECT ${columns.join(', ')} ${from}`,
+    `COMMENT ON VIEW ${name} IS ${text(view.comment)}`,
+    ...view.columns.map(
+      (column) => `COMMENT ON COLUMN ${name}.${quoted(column.name)} IS ${text(column.comment)}`,
+    ),
+  ];
+  await connection.run(statements.join(';\n'));
+}
+
+function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+function quoted(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}

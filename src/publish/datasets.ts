@@ -1,0 +1,15 @@
+/** The datasets of the lake: the folders below a generation, and the SQL (`sql/publish/<select>.sql`) that fills them. */
+export const datasets = {
+  messages: { select: 'publish/messages', energy: false },
+  interval_energy: { select: 'publish/interval-energy', energy: true },
+  daily_energy: { select: 'publish/daily-energy', energy: true },
+  quarantine: { select: 'publish/quarantine', energy: false },
+  gap: { select: 'publish/gap', energy: false },
+  series: { select: 'publish/series', energy: false },
+  quality_flag: { select: 'publish/quality-flag', energy: false },
+} as const satisfies Record<string, { select: string; energy: boolean }>;
+
+export type DatasetName = keyof typeof datasets;
+
+/** Small datasets that are written whole whenever they have changed. */
+export const wholeDatasets = ['gap', 'series', 'quality_flag'] as const satisfies readonly DatasetName[];

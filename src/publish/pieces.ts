@@ -1,0 +1,229 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { TerminalError } from '../errors.ts';
+import { query, type SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import type { Commit, LakeFile } from './commit.ts';
+import { type DatasetName, datasets, wholeDatasets } from './datasets.ts';
+import { folderValue } from './layout.ts';
+import { type Period, periodBounds, periodKind, periodOf, widen } from './period.ts';
+
+/** A file that has to be written: which rows it takes, and what they must come to. */
+export interface Piece {
+  dataset: DatasetName;
+  folder: string;
+  period: Period | '';
+  parameters: SqlParameters;
+  /** Counted in the same snapshot; 0 means that the files it replaces go and none comes. */
+  rows: number;
+  energyWh?: number;
+  fingerprint?: string;
+  replaces: readonly LakeFile[];
+}
+
+/** How far the warehouse is, and when it was made. */
+export interface WarehouseState {
+  createdAtMs: number;
+  batchId: bigint;
+  rolledUpBatchId: bigint;
+  quarantineRows: number;
+}
+
+export async function readState(connection: DuckDBConnection): Promise<WarehouseState> {
+  const [row] = await query<{
+    created_at_ms: number;
+    batch_id: string;
+    rolled_up_batch_id: string;
+    quarantine_rows: number;
+  }>(connection, 'publish/state');
+  return {
+    createdAtMs: row!.created_at_ms,
+    batchId: BigInt(row!.batch_id),
+    rolledUpBatchId: BigInt(row!.rolled_up_batch_id),
+    quarantineRows: row!.quarantine_rows,
+  };
+}
+
+/** Everything in which the warehouse differs from the newest generation; everything there is where there is none. */
+export async function findPieces(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  state: WarehouseState,
+): Promise<Piece[]> {
+  const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/dirty-partitions');
+  const marks = {
+    interval_energy: new Set<Period>(),
+    daily_energy: new Set<Period>(),
+    quarantine: new Set<string>(),
+  };
+  for (const { dataset, partition } of dirty) {
+    if (!Object.hasOwn(marks, dataset)) {
+      throw new TerminalError(
+        'UnknownDataset',
+        `dirty_partition names a dataset "${dataset}" that the lake has not`,
+      );
+    }
+    marks[dataset as keyof typeof marks].add(partition);
+  }
+  return [
+    ...(await findMessages(connection, head, state)),
+    ...(await findIntervals(connection, head, marks.interval_energy)),
+    ...(await findDays(connection, head, marks.daily_energy)),
+    ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
+    ...(await findWhole(connection, head)),
+  ];
+}
+
+/** New batches become new files: one for each table and hour of store time. */
+async function findMessages(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  state: WarehouseState,
+): Promise<Piece[]> {
+  const marks = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
+  if (marks.after_batch_id === marks.through_batch_id) return [];
+  const found = await query<{
+    table_id: number;
+    table_name: string;
+    hour_start_ms: number;
+    row_count: number;
+  }>(connection, 'publish/count-messages', marks);
+  return found.map(({ table_id, table_name, hour_start_ms, row_count }) => {
+    const hour = periodOf(hour_start_ms, 'hour');
+    return {
+      dataset: 'messages',
+      folder: `table=${folderValue(table_name)}/hour=${hour}`,
+      period: hour,
+      parameters: { ...marks, table_id, table_name, ...window(hour) },
+      rows: row_count,
+      replaces: [],
+    };
+  });
+}
+
+/** A file holds a UTC day, or a month once the month is over and its days were merged. */
+async function findIntervals(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  marked: ReadonlySet<Period>,
+): Promise<Piece[]> {
+  let days: Iterable<Period> = marked;
+  if (!head) {
+    const found = await query<{ day_start_ms: number }>(connection, 'publish/interval-days');
+    days = found.map(({ day_start_ms }) => periodOf(day_start_ms, 'day'));
+  }
+  const old = filesByPeriod(head, 'interval_energy');
+  const periods = new Set<Period>();
+  for (const day of days) {
+    if (periodKind(day) !== 'day') {
+      throw new TerminalError(
+        'UnknownPeriod',
+        `dirty_partition names "${day}" of interval_energy, which is not a day`,
+      );
+    }
+    periods.add(old.has(widen(day, 'month')) ? widen(day, 'month') : day);
+  }
+  const pieces: Piece[] = [];
+  for (const period of [...periods].sort()) {
+    const [size] = await query<{ row_count: number; energy_wh: number }>(
+      connection,
+      'publish/count-intervals',
+      window(period),
+    );
+    pieces.push({
+      dataset: 'interval_energy',
+      folder: `month=${widen(period, 'month')}`,
+      period,
+      parameters: window(period),
+      rows: size!.row_count,
+      energyWh: size!.energy_wh,
+      replaces: old.get(period) ?? [],
+    });
+  }
+  return pieces;
+}
+
+/** A file holds a month of local days. */
+async function findDays(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  marked: ReadonlySet<Period>,
+): Promise<Piece[]> {
+  let months = new Set([...marked].map((period) => widen(period, 'month')));
+  if (!head) {
+    const found = await query<{ month: string }>(connection, 'publish/daily-months');
+    months = new Set(found.map(({ month }) => month));
+  }
+  const old = filesByPeriod(head, 'daily_energy');
+  const pieces: Piece[] = [];
+  for (const month of [...months].sort()) {
+    const { startMs, endMs } = periodBounds(month);
+    const parameters = { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
+    const [size] = await query<{ row_count: number; energy_wh: number }>(
+      connection,
+      'publish/count-days',
+      parameters,
+    );
+    pieces.push({
+      dataset: 'daily_energy',
+      folder: `month=${month}`,
+      period: month,
+      parameters,
+      rows: size!.row_count,
+      energyWh: size!.energy_wh,
+      replaces: old.get(month) ?? [],
+    });
+  }
+  return pieces;
+}
+
+/** New items become new files by month of quarantine; everything is written again only where items were taken back. */
+async function findQuarantine(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  state: WarehouseState,
+  marked: boolean,
+): Promise<Piece[]> {
+  const rewrite = marked || state.quarantineRows < (head?.quarantineRows ?? 0);
+  const marks = { from_row: rewrite ? 0 : (head?.quarantineRows ?? 0), to_row: state.quarantineRows };
+  if (!rewrite && marks.from_row === marks.to_row) return [];
+  const found = await query<{ month: string; row_count: number }>(
+    connection,
+    'publish/count-quarantine',
+    marks,
+  );
+  const old = rewrite ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
+  const counts = new Map(found.map(({ month, row_count }) => [month, row_count]));
+  return [...new Set([...counts.keys(), ...old.keys()])].sort().map((month) => ({
+    dataset: 'quarantine',
+    folder: `month=${month}`,
+    period: month,
+    parameters: { ...marks, ...window(month) },
+    rows: counts.get(month) ?? 0,
+    replaces: old.get(month) ?? [],
+  }));
+}
+
+async function findWhole(connection: DuckDBConnection, head: Commit | undefined): Promise<Piece[]> {
+  const pieces: Piece[] = [];
+  for (const dataset of wholeDatasets) {
+    const reader = await connection.runAndReadAll(
+      `SELECT count(*)::DOUBLE, coalesce(bit_xor(hash(whole)), 0)::VARCHAR FROM (${loadSql(datasets[dataset].select)}) AS whole`,
+    );
+    const [rows, fingerprint] = reader.getRows()[0] as [number, string];
+    const replaces = head?.files.filter((file) => file.dataset === dataset) ?? [];
+    const old = replaces[0];
+    if (rows === (old?.rows ?? 0) && (old === undefined || old.fingerprint === fingerprint)) continue;
+    pieces.push({ dataset, folder: '', period: '', parameters: {}, rows, fingerprint, replaces });
+  }
+  return pieces;
+}
+
+function window(period: Period): { start_ms: number; end_ms: number } {
+  const { startMs, endMs } = periodBounds(period);
+  return { start_ms: startMs, end_ms: endMs };
+}
+
+function filesByPeriod(head: Commit | undefined, dataset: DatasetName): Map<Period, LakeFile[]> {
+  const files = head?.files.filter((file) => file.dataset === dataset) ?? [];
+  return Map.groupBy(files, ({ period }) => period);
+}

@@ -1,0 +1,235 @@
+import { mkdir } from 'node:fs/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { StaleOwnerError, TerminalError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time.ts';
+import { query } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
+import { datasets } from './datasets.ts';
+import { completeGeneration } from './generation.ts';
+import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
+import { type LakePaths, lakePaths } from './layout.ts';
+import { findPieces, type Piece, readState, type WarehouseState } from './pieces.ts';
+import type { PublishShard } from './shard.ts';
+
+export interface PublishOptions {
+  /** The folder of all lakes; each workgroup has its own below. */
+  lakeDir: string;
+  clock: Clock;
+  log: Log;
+  signal?: AbortSignal;
+}
+
+export type PublishResult =
+  | { kind: 'unchanged'; sequence: number | undefined }
+  | { kind: 'published'; sequence: number; batchId: bigint; files: number; rows: number; bytes: number };
+
+/**
+ * Writes a new generation of the workgroup's lake where the warehouse has changed since the last one: only the
+ * partitions that changed, everything read in one transaction, so that messages, intervals, days and checkpoint agree.
+ * A crash at any point leaves the generation before in place, or the new one whole; the next call finishes what is missing.
+ * @throws TransientError `PublishConflict` when another publisher was first, StaleOwnerError when another worker has taken
+ *   the shard, TerminalError when the lake belongs to another warehouse; nothing new is visible in any of these
+ */
+export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
+  const { clock, log } = options;
+  const startedMs = clock.now();
+  const paths = await openLake(options.lakeDir, shard.workgroupId);
+  const head = await readHead(paths);
+  refuseStaleOwner(head, shard);
+  if (head) await completeGeneration(shard, paths, head);
+
+  const commit = await shard.transaction((connection) =>
+    commitChanges(connection, { shard, paths, head, nowMs: clock.now(), signal: options.signal }),
+  );
+  if (!commit) return { kind: 'unchanged', sequence: head?.sequence };
+  await completeGeneration(shard, paths, commit);
+
+  const known = new Set(head?.files.map(({ name }) => name));
+  const written = commit.files.filter(({ name }) => !known.has(name));
+  const result = {
+    kind: 'published' as const,
+    sequence: commit.sequence,
+    batchId: BigInt(commit.batchId),
+    files: written.length,
+    rows: written.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+  log.info(
+    { shard: shard.workgroupId, ...result, batchId: commit.batchId, durationMs: clock.now() - startedMs },
+    'publish.generation',
+  );
+  return result;
+}
+
+/** The folders of a workgroup's lake, made where they are missing. */
+export async function openLake(lakeDir: string, workgroupId: string): Promise<LakePaths> {
+  const paths = lakePaths(lakeDir, workgroupId);
+  for (const folder of [paths.files, paths.commits, paths.generations, paths.staging, paths.trash]) {
+    await mkdir(folder, { recursive: true });
+  }
+  return paths;
+}
+
+/** @throws StaleOwnerError when the lake has a generation of a later owner */
+export function refuseStaleOwner(
+  head: Commit | undefined,
+  shard: Pick<PublishShard, 'workgroupId' | 'epoch'>,
+): void {
+  if (head && BigInt(head.ownerEpoch) > shard.epoch) {
+    throw new StaleOwnerError(shard.workgroupId, shard.epoch, BigInt(head.ownerEpoch));
+  }
+}
+
+interface Publication {
+  shard: PublishShard;
+  paths: LakePaths;
+  head: Commit | undefined;
+  nowMs: number;
+  signal: AbortSignal | undefined;
+}
+
+/** @returns the new commit; undefined when nothing has changed */
+async function commitChanges(
+  connection: DuckDBConnection,
+  publication: Publication,
+): Promise<Commit | undefined> {
+  const { shard, paths, head, nowMs } = publication;
+  const state = await readState(connection);
+  refuseOtherWarehouse(head, state, shard.workgroupId);
+  const pieces = await findPieces(connection, head, state);
+  const staged: StagedFile[] = [];
+  let committing = false;
+  try {
+    const files = await replaceFiles(connection, publication, pieces, staged);
+    let commit: Commit | undefined;
+    if (files) {
+      commit = await describeCommit(connection, publication, state, files);
+      committing = true;
+      await createCommit(paths, commit);
+      await query(connection, 'publish/store-progress', { batch_id: state.batchId, now_ms: nowMs });
+    }
+    if (pieces.length > 0) await query(connection, 'publish/forget-dirty');
+    return commit;
+  } catch (error) {
+    // Files that a commit may name stay, whatever failed after it.
+    if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
+    throw error;
+  }
+}
+
+/** @returns all files of the next generation; undefined when they are those of the last one */
+async function replaceFiles(
+  connection: DuckDBConnection,
+  { paths, head, nowMs, signal }: Publication,
+  pieces: readonly Piece[],
+  staged: StagedFile[],
+): Promise<LakeFile[] | undefined> {
+  const settling: Array<Promise<LakeFile | undefined>> = [];
+  try {
+    for (const { parameters, replaces: _, ...piece } of pieces) {
+      signal?.throwIfAborted();
+      if (piece.rows === 0) {
+        settling.push(Promise.resolve(undefined));
+        continue;
+      }
+      const select = loadSql(datasets[piece.dataset].select);
+      const request = { ...piece, select, parameters, createdAtMs: nowMs, level: 0 };
+      const file = await stageFile(connection, paths, (head?.sequence ?? 0) + 1, request);
+      staged.push(file);
+      settling.push(settleFile(paths, file));
+    }
+  } finally {
+    // Nothing may still be written when the caller gives up.
+    await Promise.allSettled(settling);
+  }
+  const settled = await Promise.all(settling);
+  const gone = new Set<string>();
+  const added: LakeFile[] = [];
+  const same: StagedFile[] = [];
+  for (const [index, { replaces }] of pieces.entries()) {
+    const file = settled[index];
+    if (file && replaces.length === 1 && replaces[0]!.sha256 === file.sha256) {
+      same.push(...staged.filter((one) => one.file.name === file.name));
+      continue;
+    }
+    for (const { name } of replaces) gone.add(name);
+    if (file) added.push(file);
+  }
+  await discardFiles(paths, same);
+  if (added.length === 0 && gone.size === 0) return undefined;
+  await syncFolders(paths, added);
+  return [...(head?.files.filter(({ name }) => !gone.has(name)) ?? []), ...added];
+}
+
+async function describeCommit(
+  connection: DuckDBConnection,
+  { shard, head, nowMs }: Publication,
+  state: WarehouseState,
+  files: LakeFile[],
+): Promise<Commit> {
+  const checkpoints = await query<{
+    origin: string;
+    log_epoch: string | null;
+    next_offset: string;
+    last_store_time_ms: number | null;
+  }>(connection, 'publish/checkpoints');
+  return {
+    format: 1,
+    workgroupId: shard.workgroupId,
+    sequence: (head?.sequence ?? 0) + 1,
+    createdAtMs: nowMs,
+    ownerEpoch: String(shard.epoch),
+    warehouseCreatedAtMs: state.createdAtMs,
+    batchId: String(state.batchId),
+    rolledUpBatchId: String(state.rolledUpBatchId),
+    quarantineRows: state.quarantineRows,
+    checkpoints: checkpoints.map((row) => ({
+      origin: row.origin,
+      logEpoch: row.log_epoch,
+      nextOffset: row.next_offset,
+      lastStoreTimeMs: row.last_store_time_ms,
+    })),
+    totals: totalsOf(files),
+    files,
+  };
+}
+
+/** What the files of a generation come to, for whoever wants to check it. */
+export function totalsOf(files: readonly LakeFile[]): Commit['totals'] {
+  let messages = 0;
+  let dailyEnergyWh = 0;
+  for (const { dataset, rows, energyWh = 0 } of files) {
+    if (dataset === 'messages') messages += rows;
+    if (dataset === 'daily_energy') dailyEnergyWh += energyWh;
+  }
+  return { messages, dailyEnergyWh };
+}
+
+/**
+ * A lake goes on from the warehouse it came from. Another file of the same name, or an older copy of it, would give
+ * batches numbers that the lake takes for its own, and silently lose or double their messages.
+ */
+export function refuseOtherWarehouse(
+  head: Commit | undefined,
+  state: WarehouseState,
+  workgroupId: string,
+): void {
+  if (!head) return;
+  const details = { workgroupId, sequence: head.sequence };
+  if (head.warehouseCreatedAtMs !== state.createdAtMs) {
+    throw new TerminalError(
+      'ForeignLake',
+      `the lake of workgroup ${workgroupId} was published from another warehouse; put that warehouse back, or move the lake's folder away to start a new one`,
+      { details },
+    );
+  }
+  if (BigInt(head.batchId) > state.batchId) {
+    throw new TerminalError(
+      'WarehouseBehindLake',
+      `the lake of workgroup ${workgroupId} holds batches up to ${head.batchId}, the warehouse only up to ${state.batchId}: it is an older copy; put the newest one back, or move the lake's folder away to start a new one`,
+      { details },
+    );
+  }
+}

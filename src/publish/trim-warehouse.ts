@@ -1,0 +1,46 @@
+import type { Log } from '../log.ts';
+import type { Clock } from '../time.ts';
+import { query } from '../warehouse/query.ts';
+import { readHead } from './commit.ts';
+import { lakePaths } from './layout.ts';
+import { readState } from './pieces.ts';
+import { refuseOtherWarehouse } from './publish.ts';
+import type { PublishShard } from './shard.ts';
+
+export interface TrimOptions {
+  lakeDir: string;
+  keepMessagesMs: number;
+  clock: Clock;
+  log: Log;
+  dryRun?: boolean;
+}
+
+export interface TrimResult {
+  /** Messages deleted, or that would be. */
+  messages: number;
+}
+
+/**
+ * Deletes messages from the warehouse that the lake holds, that were rolled up, and that landed long enough ago.
+ * Readings, intervals, days and the ledger stay.
+ * @throws TerminalError when the lake belongs to another warehouse; nothing is deleted then
+ */
+export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {
+  const head = await readHead(lakePaths(options.lakeDir, shard.workgroupId));
+  if (!head) return { messages: 0 };
+  const messages = await shard.transaction(async (connection) => {
+    const state = await readState(connection);
+    refuseOtherWarehouse(head, state, shard.workgroupId);
+    const published = BigInt(head.batchId);
+    const parameters = {
+      batch_id: published < state.rolledUpBatchId ? published : state.rolledUpBatchId,
+      before_ms: options.clock.now() - options.keepMessagesMs,
+    };
+    const [found] = await query<{ row_count: number }>(connection, 'publish/count-trimmed', parameters);
+    if (!options.dryRun && found!.row_count > 0) await query(connection, 'publish/trim-messages', parameters);
+    return found!.row_count;
+  });
+  if (messages > 0 && !options.dryRun)
+    options.log.info({ shard: shard.workgroupId, messages }, 'publish.trim');
+  return { messages };
+}
