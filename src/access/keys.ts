@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { z } from 'zod';
+import { InputError } from '../errors.ts';
+import { syncFolder } from './line-file.ts';
+
+/** Ed25519 under its two registered names. No other algorithm is ever accepted, whatever a token says of itself. */
+export const algorithms = ['EdDSA', 'Ed25519'];
+
+export interface Keys {
+  /** Absent where only public keys are configured: such a service checks tokens and makes none. */
+  signing: { keyId: string | undefined; key: CryptoKey } | undefined;
+  verification: ReturnType<typeof createLocalJWKSet>;
+}
+
+const keySchema = z.object({
+  kty: z.literal('OKP', { error: 'must be "OKP"' }),
+  crv: z.literal('Ed25519', { error: 'must be "Ed25519"' }),
+  x: z.string({ error: 'must be the public key' }).min(1),
+  d: z.string().min(1).optional(),
+  kid: z.string().min(1).optional(),
+});
+const keySetSchema = z
+  .object({ keys: z.array(keySchema).min(1, 'must hold at least one key') })
+  .refine(({ keys }) => keys.length === 1 || new Set(keys.map((key) => key.kid)).size === keys.length, {
+    path: ['keys'],
+    error: 'must each have a "kid" of their own where there are several',
+  });
+
+/**
+ * Reads a JWKS file of Ed25519 keys. The first private key signs, all of them verify.
+ * @throws InputError where the file cannot be used; it never says what is in it
+ */
+export async function readKeys(path: string): Promise<Keys> {
+  const fail = (problems: Array<{ path: string; message: string }>) =>
+    new InputError(`the key file ${path}`, problems);
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw fail([{ path: '', message: code === undefined ? 'is not JSON' : `cannot be read (${code})` }]);
+  }
+  const parsed = keySetSchema.safeParse(value);
+  if (!parsed.success)
+    throw fail(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
+  const { keys } = parsed.data;
+  const publicKeys: JWK[] = keys.map(({ kty, crv, x, kid }) => ({ kty, crv, x, ...(kid && { kid }) }));
+  const signer = keys.find((key) => key.d !== undefined);
+  try {
+    for (const key of publicKeys) await importJWK(key, 'EdDSA');
+    return {
+      signing: signer && { keyId: signer.kid, key: (await importJWK(signer, 'EdDSA')) as CryptoKey },
+      verification: createLocalJWKSet({ keys: publicKeys }),
+    };
+  } catch {
+    throw fail([{ path: 'keys', message: 'a key is not a valid Ed25519 key' }]);
+  }
+}
+
+/** Makes a key file that only its owner can read, unless there is one: of two processes, one makes it and both use it. */
+export async function ensureKeys(path: string): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (existsSync(path)) return;
+  const { privateKey } = await generateKeyPair('EdDSA', { extractable: true });
+  const key = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg: 'EdDSA', use: 'sig' };
+  const draft = `${path}.${randomUUID()}.draft`;
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(file, `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    linkSync(draft, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft);
+  }
+}

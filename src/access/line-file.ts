@@ -1,0 +1,97 @@
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * A file of JSON lines that several processes append to and none rewrites. A line that a crash cut off was never
+ * acknowledged; it is passed over.
+ */
+export interface LineFile<Line> {
+  /** Appends one line. It survives a crash once this returns. */
+  append(line: Line): void;
+  /** Takes in what was appended since the last look, by whichever process. Costs one `stat` where nothing was. */
+  refresh(): void;
+}
+
+/**
+ * @param take gets each line once, in order; after a file was replaced, `reset` and then all lines again
+ */
+export function openLineFile<Line>(
+  path: string,
+  parse: (value: unknown) => Line | undefined,
+  handlers: { take(line: Line): void; reset(): void },
+): LineFile<Line> {
+  let inode: number | undefined;
+  let position = 0;
+
+  const refresh = () => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && stat.ino === inode && stat.size === position) return;
+    if (stat === undefined || stat.ino !== inode || stat.size < position) {
+      if (inode !== undefined) handlers.reset();
+      inode = stat?.ino;
+      position = 0;
+    }
+    if (stat === undefined) return;
+    const bytes = readFrom(path, position, stat.size - position);
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    position += end;
+    for (const text of bytes.toString('utf8', 0, end).split('\n')) {
+      const line = text === '' ? undefined : parse(parseJson(text));
+      if (line !== undefined) handlers.take(line);
+    }
+  };
+
+  return {
+    refresh,
+    append(line) {
+      const isNew = statSync(path, { throwIfNoEntry: false }) === undefined;
+      const file = openSync(path, 'a+', 0o600);
+      try {
+        const separator = endsWithinLine(file) ? '\n' : '';
+        writeSync(file, `${separator}${JSON.stringify(line)}\n`);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      if (isNew) syncFolder(dirname(path));
+      refresh();
+    },
+  };
+}
+
+/** Makes the names in a folder durable, which syncing a file in it does not. */
+export function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function readFrom(path: string, position: number, length: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(length);
+    const read = readSync(file, bytes, 0, length, position);
+    return bytes.subarray(0, read);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function endsWithinLine(file: number): boolean {
+  const { size } = fstatSync(file);
+  if (size === 0) return false;
+  const last = Buffer.alloc(1);
+  readSync(file, last, 0, 1, size - 1);
+  return last[0] !== 0x0a;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
