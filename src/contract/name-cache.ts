@@ -72,6 +72,8 @@ export function addName(
   const slot = cache.names.length;
   if (slot >= NAMES_MAX) return -1;
   if (slot >= cache.starts.length) growSlots(cache);
+  const place = freePlace(cache.table, hash(bytes, start, end));
+  if (place < 0) return -1;
   while (cache.arenaUsed + end - start > cache.arena.length) cache.arena = doubled(cache.arena);
   cache.arena.set(bytes.subarray(start, end), cache.arenaUsed);
   cache.starts[slot] = cache.arenaUsed;
@@ -79,27 +81,29 @@ export function addName(
   cache.arenaUsed += end - start;
   cache.ids[slot] = entry.id;
   cache.names.push(entry.name);
-  return place(cache, slot) ? slot : -1;
+  cache.table[place] = slot;
+  return slot;
 }
 
 function growSlots(cache: NameCache): void {
   cache.starts = doubled(cache.starts);
   cache.lengths = doubled(cache.lengths);
   cache.ids = doubled(cache.ids);
+  const { arena, starts, lengths } = cache;
   cache.table = new Int32Array(cache.table.length * 2).fill(-1);
-  for (let slot = 0; slot < cache.names.length; slot++) place(cache, slot);
+  for (let slot = 0; slot < cache.names.length; slot++) {
+    const start = starts[slot]!;
+    const place = freePlace(cache.table, hash(arena, start, start + lengths[slot]!));
+    if (place >= 0) cache.table[place] = slot;
+  }
 }
 
-function place(cache: NameCache, slot: number): boolean {
-  const { table, arena, starts, lengths } = cache;
+function freePlace(table: Int32Array, first: number): number {
   const mask = table.length - 1;
-  const first = hash(arena, starts[slot]!, starts[slot]! + lengths[slot]!);
   for (let probe = first; probe < first + PROBES_MAX; probe++) {
-    if (table[probe & mask]! >= 0) continue;
-    table[probe & mask] = slot;
-    return true;
+    if (table[probe & mask]! < 0) return probe & mask;
   }
-  return false;
+  return -1;
 }
 
 /** FNV-1a over the bytes, folded. */
