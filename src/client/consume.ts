@@ -1,6 +1,7 @@
 import type { MessageColumns, NameTable } from '../contract/columns.ts';
 import { createNameTable } from '../contract/names.ts';
 import { TerminalError, TransientError } from '../errors.ts';
+import { advance } from './advance.ts';
 import { createInterpreter, failureOutcome } from './interpret.ts';
 import { keepNew } from './keep-new.ts';
 import type { Gap, ReadOutcome } from './outcome.ts';
@@ -8,7 +9,6 @@ import {
   type AgainStep,
   type Ask,
   type AttemptBounds,
-  advance,
   defaultBounds,
   type FailStep,
   type Position,

@@ -95,11 +95,12 @@ function goodAnswer(
   defaultTable: string | undefined,
 ): ReadOutcome {
   const headerOffset = readOffset(answer.nextOffset);
-  const mayBeEmpty =
-    answer.status === 204 ||
-    headerOffset !== undefined ||
-    /seq|ndjson|jsonl|json-lines/.test(answer.contentType);
-  if (answer.bytes.length === 0 && !mayBeEmpty) {
+  // No bytes at all are an empty sequence, but no map or array: where one of those is announced, something was lost.
+  if (
+    answer.bytes.length === 0 &&
+    answer.status !== 204 &&
+    /^application\/(cbor|json)$/.test(answer.contentType)
+  ) {
     throw new TransientError('EmptyAnswer', 'the answer has no body');
   }
   const body = decoder.decode(answer.bytes, { defaultTable });

@@ -39,6 +39,7 @@ export const readMembers: ReadonlySet<string> = new Set([
   'message',
   'status',
   'retryable',
+  'parameter',
 ]);
 
 /** The members of an answer's map; those that are not in `readMembers` may hold anything. */

@@ -1,0 +1,120 @@
+import type { Offset } from '../contract/offset.ts';
+import type { BatchOutcome, ErrorOutcome, Gap } from './outcome.ts';
+import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
+import type { Survey } from './survey.ts';
+
+/** Re-read before the last message, so that equal and nearly equal append times are not missed. */
+const RESTART_OVERLAP_MS = 1_000;
+
+/** How the stream broke off, and what that leaves of what we know. */
+export interface Break {
+  reason: Gap['reason'];
+  epoch?: string | undefined;
+  to?: Offset | undefined;
+  /** The log still holds everything before this. */
+  tail?: Offset | undefined;
+}
+
+export function breakOf(position: Position, error: ErrorOutcome): Break {
+  const isOtherLog =
+    position.epoch !== undefined && error.epoch !== undefined && position.epoch !== error.epoch;
+  if (isOtherLog) return { reason: 'recreated', epoch: error.epoch };
+  if (error.status === 416 || error.code === 'OffsetAhead') {
+    const isSameLog = position.epoch !== undefined && error.epoch === position.epoch;
+    return isSameLog && error.nextOffset !== undefined
+      ? { reason: 'lost_tail', tail: error.nextOffset }
+      : { reason: 'recreated', epoch: error.epoch };
+  }
+  const isExpired = error.status === 410 || error.code === 'OffsetExpired';
+  return isExpired ? { reason: 'expired', to: error.earliestOffset } : { reason: 'rejected' };
+}
+
+/**
+ * Reads on from one second before the last message; from the start where that has failed, where nothing was delivered
+ * yet, and where the log is known to be another one.
+ */
+export function restart(
+  position: Position,
+  broken: Break,
+  bounds: AttemptBounds,
+  because: string,
+  error?: ErrorOutcome,
+): RestartStep | FailStep {
+  const restarts = position.restarts + 1;
+  if (restarts > bounds.restartsMax) {
+    return {
+      kind: 'fail',
+      code: error?.code ?? 'TooManyRestarts',
+      message: `no position is accepted, ${position.restarts} restarts were tried: ${because}`,
+      retryable: error === undefined || error.aboutPosition === 'yes',
+    };
+  }
+  const isFirst = position.ask.kind === 'offset';
+  const there = isFirst ? inNewLog(position, broken) : position;
+  // All of a log that is known to be another one is new, whatever its clock says.
+  const isKnownNew = broken.reason === 'recreated' && broken.epoch !== undefined;
+  const fromTime = isFirst && !isKnownNew ? position.lastStoreTimeMs : undefined;
+  return {
+    kind: 'restart',
+    position: {
+      ...there,
+      ask:
+        fromTime === undefined
+          ? { kind: 'oldest' }
+          : { kind: 'timestamp', timestampMs: Math.max(0, fromTime - RESTART_OVERLAP_MS) },
+      restarts,
+      failures: 0,
+      stalls: 0,
+    },
+    because,
+  };
+}
+
+/** The same consumer behind a break: the gap is noted, and offsets that the log no longer vouches for are forgotten. */
+export function inNewLog(position: Position, { reason, epoch, to, tail }: Break): Position {
+  const isOtherLog = reason === 'recreated';
+  const { lastOffset } = position;
+  return {
+    ...position,
+    epoch: isOtherLog ? epoch : position.epoch,
+    lastOffset: isOtherLog
+      ? undefined
+      : tail !== undefined && lastOffset !== undefined && lastOffset >= tail
+        ? tail - 1n
+        : lastOffset,
+    aheadOffsets: isOtherLog ? [] : position.aheadOffsets,
+    inclusive: isOtherLog ? false : position.inclusive,
+    gap: {
+      reason,
+      from: position.gap?.from ?? (position.ask.kind === 'offset' ? position.ask.offset : lastOffset),
+      to: to ?? tail,
+      fromTimeMs: position.lastStoreTimeMs,
+      toTimeMs: undefined,
+    },
+  };
+}
+
+/** The gap to report with this batch, if there is one. */
+export function gapOf(position: Position, batch: BatchOutcome, found: Survey): Gap | undefined {
+  const isClamped =
+    batch.clamped === 'retention' &&
+    position.ask.kind === 'timestamp' &&
+    position.lastStoreTimeMs !== undefined;
+  const gap: Gap | undefined =
+    position.gap ??
+    (isClamped
+      ? {
+          reason: 'expired',
+          from: position.lastOffset,
+          to: undefined,
+          fromTimeMs: position.lastStoreTimeMs,
+          toTimeMs: undefined,
+        }
+      : undefined);
+  if (gap === undefined) return undefined;
+  return {
+    ...gap,
+    to: gap.to ?? found.firstOffset ?? batch.nextOffset ?? batch.earliestOffset,
+    toTimeMs: found.firstStoreTimeMs,
+  };
+}

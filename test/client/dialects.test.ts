@@ -1,0 +1,268 @@
+import fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { readStream } from '../../src/client/consume.ts';
+import { messagesOf } from '../../src/client/messages-of.ts';
+import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
+import { createRestSource } from '../../src/client/rest.ts';
+import type { Waiting } from '../../src/client/retry.ts';
+import { type Dialect, type Fault, plainDialect, startVendor } from '../support/vendor-server.ts';
+
+/** No time passes but in the head of this clock. */
+const patient: Waiting = { clock: { now: () => 0 }, random: () => 0.5, sleep: async () => {} };
+
+const closing: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function start(dialect: Partial<Dialect> = {}) {
+  const vendor = await startVendor(dialect);
+  const source = createRestSource({ url: vendor.url, workgroup: 'acme', token: 'secret' });
+  closing.push(
+    () => source.close(),
+    () => vendor.close(),
+  );
+  return { vendor, source };
+}
+
+/** Reads to the head of the stream: the values delivered, in order, and where that left the reader. */
+async function drain(
+  source: ReturnType<typeof createRestSource>,
+  from: Position | Ask,
+  messagesMax: number,
+): Promise<{ values: unknown[]; position: Position; gaps: string[]; reads: number }> {
+  let position = 'ask' in from ? from : startPosition(from);
+  const values: unknown[] = [];
+  const gaps: string[] = [];
+  let reads = 0;
+  for await (const batch of readStream(source, {
+    from: position,
+    messagesMax,
+    untilUpToDate: true,
+    waiting: patient,
+    pollEveryMs: 0,
+  })) {
+    position = batch.position;
+    reads++;
+    for (const message of messagesOf(batch.columns, batch.names)) {
+      values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
+    }
+    if (batch.gap) gaps.push(batch.gap.reason);
+  }
+  return { values, position, gaps, reads };
+}
+
+/** What a consumer keeps across a restart: never more than the checkpoint's columns. */
+function throughCheckpoint(position: Position): Position {
+  return startPosition(position.ask, {
+    ...(position.epoch !== undefined && { epoch: position.epoch }),
+    ...(position.lastOffset !== undefined && { lastOffset: position.lastOffset }),
+    ...(position.lastStoreTimeMs !== undefined && { lastStoreTimeMs: position.lastStoreTimeMs }),
+  });
+}
+
+const dialects: fc.Arbitrary<Dialect> = fc.record<Dialect>({
+  encoding: fc.constantFrom('cbor', 'cbor-sequence', 'json', 'json-lines'),
+  saysContentType: fc.boolean(),
+  list: fc.constantFrom('root', 'messages', 'records', 'data', 'results', 'rows', 'items'),
+  cursor: fc.constantFrom('nextOffset', 'next_offset', 'offset', 'cursor', 'header', 'none'),
+  bounds: fc.constantFrom('inclusive', 'inclusive-last', 'exclusive'),
+  offsetsAs: fc.constantFrom('text', 'integer'),
+  timesAs: fc.constantFrom('text', 'integer'),
+  deviceAs: fc.constantFrom('device', 'device_id', 'deviceId'),
+  eventTimeAs: fc.constantFrom('event_time', 'eventTime', 'timestamp'),
+  saysUpToDate: fc.boolean(),
+  saysEpoch: fc.boolean(),
+  compression: fc.constantFrom('none', 'none', 'gzip', 'br', 'zstd'),
+});
+
+const faults: fc.Arbitrary<Array<Fault | undefined>> = fc.array(
+  fc.constantFrom<Fault | undefined>(
+    undefined,
+    undefined,
+    'page',
+    'page-200',
+    'busy',
+    'limited',
+    'error-200',
+    'error-object',
+    'truncated',
+    'reset',
+    'garbage',
+    'unknown-offset',
+  ),
+  // Fewer than what makes a reader give up.
+  { maxLength: 6 },
+);
+
+test('every message is delivered once and in order, whatever the dialect and whatever goes wrong', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      dialects,
+      faults,
+      // An inclusive cursor that names the last message needs room for one message more.
+      fc.integer({ min: 2, max: 9 }),
+      fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(1n, 3n, 1n << 40n),
+      async (dialect, wrong, messagesMax, batches, step) => {
+        const { vendor, source } = await start(dialect);
+        vendor.faults = [...wrong];
+        const delivered: unknown[] = [];
+        const expected: unknown[] = [];
+        let position: Position | Ask = { kind: 'oldest' };
+        for (const count of batches) {
+          expected.push(...vendor.append(count, { step }).map(({ value }) => value));
+          const drained = await drain(source, position, messagesMax);
+          delivered.push(...drained.values);
+          position = throughCheckpoint(drained.position);
+        }
+        expect(delivered).toEqual(expected);
+        await source.close();
+        await vendor.close();
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test.each(['cbor', 'cbor-sequence', 'json', 'json-lines'] as const)(
+  'a body that breaks off is read again: %s',
+  async (encoding) => {
+    const { vendor, source } = await start({ encoding, cursor: 'header' });
+    const expected = vendor.append(6).map(({ value }) => value);
+    vendor.faults = ['truncated', 'truncated'];
+    const { values } = await drain(source, { kind: 'oldest' }, 100);
+    expect(values).toEqual(expected);
+  },
+);
+
+test('a server that returns the asked message again is read on with the one after it, even one at a time', async () => {
+  const { vendor, source } = await start({ cursor: 'none', bounds: 'inclusive', saysUpToDate: false });
+  const expected = vendor.append(5).map(({ value }) => value);
+  const { values } = await drain(source, { kind: 'oldest' }, 1);
+  expect(values).toEqual(expected);
+});
+
+test('a server that returns only what is after the asked offset loses no neighbour, though it names no position', async () => {
+  const { vendor, source } = await start({ cursor: 'none', bounds: 'exclusive', saysUpToDate: false });
+  vendor.append(3);
+  const { position } = await drain(source, { kind: 'oldest' }, 100);
+  const later = vendor.append(2, { step: 1n }).map(({ value }) => value);
+  expect((await drain(source, throughCheckpoint(position), 100)).values).toEqual(later);
+});
+
+test('offsets beyond 2^53 keep every digit, as integers of JSON too', async () => {
+  for (const encoding of ['cbor', 'json'] as const) {
+    const { vendor, source } = await start({ encoding });
+    vendor.append(1, { step: (1n << 63n) + 12_345n });
+    vendor.append(2, { step: 1n });
+    const { position, values } = await drain(source, { kind: 'oldest' }, 1);
+    expect(values).toEqual([0, 1, 2]);
+    expect(position.lastOffset).toBe(1_000n + (1n << 63n) + 12_345n + 2n);
+  }
+});
+
+test.each([400, 404, 410, 416, 'opaque-400'] as const)(
+  'an expired offset answered with %s is one gap, and everything retained is delivered once',
+  async (expired) => {
+    const { vendor, source } = await start();
+    vendor.expired = expired;
+    vendor.append(5);
+    const { position } = await drain(source, { kind: 'oldest' }, 100);
+    const missed = vendor.append(20, { everyMs: 1_000 });
+    vendor.trim(15);
+    const { values, gaps, position: after } = await drain(source, throughCheckpoint(position), 4);
+    expect(values).toEqual(missed.slice(10).map(({ value }) => value));
+    expect(gaps).toHaveLength(1);
+    const later = vendor.append(3).map(({ value }) => value);
+    expect(await drain(source, after, 100)).toMatchObject({ values: later, gaps: [] });
+  },
+);
+
+test('the gap names what is missing: from the position asked for to the first message there is', async () => {
+  const { vendor, source } = await start();
+  const [, , last] = vendor.append(3);
+  const { position } = await drain(source, { kind: 'oldest' }, 100);
+  vendor.append(5, { everyMs: 2_000 });
+  vendor.trim(6);
+  const first = vendor.messages[0]!;
+  const batch = (await readStream(source, { from: position, waiting: patient }).next()).value;
+  expect(batch?.gap).toEqual({
+    reason: 'expired',
+    from: last!.offset + 1n,
+    to: first.offset,
+    fromTimeMs: last!.storeTimeMs,
+    toTimeMs: first.storeTimeMs,
+  });
+});
+
+test.each([
+  { saysEpoch: true, ahead: 416 },
+  { saysEpoch: true, ahead: 'tail' },
+  { saysEpoch: true, ahead: 'oldest' },
+  { saysEpoch: false, ahead: 416 },
+  { saysEpoch: false, ahead: 'tail' },
+  { saysEpoch: false, ahead: 'oldest' },
+] as const)(
+  'a recreated log is read from its start without mixing positions: %o',
+  async ({ saysEpoch, ahead }) => {
+    const { vendor, source } = await start({ saysEpoch });
+    vendor.ahead = ahead;
+    vendor.append(10);
+    const { position } = await drain(source, { kind: 'oldest' }, 4);
+    vendor.recreate();
+    const fresh = vendor.append(7).map(({ value }) => value);
+    const { values, gaps, position: after } = await drain(source, throughCheckpoint(position), 4);
+    expect(values).toEqual(fresh);
+    expect(gaps).toEqual(['recreated']);
+    expect(after.lastOffset).toBe(17n);
+  },
+);
+
+test('a log that has grown past the old position is told by its epoch alone', async () => {
+  const { vendor, source } = await start();
+  vendor.append(10);
+  const { position } = await drain(source, { kind: 'oldest' }, 100);
+  vendor.recreate();
+  const fresh = vendor.append(2_000).map(({ value }) => value);
+  const { values, gaps } = await drain(source, throughCheckpoint(position), 500);
+  expect(values).toEqual(fresh);
+  expect(gaps).toEqual(['recreated']);
+});
+
+test('a quiet stream is left alone: the same question again and again, no failure and no restart', async () => {
+  for (const saysUpToDate of [true, false]) {
+    for (const bounds of ['inclusive', 'inclusive-last', 'exclusive'] as const) {
+      const { vendor, source } = await start({ bounds, saysUpToDate });
+      vendor.append(3);
+      const { position } = await drain(source, { kind: 'oldest' }, 100);
+      vendor.requests.length = 0;
+      for (let read = 0; read < 20; read++) {
+        expect(await drain(source, position, 100)).toMatchObject({ values: [], gaps: [] });
+      }
+      expect(new Set(vendor.requests.map(({ offset }) => offset)).size).toBe(1);
+    }
+  }
+});
+
+test('a server that ignores the offset is given up after a bounded number of reads', async () => {
+  const { vendor, source } = await start({ saysUpToDate: false, cursor: 'none' });
+  vendor.append(5);
+  const { position } = await drain(source, { kind: 'oldest' }, 100);
+  vendor.requests.length = 0;
+  vendor.expired = 'silent';
+  // Whatever is asked, it answers with everything it has.
+  const ignoring = { fetch: () => source.fetch({ ask: { kind: 'oldest' } }) };
+  const reading = readStream(ignoring, { from: position, waiting: patient, untilUpToDate: true }).next();
+  await expect(reading).rejects.toMatchObject({ code: 'NoProgress' });
+  expect(vendor.requests.length).toBeLessThan(10);
+});
+
+test('the plain dialect is what our own server speaks', () => {
+  expect(plainDialect).toMatchObject({
+    encoding: 'cbor',
+    list: 'messages',
+    cursor: 'nextOffset',
+    bounds: 'inclusive',
+  });
+});

@@ -1,0 +1,266 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createInterpreter } from '../../src/client/interpret.ts';
+import { messagesOf } from '../../src/client/messages-of.ts';
+import type { RawAnswer } from '../../src/client/rest.ts';
+import { encodeCbor } from '../../src/contract/codec.ts';
+import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/errors.ts';
+import { createNameTable } from '../../src/contract/names.ts';
+import { vendorDevice } from '../support/vendor-server.ts';
+
+function answer(body: unknown, said: Partial<RawAnswer> = {}): RawAnswer {
+  const bytes =
+    body instanceof Uint8Array ? body : typeof body === 'string' ? Buffer.from(body) : encodeCbor(body);
+  return {
+    status: 200,
+    contentType: 'application/cbor',
+    contentEncoding: '',
+    bytes: new Uint8Array(bytes),
+    nextOffset: undefined,
+    upToDate: undefined,
+    retryAfterMs: undefined,
+    durationMs: 1,
+    ...said,
+  };
+}
+
+const message = {
+  offset: 5n,
+  table: 'solar',
+  device: vendorDevice,
+  source: 'east',
+  event_time: 1_760_000_000_000,
+  store_time: 1_760_000_000_500,
+  msg_id: 9,
+  data: { power_w: 12.5, note: 'fine', ok: true, huge: 2n ** 60n },
+};
+
+function interpret(body: unknown, said: Partial<RawAnswer> = {}) {
+  return createInterpreter(createNameTable())(answer(body, said));
+}
+
+describe('batches', () => {
+  test('the body speaks before the headers', () => {
+    const headers = { nextOffset: '7', upToDate: true };
+    expect(
+      interpret(
+        { messages: [message], nextOffset: 6n, upToDate: false, epoch: 'e', clamped: 'retention' },
+        headers,
+      ),
+    ).toMatchObject({ kind: 'batch', nextOffset: 6n, upToDate: false, epoch: 'e', clamped: 'retention' });
+    expect(interpret([message], headers)).toMatchObject({ kind: 'batch', nextOffset: 7n, upToDate: true });
+    expect(interpret([message])).toMatchObject({ kind: 'batch', nextOffset: undefined, upToDate: undefined });
+    expect(interpret([message], { nextOffset: 'abc' })).toMatchObject({
+      kind: 'batch',
+      nextOffset: undefined,
+    });
+  });
+
+  test('messages come back as objects with all their fields', () => {
+    const names = createNameTable();
+    const outcome = createInterpreter(names)(
+      answer([
+        message,
+        {
+          offset: 6n,
+          kind: 'device_status',
+          table: 'devices',
+          device: vendorDevice,
+          state: 'offline',
+          reason: 'night',
+          event_time: 1,
+          store_time: 2,
+        },
+        {
+          offset: 7n,
+          kind: 'audit',
+          table: 'audit_logs',
+          actor: 'me',
+          action: 'look',
+          event_time: 1,
+          store_time: 2,
+        },
+      ]),
+    );
+    if (outcome.kind !== 'batch') throw new Error(outcome.code);
+    expect(messagesOf(outcome.columns, names)).toEqual([
+      { ...message, kind: 'telemetry' },
+      {
+        offset: 6n,
+        kind: 'device_status',
+        table: 'devices',
+        device: vendorDevice,
+        state: 'offline',
+        reason: 'night',
+        event_time: 1,
+        store_time: 2,
+      },
+      {
+        offset: 7n,
+        kind: 'audit',
+        table: 'audit_logs',
+        actor: 'me',
+        action: 'look',
+        event_time: 1,
+        store_time: 2,
+      },
+    ]);
+  });
+
+  test('messages of a one-table reader may leave the table out', () => {
+    const { table: _, ...bare } = message;
+    const names = createNameTable();
+    const outcome = createInterpreter(names, { defaultTable: 'grid' })(answer([bare]));
+    if (outcome.kind !== 'batch') throw new Error(outcome.code);
+    expect(messagesOf(outcome.columns, names)[0]!.table).toBe('grid');
+  });
+
+  test('one bad message does not cost the others', () => {
+    const outcome = interpret({
+      messages: [message, { offset: 6n, data: 1 }, 'what', { ...message, offset: 8n }],
+    });
+    if (outcome.kind !== 'batch') throw new Error(outcome.code);
+    expect([outcome.columns.count, outcome.columns.rejected.map(({ offset }) => offset)]).toEqual([
+      2,
+      [6n, undefined],
+    ]);
+  });
+
+  test('compressed bytes are understood up to a bound', () => {
+    const plain = Buffer.from(encodeCbor([message]));
+    for (const [contentEncoding, bytes] of [
+      ['gzip', gzipSync(plain)],
+      ['deflate', deflateSync(plain)],
+    ] as const) {
+      expect(interpret(bytes, { contentEncoding })).toMatchObject({ kind: 'batch' });
+    }
+    const bomb = gzipSync(Buffer.alloc(5_000_000));
+    const bounded = createInterpreter(createNameTable(), { bytesMax: 1_000_000 });
+    expect(bounded(answer(bomb, { contentEncoding: 'gzip' }))).toMatchObject({
+      kind: 'error',
+      code: 'MalformedAnswer',
+    });
+    expect(interpret(plain, { contentEncoding: 'snappy' })).toMatchObject({
+      kind: 'error',
+      code: 'UnknownEncoding',
+      retryable: false,
+    });
+    expect(interpret(plain, { contentEncoding: 'constructor' })).toMatchObject({
+      kind: 'error',
+      code: 'UnknownEncoding',
+    });
+  });
+
+  test('no bytes are an empty sequence, but neither a map nor an array', () => {
+    const none = new Uint8Array();
+    expect(interpret(none, { status: 204, contentType: '' })).toMatchObject({ kind: 'batch' });
+    expect(interpret(none, { contentType: 'application/cbor-seq' })).toMatchObject({ kind: 'batch' });
+    expect(interpret(none)).toMatchObject({ kind: 'error', retryable: true });
+  });
+});
+
+describe('errors', () => {
+  const about: Partial<Record<StreamErrorCode, string>> = {
+    InvalidOffset: 'yes',
+    InvalidTimestamp: 'yes',
+    OffsetExpired: 'yes',
+    OffsetAhead: 'yes',
+    InvalidRequest: 'maybe',
+    DuplicateRequest: 'maybe',
+    NotFound: 'maybe',
+  };
+
+  test.each(Object.keys(streamErrors) as StreamErrorCode[])(
+    '%s of the contract, under its own status and under 200',
+    (code) => {
+      const { status, retryable } = streamErrors[code];
+      const body = new StreamError(code, 'so it is', {
+        nextOffset: 9n,
+        earliestOffset: 3n,
+        epoch: 'e',
+      }).body();
+      for (const received of [status, 200]) {
+        expect(interpret(body, { status: received })).toMatchObject({
+          kind: 'error',
+          code,
+          status,
+          retryable,
+          aboutPosition: about[code] ?? 'no',
+          nextOffset: 9n,
+          earliestOffset: 3n,
+          epoch: 'e',
+        });
+      }
+    },
+  );
+
+  test('the parameter decides what an invalid request is about', () => {
+    const body = (parameter: string) => new StreamError('InvalidRequest', 'no', { parameter }).body();
+    expect(interpret(body('offset'), { status: 400 })).toMatchObject({ aboutPosition: 'yes' });
+    expect(interpret(body('limit'), { status: 400 })).toMatchObject({ aboutPosition: 'no' });
+  });
+
+  test.each([
+    [
+      { error: { code: 'E1', message: 'offset too old' } },
+      400,
+      { code: 'E1', aboutPosition: 'yes', retryable: false },
+    ],
+    [{ error: { message: 'no such cursor' } }, 404, { aboutPosition: 'yes' }],
+    [{ error: 'backend down' }, 200, { code: 'backend down', aboutPosition: 'no', retryable: true }],
+    [{ error: 'offset expired' }, 200, { aboutPosition: 'yes' }],
+    [{ error: true, message: 'broken' }, 500, { message: 'broken', retryable: true }],
+    ['{"message":"Not Found"}', 404, { code: 'Http404', aboutPosition: 'maybe', retryable: false }],
+    ['{"detail":"unknown table"}', 404, { aboutPosition: 'no', retryable: false }],
+    ['slow down', 429, { retryable: true, retryAfterMs: 5_000 }],
+    ['', 503, { code: 'Http503', retryable: true }],
+    ['', 403, { retryable: false, aboutPosition: 'no' }],
+    ['', 304, { kind: 'error', retryable: false }],
+  ])('%j under %i', (body, status, expected) => {
+    expect(interpret(body, { status, retryAfterMs: 5_000 })).toMatchObject({ kind: 'error', ...expected });
+  });
+
+  test('a web page is a failure that may pass, under any status and any name', () => {
+    const page = '\ufeff\n <!doctype HTML><html><body>the offset of the proxy</body></html>';
+    for (const [status, contentType] of [
+      [200, 'application/cbor'],
+      [404, 'text/html'],
+      [502, 'text/html'],
+      [200, ''],
+    ] as const) {
+      expect(interpret(page, { status, contentType })).toMatchObject({
+        kind: 'error',
+        code: 'UnexpectedPage',
+        retryable: true,
+        aboutPosition: 'no',
+      });
+    }
+  });
+
+  test('no bytes whatever are a crash', () => {
+    const interpreter = createInterpreter(createNameTable());
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.constantFrom(200, 204, 400, 410, 500),
+        fc.constantFrom('', 'gzip', 'zstd'),
+        (bytes, status, contentEncoding) => {
+          expect(['batch', 'error']).toContain(interpreter(answer(bytes, { status, contentEncoding })).kind);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('no cut of a good answer is taken for one: not a message is lost in silence', () => {
+    const whole = encodeCbor({
+      messages: [message, { ...message, offset: 6n }],
+      nextOffset: 7n,
+      upToDate: true,
+    });
+    for (let length = 0; length < whole.length; length++) {
+      expect(interpret(whole.slice(0, length))).toMatchObject({ kind: 'error', retryable: true });
+    }
+  });
+});

@@ -1,0 +1,230 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createRestSource, type RestSourceOptions } from '../../src/client/rest.ts';
+import { TerminalError, TransientError } from '../../src/errors.ts';
+import { startVendor } from '../support/vendor-server.ts';
+
+const closing: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function vendorAnd(options: Partial<RestSourceOptions> = {}) {
+  const vendor = await startVendor();
+  const source = createRestSource({ url: vendor.url, workgroup: 'acme', token: 'secret', ...options });
+  closing.push(source.close, vendor.close);
+  return { vendor, source };
+}
+
+/** A server that answers as told. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function sourceOf(url: string, options: Partial<RestSourceOptions> = {}) {
+  const source = createRestSource({ url, workgroup: 'acme', ...options });
+  closing.push(source.close);
+  return source;
+}
+
+const oldest = { ask: { kind: 'oldest' } } as const;
+
+describe('the request', () => {
+  test('asks for an offset, a time or the start, with its token, plain bytes and the wait it wants', async () => {
+    const { vendor, source } = await vendorAnd({ table: 'solar power' });
+    await source.fetch({ ask: { kind: 'offset', offset: 2n ** 64n - 1n }, waitSeconds: 2 });
+    await source.fetch({ ask: { kind: 'timestamp', timestampMs: 1_760_000_000_123 }, messagesMax: 5 });
+    await source.fetch(oldest);
+    const path = '/api/v1/tables/acme/solar%20power/latest';
+    expect(vendor.requests.map(({ url, prefer }) => ({ url, prefer }))).toEqual([
+      { url: `${path}?offset=18446744073709551615&limit=10000`, prefer: 'wait=2' },
+      { url: `${path}?timestamp=1760000000123&limit=5`, prefer: undefined },
+      { url: `${path}?limit=10000`, prefer: undefined },
+    ]);
+    expect(vendor.requests[0]).toMatchObject({ authorization: 'Bearer secret', acceptEncoding: 'identity' });
+  });
+
+  test('a base address may have a path of its own', async () => {
+    const { vendor } = await vendorAnd();
+    await sourceOf(`${vendor.url}/energy/`).fetch(oldest);
+    expect(vendor.requests[0]!.url).toMatch(/^\/energy\/api\/v1\/tables\/acme\/-\/latest/);
+  });
+});
+
+describe('tokens', () => {
+  test('a token that has run out is renewed once, at the same offset', async () => {
+    const asked: boolean[] = [];
+    let current = 'old';
+    const { vendor, source } = await vendorAnd({
+      token: async (renew) => {
+        asked.push(renew);
+        if (renew) current = 'new';
+        return current;
+      },
+    });
+    vendor.tokens = new Set(['new']);
+    const answer = await source.fetch({ ask: { kind: 'offset', offset: 77n } });
+    expect(answer.status).toBe(200);
+    expect(asked).toEqual([false, true]);
+    expect(vendor.requests.map(({ offset, authorization }) => [offset, authorization])).toEqual([
+      ['77', 'Bearer old'],
+      ['77', 'Bearer new'],
+    ]);
+  });
+
+  test('a token that stays refused is the answer: no second renewal, and none where nothing new is to be had', async () => {
+    let renewals = 0;
+    const { vendor, source } = await vendorAnd({ token: (renew) => (renew ? `new-${++renewals}` : 'old') });
+    vendor.tokens = new Set(['other']);
+    expect((await source.fetch(oldest)).status).toBe(401);
+    expect(renewals).toBe(1);
+    const fixed = sourceOf(vendor.url, { token: () => 'old' });
+    expect((await fixed.fetch(oldest)).status).toBe(401);
+    expect(vendor.requests).toHaveLength(3);
+  });
+});
+
+describe('redirects', () => {
+  test('are followed within the origin', async () => {
+    const url = await serve((request, response) => {
+      if (request.url?.startsWith('/v2/')) response.end('there');
+      else response.writeHead(307, { location: `/v2${request.url}` }).end();
+    });
+    const answer = await sourceOf(url).fetch(oldest);
+    expect(Buffer.from(answer.bytes).toString()).toBe('there');
+  });
+
+  test('never take the token to another origin, and end', async () => {
+    const seen: unknown[] = [];
+    const other = await serve((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end();
+    });
+    const url = await serve((_, response) => response.writeHead(302, { location: `${other}/there` }).end());
+    const loop = await serve((request, response) =>
+      response.writeHead(302, { location: request.url ?? '/' }).end(),
+    );
+    for (const from of [url, loop]) {
+      const reading = sourceOf(from, { token: 'secret' }).fetch(oldest);
+      await expect(reading).rejects.toMatchObject({ code: 'RedirectRefused', retryable: false });
+    }
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('the watchdog', () => {
+  const timeouts = { headersMs: 150, bodyMs: 150, totalMs: 400 };
+
+  test('ends a request that is never answered, one whose body stops, and one that trickles', async () => {
+    const { vendor, source } = await vendorAnd({ timeouts });
+    vendor.append(50);
+    vendor.faults = ['hang', 'stall'];
+    await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });
+    await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });
+    const trickling = await serve((_, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('.'), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    await expect(sourceOf(trickling, { timeouts }).fetch(oldest)).rejects.toMatchObject({
+      code: 'AnswerTimeout',
+    });
+    // The source is as good as before.
+    expect((await source.fetch(oldest)).status).toBe(200);
+  });
+
+  test('leaves a server alone that takes its time within the bounds', async () => {
+    const url = await serve((_, response) => void setTimeout(() => response.end('late'), 100));
+    expect((await sourceOf(url, { timeouts }).fetch(oldest)).status).toBe(200);
+  });
+
+  test('an abort ends a request at once, with its own reason', async () => {
+    const { vendor, source } = await vendorAnd();
+    vendor.faults = ['hang'];
+    const controller = new AbortController();
+    const reading = source.fetch({ ...oldest, signal: controller.signal });
+    const reason = new Error('shutting down');
+    setTimeout(() => controller.abort(reason), 20);
+    await expect(reading).rejects.toBe(reason);
+    await expect(source.fetch({ ...oldest, signal: controller.signal })).rejects.toBe(reason);
+  });
+});
+
+describe('the body', () => {
+  test('arrives whole, announced or not, in a buffer that can be transferred', async () => {
+    const sent = Buffer.alloc(3_000_001, 'abc');
+    for (const headers of [{ 'content-length': String(sent.length) }, {}]) {
+      const url = await serve((_, response) => {
+        response.writeHead(200, headers);
+        response.write(sent.subarray(0, 1_000_000));
+        response.end(sent.subarray(1_000_000));
+      });
+      const { bytes } = await sourceOf(url).fetch(oldest);
+      expect(Buffer.compare(bytes, sent)).toBe(0);
+      expect(structuredClone(bytes, { transfer: [bytes.buffer] }).length).toBe(sent.length);
+    }
+  });
+
+  test('is refused beyond the cap, before it has been read where its size is announced', async () => {
+    const announced = await serve((_, response) =>
+      response.writeHead(200, { 'content-length': '1001' }).write('a'),
+    );
+    const unannounced = await serve((_, response) => {
+      response.writeHead(200).write(Buffer.alloc(900));
+      response.end(Buffer.alloc(900));
+    });
+    for (const url of [announced, unannounced]) {
+      const reading = sourceOf(url, { bytesMax: 1_000 }).fetch(oldest);
+      await expect(reading).rejects.toBeInstanceOf(TerminalError);
+      await expect(reading).rejects.toMatchObject({ code: 'AnswerTooLarge' });
+    }
+  });
+
+  test('that breaks off is a failure that may pass, and so is no server at all', async () => {
+    const { vendor, source } = await vendorAnd();
+    vendor.append(50);
+    vendor.faults = ['truncated', 'reset'];
+    for (let read = 0; read < 2; read++) {
+      await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'NetworkFailure' });
+    }
+    await vendor.close();
+    closing.pop();
+    await expect(source.fetch(oldest)).rejects.toBeInstanceOf(TransientError);
+  });
+
+  test('any status is an answer, with the headers that matter', async () => {
+    const url = await serve((_, response) =>
+      response
+        .writeHead(429, {
+          'content-type': 'Application/CBOR; charset=x',
+          'retry-after': '7',
+          'stream-next-offset': '12',
+          'stream-up-to-date': 'true',
+        })
+        .end(),
+    );
+    expect(await sourceOf(url).fetch(oldest)).toMatchObject({
+      status: 429,
+      contentType: 'application/cbor',
+      retryAfterMs: 7_000,
+      nextOffset: '12',
+      upToDate: true,
+    });
+  });
+});
+
+test('no error names a token', async () => {
+  const { vendor, source } = await vendorAnd({ token: 'very-secret', timeouts: { totalMs: 100 } });
+  vendor.faults = ['reset', 'hang'];
+  for (let read = 0; read < 2; read++) {
+    const error = await source.fetch(oldest).catch((caught: unknown) => caught as Error);
+    expect(`${String(error)} ${JSON.stringify(error)}`).not.toContain('very-secret');
+  }
+});

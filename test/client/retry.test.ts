@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  backoffMs,
+  defaultBackoff,
+  parseRetryAfter,
+  systemWaiting,
+  type Waiting,
+  withRetries,
+} from '../../src/client/retry.ts';
+import { TerminalError, TransientError } from '../../src/errors.ts';
+
+function fakeWaiting(random = 0.5): Waiting & { sleptMs: number[] } {
+  const sleptMs: number[] = [];
+  return {
+    sleptMs,
+    clock: { now: () => 0 },
+    random: () => random,
+    sleep: async (ms) => void sleptMs.push(ms),
+  };
+}
+
+describe('backoffMs', () => {
+  test('draws from nothing up to a ceiling that doubles and then stays', () => {
+    const ceilings = [1, 2, 3, 4, 5, 6, 7, 8, 99].map((attempt) => backoffMs(attempt, () => 1));
+    expect(ceilings).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+    expect(backoffMs(5, () => 0)).toBe(0);
+  });
+
+  test('never comes back before a server said, and never waits for ever because it said so', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        fc.integer({ min: 0, max: 1e9 }),
+        (attempt, random, retryAfterMs) => {
+          const ms = backoffMs(attempt, () => random, defaultBackoff, retryAfterMs);
+          expect(ms).toBeGreaterThanOrEqual(Math.min(retryAfterMs, defaultBackoff.retryAfterMsMax));
+          expect(ms).toBeLessThanOrEqual(defaultBackoff.retryAfterMsMax + defaultBackoff.baseMs);
+        },
+      ),
+    );
+  });
+});
+
+test('Retry-After is seconds or a date, and nothing else', () => {
+  const nowMs = Date.parse('2026-11-20T10:00:00Z');
+  expect(parseRetryAfter(' 3 ', nowMs)).toBe(3_000);
+  expect(parseRetryAfter('Fri, 20 Nov 2026 10:00:30 GMT', nowMs)).toBe(30_000);
+  expect(parseRetryAfter('Fri, 20 Nov 2026 09:00:00 GMT', nowMs)).toBe(0);
+  for (const text of [undefined, '', '-1', '1.5', 'soon', '2026-11-20', '99999999999999']) {
+    expect(parseRetryAfter(text, nowMs)).toBeUndefined();
+  }
+});
+
+describe('withRetries', () => {
+  test('tries until it succeeds, waiting in between', async () => {
+    const waiting = fakeWaiting();
+    let tries = 0;
+    const result = await withRetries(
+      async () => {
+        if (++tries < 4)
+          throw new TransientError('Busy', 'busy', { details: tries === 2 ? { retryAfterMs: 9_000 } : {} });
+        return 'done';
+      },
+      { waiting },
+    );
+    expect(result).toBe('done');
+    expect(waiting.sleptMs).toEqual([125, 9_125, 500]);
+  });
+
+  test('does not try again what will not change', async () => {
+    let tries = 0;
+    const failing = withRetries(
+      async () => {
+        tries++;
+        throw new TerminalError('Forbidden', 'no');
+      },
+      { waiting: fakeWaiting() },
+    );
+    await expect(failing).rejects.toMatchObject({ code: 'Forbidden' });
+    expect(tries).toBe(1);
+  });
+
+  test('gives up after a bounded number of tries and says why', async () => {
+    let tries = 0;
+    const failing = withRetries(
+      async () => {
+        tries++;
+        throw new Error('socket hang up');
+      },
+      { waiting: fakeWaiting() },
+    );
+    await expect(failing).rejects.toMatchObject({
+      code: 'RetriesExhausted',
+      message: expect.stringContaining('socket hang up'),
+    });
+    expect(tries).toBe(defaultBackoff.attemptsMax);
+  });
+
+  test('an abort ends it while it waits, with the reason given', async () => {
+    const controller = new AbortController();
+    const reason = new Error('stop');
+    const failing = withRetries(async () => Promise.reject(new Error('x')), {
+      waiting: systemWaiting,
+      backoff: { ...defaultBackoff, baseMs: 1e9, maxMs: 1e9 },
+      signal: controller.signal,
+      onRetry: () => controller.abort(reason),
+    });
+    await expect(failing).rejects.toBe(reason);
+  });
+});

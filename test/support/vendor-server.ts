@@ -1,0 +1,379 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { encodeCbor } from '../../src/contract/codec.ts';
+
+/** How a server of the stream's shape may speak, where the public description leaves it open. */
+export interface Dialect {
+  encoding: 'cbor' | 'cbor-sequence' | 'json' | 'json-lines';
+  /** False: the wrong content type, so that only looking at the bytes helps. */
+  saysContentType: boolean;
+  /** Where the messages are; sequences and lines have them at their root. */
+  list: 'root' | 'messages' | 'records' | 'data' | 'results' | 'rows' | 'items';
+  /** How the next position is called; `header`, or `none` at all. A root list can only have these two. */
+  cursor: 'nextOffset' | 'next_offset' | 'offset' | 'cursor' | 'header' | 'none';
+  /** inclusive: from the asked offset on, the cursor is one past the last. inclusive-last: likewise, but the cursor is
+   * the last one, which comes again. exclusive: what is after the asked offset, the cursor is the last one. */
+  bounds: 'inclusive' | 'inclusive-last' | 'exclusive';
+  offsetsAs: 'text' | 'integer';
+  timesAs: 'text' | 'integer';
+  deviceAs: 'device' | 'device_id' | 'deviceId';
+  eventTimeAs: 'event_time' | 'eventTime' | 'timestamp';
+  saysUpToDate: boolean;
+  saysEpoch: boolean;
+  compression: 'none' | 'gzip' | 'br' | 'zstd';
+}
+
+export const plainDialect: Dialect = {
+  encoding: 'cbor',
+  saysContentType: true,
+  list: 'messages',
+  cursor: 'nextOffset',
+  bounds: 'inclusive',
+  offsetsAs: 'integer',
+  timesAs: 'integer',
+  deviceAs: 'device',
+  eventTimeAs: 'event_time',
+  saysUpToDate: true,
+  saysEpoch: true,
+  compression: 'none',
+};
+
+/** What goes wrong with one answer. */
+export type Fault =
+  | 'page' // an HTML error page under 502
+  | 'page-200' // an HTML page under 200, as captive portals and proxies send
+  | 'busy' // 503 with a map
+  | 'limited' // 429 with Retry-After
+  | 'error-200' // the error under a good status
+  | 'error-object' // 500 with the error as an object
+  | 'truncated' // fewer bytes than announced
+  | 'cut' // bytes missing, and nothing announced
+  | 'reset' // the connection breaks off
+  | 'garbage' // bytes that are nothing
+  | 'unknown-offset' // it no longer knows the position, though the messages are there: only when an offset was asked for
+  | 'hang' // no answer at all
+  | 'stall'; // half an answer, then nothing
+
+export interface VendorMessage {
+  offset: bigint;
+  storeTimeMs: number;
+  value: number;
+}
+
+export interface VendorRequest {
+  offset: string | null;
+  timestamp: string | null;
+  authorization: string | undefined;
+  prefer: string | undefined;
+  acceptEncoding: string | undefined;
+  url: string;
+}
+
+export interface VendorServer {
+  url: string;
+  dialect: Dialect;
+  requests: VendorRequest[];
+  /** The next answers, one each; an empty place is a good answer. */
+  faults: Array<Fault | undefined>;
+  messages: VendorMessage[];
+  append(count: number, options?: { step?: bigint; everyMs?: number }): VendorMessage[];
+  /** Forgets the oldest messages; an offset among them is then answered with `expiredStatus`. */
+  trim(count: number): void;
+  /** Begins another log: offsets start low again. */
+  recreate(): void;
+  /** How an expired offset is answered; `silent`: not at all, reading begins with the oldest message. */
+  expired: 400 | 404 | 410 | 416 | 'opaque-400' | 'silent';
+  /** How an offset beyond the log's end is answered; `tail`: nothing new, and a position at the end. */
+  ahead: 416 | 'tail' | 'oldest';
+  /** Only these tokens are let in, where there are any. */
+  tokens: Set<string> | undefined;
+  close(): Promise<void>;
+}
+
+export const vendorDevice = '11111111-2222-4333-8444-555555555555';
+
+/** Starts a server of another vendor on a free port of this machine. */
+export async function startVendor(dialect: Partial<Dialect> = {}): Promise<VendorServer> {
+  let epoch = 1;
+  let forgotten = 0n;
+  let lastOffset = 1_000n;
+  let lastStoreTimeMs = 1_760_000_000_000;
+  let served = 0;
+
+  const vendor: VendorServer = {
+    url: '',
+    dialect: { ...plainDialect, ...dialect },
+    requests: [],
+    faults: [],
+    messages: [],
+    expired: 410,
+    ahead: 416,
+    tokens: undefined,
+    append(count, { step = 1n, everyMs = 7 } = {}) {
+      const added = Array.from({ length: count }, () => {
+        lastOffset += step;
+        lastStoreTimeMs += everyMs;
+        return { offset: lastOffset, storeTimeMs: lastStoreTimeMs, value: served++ };
+      });
+      vendor.messages.push(...added);
+      return added;
+    },
+    trim(count) {
+      const gone = vendor.messages.splice(0, count);
+      forgotten = gone.at(-1)?.offset ?? forgotten;
+    },
+    recreate() {
+      epoch++;
+      forgotten = 0n;
+      lastOffset = 10n;
+      // Nothing of the old log is younger than the new one.
+      lastStoreTimeMs += 60_000;
+      vendor.messages = [];
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+
+  const server = createServer((request, response) => {
+    handle(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  vendor.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return vendor;
+
+  function handle(request: IncomingMessage, response: ServerResponse) {
+    const url = new URL(request.url ?? '/', vendor.url);
+    const offset = url.searchParams.get('offset');
+    const timestamp = url.searchParams.get('timestamp');
+    vendor.requests.push({
+      offset,
+      timestamp,
+      authorization: request.headers.authorization,
+      prefer: request.headers.prefer as string | undefined,
+      acceptEncoding: request.headers['accept-encoding'] as string | undefined,
+      url: request.url ?? '',
+    });
+    if (vendor.tokens && !vendor.tokens.has((request.headers.authorization ?? '').replace('Bearer ', ''))) {
+      return sendMap(response, 401, { error: 'InvalidToken', message: 'no such token' });
+    }
+    const fault = vendor.faults.shift();
+    if (fault !== undefined && !(fault === 'unknown-offset' && offset === null)) {
+      return fail(fault, response, () => read(offset, timestamp, Number(url.searchParams.get('limit'))));
+    }
+    const answer = read(offset, timestamp, Number(url.searchParams.get('limit')));
+    send(response, answer.status, answer.body, answer.headers);
+  }
+
+  function read(offset: string | null, timestamp: string | null, limit: number) {
+    const asked = offset === null ? undefined : BigInt(offset);
+    const first = vendor.messages[0];
+    if (asked !== undefined && asked < forgotten && vendor.expired !== 'silent') return expiredAnswer();
+    if (asked !== undefined && asked > lastOffset + 1n && vendor.ahead === 416) {
+      return mapAnswer(416, {
+        error: 'OffsetAhead',
+        message: 'the offset is past the end',
+        ...head(lastOffset + 1n),
+      });
+    }
+    const isAhead = asked !== undefined && asked > lastOffset + 1n;
+    const { bounds } = vendor.dialect;
+    const from = (message: VendorMessage) => {
+      if (isAhead && vendor.ahead === 'oldest') return true;
+      if (asked !== undefined)
+        return bounds === 'exclusive' ? message.offset > asked : message.offset >= asked;
+      return timestamp === null || message.storeTimeMs >= Number(timestamp);
+    };
+    const found = vendor.messages.filter(from);
+    const messages = found.slice(0, limit);
+    const last = messages.at(-1)?.offset;
+    const next = isAhead
+      ? lastOffset + 1n
+      : last === undefined
+        ? (asked ?? (bounds === 'inclusive' ? lastOffset + 1n : lastOffset))
+        : bounds === 'inclusive'
+          ? last + 1n
+          : last;
+    return batchAnswer(messages, next, messages.length === found.length, first?.offset);
+  }
+
+  function head(next: bigint) {
+    return { nextOffset: asOffset(next), ...(vendor.dialect.saysEpoch && { epoch: `epoch-${epoch}` }) };
+  }
+
+  function expiredAnswer() {
+    if (vendor.expired === 'opaque-400')
+      return { status: 400, body: Buffer.from('Bad Request'), headers: {} };
+    const status = vendor.expired as number;
+    return mapAnswer(status, {
+      error: status === 410 ? 'OffsetExpired' : { code: 'BAD_OFFSET', message: 'the offset is unknown' },
+      message: 'the offset is no longer there',
+      ...(vendor.messages[0] && { earliestOffset: asOffset(vendor.messages[0].offset) }),
+      ...(vendor.dialect.saysEpoch && { epoch: `epoch-${epoch}` }),
+    });
+  }
+
+  function batchAnswer(
+    found: VendorMessage[],
+    next: bigint,
+    upToDate: boolean,
+    earliest: bigint | undefined,
+  ) {
+    const { encoding, list, cursor, saysUpToDate, saysEpoch } = vendor.dialect;
+    const messages = found.map(spelled);
+    const headers: Record<string, string> = {};
+    if (cursor === 'header') headers['stream-next-offset'] = String(next);
+    if (encoding === 'cbor-sequence' || encoding === 'json-lines' || list === 'root') {
+      if (saysUpToDate) headers['stream-up-to-date'] = String(upToDate);
+      if (cursor !== 'header' && cursor !== 'none' && list !== 'root')
+        messages.push({ [cursor]: asOffset(next) });
+      return encodedAnswer(encoding === 'cbor' || encoding === 'json' ? [messages] : messages, headers);
+    }
+    return encodedAnswer(
+      [
+        {
+          [list]: messages,
+          ...(cursor !== 'header' && cursor !== 'none' && { [cursor]: asOffset(next) }),
+          ...(saysUpToDate && { upToDate }),
+          ...(saysEpoch && { epoch: `epoch-${epoch}` }),
+          ...(earliest !== undefined && saysEpoch && { earliestOffset: asOffset(earliest) }),
+        },
+      ],
+      headers,
+    );
+  }
+
+  function encodedAnswer(roots: unknown[], headers: Record<string, string>) {
+    const { encoding, saysContentType } = vendor.dialect;
+    const isJson = encoding === 'json' || encoding === 'json-lines';
+    const body = Buffer.concat(
+      roots.map((root) => (isJson ? Buffer.from(`${jsonOf(root)}\n`) : Buffer.from(encodeCbor(root)))),
+    );
+    const contentType = saysContentType
+      ? {
+          cbor: 'application/cbor',
+          'cbor-sequence': 'application/cbor-seq',
+          json: 'application/json; charset=utf-8',
+          'json-lines': 'application/x-ndjson',
+        }[encoding]
+      : 'application/octet-stream';
+    return { status: 200, body, headers: { ...headers, 'content-type': contentType } };
+  }
+
+  function spelled({ offset, storeTimeMs, value }: VendorMessage): Record<string, unknown> {
+    const { deviceAs, eventTimeAs } = vendor.dialect;
+    return {
+      offset: asOffset(offset),
+      table: 'solar',
+      [deviceAs]: vendorDevice,
+      source: 'east',
+      [eventTimeAs]: asTime(storeTimeMs - 500),
+      store_time: asTime(storeTimeMs),
+      data: { value, note: 'text' },
+    };
+  }
+
+  function asOffset(offset: bigint): unknown {
+    return vendor.dialect.offsetsAs === 'text' ? String(offset) : offset;
+  }
+  function asTime(ms: number): unknown {
+    return vendor.dialect.timesAs === 'text' ? new Date(ms).toISOString() : ms;
+  }
+
+  function mapAnswer(status: number, map: Record<string, unknown>) {
+    const isJson = vendor.dialect.encoding.startsWith('json');
+    return {
+      status,
+      body: isJson ? Buffer.from(jsonOf(map)) : Buffer.from(encodeCbor(map)),
+      headers: { 'content-type': isJson ? 'application/json' : 'application/cbor' } as Record<string, string>,
+    };
+  }
+  function sendMap(
+    response: ServerResponse,
+    status: number,
+    map: Record<string, unknown>,
+    headers = {},
+  ): void {
+    const answer = mapAnswer(status, map);
+    send(response, status, answer.body, { ...answer.headers, ...headers });
+  }
+
+  function send(
+    response: ServerResponse,
+    status: number,
+    body: Buffer,
+    headers: Record<string, string>,
+  ): void {
+    const { compression } = vendor.dialect;
+    const compress = { none: undefined, gzip: gzipSync, br: brotliCompressSync, zstd: zstdCompressSync }[
+      compression
+    ];
+    const bytes = compress && status === 200 ? compress(body) : body;
+    response.writeHead(status, {
+      ...headers,
+      ...(compress && status === 200 && { 'content-encoding': compression }),
+      'content-length': bytes.length,
+    });
+    response.end(bytes);
+  }
+
+  function fail(fault: Fault, response: ServerResponse, answer: () => ReturnType<typeof read>) {
+    const page =
+      '<!DOCTYPE html><html><body>502 Bad Gateway: the limit of the table was reached</body></html>';
+    switch (fault) {
+      case 'page':
+        return void response.writeHead(502, { 'content-type': 'text/html' }).end(page);
+      case 'page-200':
+        return void response.writeHead(200, { 'content-type': 'application/cbor' }).end(page);
+      case 'busy':
+        return sendMap(response, 503, {
+          error: 'StorageUnavailable',
+          message: 'later',
+          status: 503,
+          retryable: true,
+        });
+      case 'limited':
+        return sendMap(response, 429, { error: 'RateLimited', message: 'slowly' }, { 'retry-after': '3' });
+      case 'error-200':
+        return sendMap(response, 200, { error: 'Something broke', message: 'inside' });
+      case 'error-object':
+        return sendMap(response, 500, { error: { code: 'E_INTERNAL', message: 'inside' } });
+      case 'garbage':
+        return void response
+          .writeHead(200, { 'content-type': 'application/cbor' })
+          .end(Buffer.from([0xff, 0x00, 0x13]));
+      case 'unknown-offset':
+        return sendMap(response, 400, {
+          error: 'InvalidOffset',
+          message: 'the offset is unknown',
+          parameter: 'offset',
+        });
+      case 'reset':
+        return void response.destroy();
+      case 'hang':
+        return;
+      default: {
+        const { body, headers, status } = answer();
+        const half = body.subarray(0, Math.max(1, Math.floor(body.length / 2)));
+        if (fault === 'cut') {
+          // Closed early, with a length that fits: only the bytes themselves can tell.
+          return void response.writeHead(status, { ...headers, 'content-length': half.length }).end(half);
+        }
+        response.writeHead(status, { ...headers, 'content-length': body.length }).write(half);
+        if (fault === 'truncated') setTimeout(() => response.destroy(), 2);
+      }
+    }
+  }
+}
+
+/** JSON in which bigints are bare integers, as servers in other languages write them. */
+function jsonOf(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, member]) => `${JSON.stringify(key)}:${jsonOf(member)}`)
+    .join(',')}}`;
+}
