@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WorkerHealth } from '../../jobs/worker.ts';
+import type { WorkerHealth } from '../../jobs/health.ts';
 import type { WorkerProcessOptions } from './worker-process.ts';
 
 /** One line of the journal that worker processes write. */
@@ -64,11 +65,16 @@ export function readJournal(journal: string, workgroupId: string): JournalLine[]
   });
 }
 
-function answer<T>(child: ChildProcess): Promise<T> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T));
-    child.once('exit', (code) => reject(new Error(`the worker process ended with ${code}`)));
-  });
+async function answer<T>(child: ChildProcess): Promise<T> {
+  const settled = new AbortController();
+  const message = once(child, 'message', { signal: settled.signal });
+  const exit = once(child, 'exit', { signal: settled.signal });
+  const first = await Promise.race([message, exit.then(([code]) => `the worker process ended with ${code}`)]);
+  settled.abort();
+  message.catch(() => undefined);
+  exit.catch(() => undefined);
+  if (typeof first === 'string') throw new Error(first);
+  return first[0] as T;
 }
 
 async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {

@@ -1,0 +1,31 @@
+/** Keeps apart, within one shard, what must not run at once. */
+export interface Lanes {
+  /**
+   * Runs `task` once the lane is free. Where the same job already runs or waits, nothing happens and the answer is
+   * `busy`: a tick that finds its predecessor still at work has nothing to add.
+   * @throws what the task throws
+   */
+  run(lane: string, job: string, task: () => Promise<void>): Promise<'done' | 'busy'>;
+}
+
+export function createLanes(): Lanes {
+  const present = new Set<string>();
+  const lastOf = new Map<string, Promise<void>>();
+  return {
+    async run(lane, job, task) {
+      if (present.has(job)) return 'busy';
+      present.add(job);
+      const turn = (lastOf.get(lane) ?? Promise.resolve()).then(task);
+      lastOf.set(
+        lane,
+        turn.catch(() => undefined),
+      );
+      try {
+        await turn;
+        return 'done';
+      } finally {
+        present.delete(job);
+      }
+    },
+  };
+}

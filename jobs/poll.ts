@@ -1,0 +1,11 @@
+import { SECOND_MS } from '../src/time.ts';
+import type { JobDefinition } from './stages.ts';
+
+/** Reads the stream to its head, for at most 20 s, and lands what it reads. */
+export const pollJob: JobDefinition = {
+  stage: 'poll',
+  lane: 'land',
+  everyMs: (pipeline) => pipeline.pollEvery,
+  timeLimitMs: 30 * SECOND_MS,
+  run: (stages, workgroupId, signal) => stages.poll(workgroupId, signal),
+};

@@ -1,0 +1,46 @@
+import { errorMessage, isRetryable, TransientError } from '../src/errors.ts';
+import type { Log } from '../src/log.ts';
+import type { Progress } from './progress.ts';
+import type { JobDefinition, Stages } from './stages.ts';
+
+/**
+ * Runs one stage once, within its time limit, and remembers how it went.
+ * @param stopSignal aborts when the worker stops or loses the shard; what fails after that is no failure
+ * @returns `interrupted` where it ended because of `stopSignal`
+ * @throws what the stage throws; it has been logged then
+ */
+export async function runStage(
+  job: JobDefinition,
+  run: { stages: Stages; workgroupId: string; progress: Progress; log: Log },
+  stopSignal: AbortSignal,
+): Promise<'done' | 'interrupted'> {
+  const { stages, workgroupId, progress, log } = run;
+  const { stage, timeLimitMs } = job;
+  if (stopSignal.aborted) return 'interrupted';
+  const controller = new AbortController();
+  const stop = () => controller.abort(stopSignal.reason);
+  const timeLimit = setTimeout(() => controller.abort(timeLimitError(stage, timeLimitMs)), timeLimitMs);
+  stopSignal.addEventListener('abort', stop);
+  progress.started(stage);
+  try {
+    await job.run(stages, workgroupId, controller.signal);
+    progress.succeeded(stage);
+    return 'done';
+  } catch (error) {
+    if (stopSignal.aborted) {
+      progress.interrupted(stage);
+      return 'interrupted';
+    }
+    progress.failed(stage, error);
+    const event = { workgroupId, stage, error: errorMessage(error), retryable: isRetryable(error) };
+    log[event.retryable ? 'warn' : 'error'](event, 'job.failed');
+    throw error;
+  } finally {
+    clearTimeout(timeLimit);
+    stopSignal.removeEventListener('abort', stop);
+  }
+}
+
+function timeLimitError(stage: string, timeLimitMs: number): TransientError {
+  return new TransientError('TimeLimit', `${stage} was stopped after ${timeLimitMs / 1000} s`);
+}

@@ -1,0 +1,106 @@
+import { errorMessage } from '../src/errors.ts';
+import type { Log } from '../src/log.ts';
+import { type Clock, SECOND_MS } from '../src/time.ts';
+import { createLanes } from './lanes.ts';
+import { createProgress, type StageHealth } from './progress.ts';
+import type { ShardQueue, TickOutcome } from './queue.ts';
+import { runStage } from './run-stage.ts';
+import { reconcileSchedules } from './schedule.ts';
+import type { Schedule, StageName, Stages } from './stages.ts';
+import { jobTable } from './table.ts';
+import { within } from './within.ts';
+
+/** A shard that this worker owns: its queue is consumed here and nowhere else. */
+export interface Shard {
+  readonly workgroupId: string;
+  health(): StageHealth[];
+  /** Makes the schedules right again and reports ticks that have stopped coming. One review runs at a time. */
+  review(): Promise<void>;
+  /** Takes no more ticks, aborts what runs and waits for it, but not longer than `withinMs`. */
+  stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
+  /** Closes the queue, after a stop. */
+  close(): Promise<void>;
+}
+
+export interface ShardOptions {
+  /** Belongs to the shard from now on, and is closed with it. */
+  queue: ShardQueue;
+  schedules: readonly Schedule[];
+  stages: Stages;
+  clock: Clock;
+  log: Log;
+  /** Called when a stage finds that another worker has taken the shard over. */
+  onLost: () => void;
+}
+
+/** Sets the schedules of a workgroup up and begins to work on its ticks. */
+export async function startShard(options: ShardOptions): Promise<Shard> {
+  const { queue, schedules, stages, clock, log, onLost } = options;
+  const { workgroupId } = queue;
+  const progress = createProgress(schedules, { clock, timeLimitMs: (stage) => jobTable[stage].timeLimitMs });
+  const lanes = createLanes();
+
+  async function handleTick(stage: StageName, signal: AbortSignal): Promise<TickOutcome> {
+    progress.tick(stage);
+    if (progress.isBackingOff(stage)) return 'backing-off';
+    const job = jobTable[stage];
+    let outcome: TickOutcome = 'busy';
+    try {
+      await lanes.run(job.lane, stage, async () => {
+        outcome = await runStage(job, { stages, workgroupId, progress, log }, signal);
+      });
+    } catch (error) {
+      if (isStaleOwner(error)) onLost();
+      throw error;
+    }
+    return outcome;
+  }
+
+  async function reconcile(): Promise<void> {
+    const changes = await reconcileSchedules(queue, schedules, clock.now());
+    if (Object.values(changes).some((keys) => keys.length > 0))
+      log.info({ workgroupId, ...changes }, 'schedule.reconciled');
+  }
+
+  let reviewing = false;
+  async function review(): Promise<void> {
+    if (reviewing) return;
+    reviewing = true;
+    try {
+      for (const { stage, lastTickAtMs } of progress.health().filter(isUnscheduled))
+        log.error({ workgroupId, stage, lastTickAtMs }, 'schedule.ticks-missing');
+      await reconcile();
+    } catch (error) {
+      log.warn({ workgroupId, error: errorMessage(error) }, 'schedule.review-failed');
+    } finally {
+      reviewing = false;
+    }
+  }
+
+  try {
+    await reconcile();
+  } catch (error) {
+    await within(queue.close(), SECOND_MS).catch(() => undefined);
+    throw error;
+  }
+  const consumer = queue.consume(handleTick);
+  return {
+    workgroupId,
+    health: progress.health,
+    review,
+    stop: consumer.stop,
+    async close() {
+      await consumer.settle(SECOND_MS).catch(() => undefined);
+      await within(queue.close(), SECOND_MS).catch(() => undefined);
+    },
+  };
+}
+
+export function isUnscheduled({ state }: StageHealth): boolean {
+  return state === 'unscheduled';
+}
+
+/** By its code, because the error may come from another thread, where classes do not survive. */
+function isStaleOwner(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'StaleOwner';
+}

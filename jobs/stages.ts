@@ -1,0 +1,31 @@
+import type { Config } from '../src/config.ts';
+
+/** The jobs of a workgroup, in the order in which data passes through them. */
+export const stageNames = ['poll', 'rollup', 'publish', 'maintain'] as const;
+export type StageName = (typeof stageNames)[number];
+
+/**
+ * What the jobs do, provided by whoever starts the worker. Each may run twice or not at all: it reads where it stands
+ * from the warehouse, does a bounded piece of work, and ends soon after `signal` aborts.
+ */
+export type Stages = Readonly<
+  Record<StageName, (workgroupId: string, signal: AbortSignal) => Promise<unknown>>
+>;
+
+/** One job of the table: when it is due, beside what it may run, and which stage it calls. */
+export interface JobDefinition {
+  stage: StageName;
+  /** Jobs of one lane never run at once in a shard; jobs of different lanes may, and rely on the warehouse's transactions. */
+  lane: 'land' | 'derive';
+  everyMs: (pipeline: Config['pipeline']) => number;
+  /** A run that takes longer is told to stop. */
+  timeLimitMs: number;
+  run: (stages: Stages, workgroupId: string, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** When one job of one workgroup is due: a row of the schedule. */
+export interface Schedule {
+  stage: StageName;
+  workgroupId: string;
+  everyMs: number;
+}

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../src/config.ts';
+import { errorMessage } from '../src/errors.ts';
+import type { Log } from '../src/log.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/time.ts';
+import { openBackend } from './backend.ts';
+import { describeWorker, type WorkerHealth } from './health.ts';
+import { createHoldings } from './holdings.ts';
+import { isUnscheduled, startShard } from './shard.ts';
+import { removeUnconfigured, takeShare } from './share.ts';
+import type { Stages } from './stages.ts';
+import { schedulesOf } from './table.ts';
+import { within } from './within.ts';
+
+/** What the jobs act on, provided by whoever starts the worker. */
+export interface WorkerDependencies {
+  stages: Stages;
+  /** Opens the shard and takes it over from its last owner. Called before any stage of the workgroup. */
+  openShard(workgroupId: string): Promise<void>;
+  /** Closes the shard, also one that could not be opened or whose stages still run; waits for those. */
+  closeShard(workgroupId: string): Promise<void>;
+}
+
+export interface RunningWorker {
+  readonly workerId: string;
+  health(): WorkerHealth;
+  /** Stops everything and gives the shards back, within 20 s whatever happens. Calling it again waits for the same end. */
+  stop(): Promise<void>;
+}
+
+export interface WorkerOptions {
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups'>;
+  dependencies: WorkerDependencies;
+  log: Log;
+  clock?: Clock;
+  /** How long the leases of a worker that has died last; a living one looks after them five times as often. */
+  leaseMs?: number;
+}
+
+const REVIEW_MS = MINUTE_MS;
+/** How soon schedules are reviewed again while ticks are missing. */
+const REPAIR_MS = 15 * SECOND_MS;
+/** Together less than the 20 s in which a worker must have stopped. */
+const GIVE_UP_MS = 17 * SECOND_MS;
+const CLOSE_MS = SECOND_MS;
+
+/**
+ * Works on the shards of the configured workgroups: as many as are this worker's share of all workers'.
+ * @throws TransientError where the queue's store cannot be reached
+ */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { config, dependencies, log, clock = systemClock } = options;
+  const backend = await openBackend(options);
+  const { workerId, leases } = backend;
+  const workgroupIds = config.workgroups.map(({ id }) => id);
+  const holdings = createHoldings({
+    leases,
+    clock,
+    log,
+    close: dependencies.closeShard,
+    async open(workgroupId, onLost) {
+      await dependencies.openShard(workgroupId);
+      const schedules = schedulesOf(workgroupId, config.pipeline);
+      const queue = backend.queue(workgroupId);
+      return startShard({ queue, schedules, stages: dependencies.stages, clock, log, onLost });
+    },
+  });
+  const startedAtMs = clock.now();
+  let lastRoundAtMs = startedAtMs;
+  let reviewedAtMs = startedAtMs;
+  let takesAfterMs = startedAtMs;
+
+  async function round(): Promise<void> {
+    await holdings.renew();
+    await takeShare(backend, holdings, { workgroupIds, mayTake: clock.now() >= takesAfterMs, log });
+    lastRoundAtMs = clock.now();
+    const shards = holdings.owned();
+    const isRepairDue = shards.some((shard) => shard.health().some(isUnscheduled));
+    if (lastRoundAtMs - reviewedAtMs >= (isRepairDue ? REPAIR_MS : REVIEW_MS)) {
+      reviewedAtMs = lastRoundAtMs;
+      for (const shard of shards) void shard.review();
+      void tidy();
+    }
+  }
+
+  async function tidy(): Promise<void> {
+    try {
+      await removeUnconfigured(backend, workgroupIds, log);
+      await backend.tidy();
+    } catch (error) {
+      log.warn({ error: errorMessage(error) }, 'queue.tidy-failed');
+    }
+  }
+
+  backend.onRecovered(() => {
+    // The store may have forgotten who owns what: the owners get the time to say so before anybody takes more.
+    takesAfterMs = clock.now() + leases.leaseMs;
+    for (const shard of holdings.owned()) void shard.review();
+  });
+
+  const stopping = new AbortController();
+  async function turn(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      try {
+        await round();
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        if (failures === 1) log.warn({ error: errorMessage(error) }, 'worker.round-failed');
+      }
+      await sleep(leases.leaseMs / 5, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+  const turning = turn();
+  log.info({ workerId, backend: backend.kind, workgroups: workgroupIds.length }, 'worker.started');
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    const gaveUp = turning
+      .then(() => holdings.giveUpAll('worker-stops'))
+      .then(() => leases.leave().catch(() => undefined));
+    const ended = await within(gaveUp, GIVE_UP_MS);
+    await within(backend.close(), CLOSE_MS).catch(() => undefined);
+    log.info({ workerId, late: ended === 'late' }, 'worker.stopped');
+  }
+  let stopped: Promise<void> | undefined;
+
+  return {
+    workerId,
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+    health: () =>
+      describeWorker({ backend, holdings, workgroupIds }, { nowMs: clock.now(), startedAtMs, lastRoundAtMs }),
+  };
+}

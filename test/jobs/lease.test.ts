@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRedisLeases } from '../../jobs/lease.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+
+let server: TestRedis;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+let prefix = 0;
+/** Two workers that share a store nobody else uses. */
+function setUp(leaseMs = 60_000) {
+  prefix += 1;
+  const leases = (workerId: string) =>
+    createRedisLeases(redis, { workerId, leaseMs, prefix: `test${prefix}` });
+  return { first: leases('first'), second: leases('second') };
+}
+
+test('a lease has one owner, who may hold it as often as it likes', async () => {
+  const { first, second } = setUp();
+  expect(await first.hold('a')).toBe(true);
+  expect(await first.hold('a')).toBe(true);
+  expect(await second.hold('a')).toBe(false);
+  expect(await second.hold('b')).toBe(true);
+});
+
+test('of many who ask at once one gets it', async () => {
+  const { first, second } = setUp();
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).hold('a')));
+  expect(new Set(answers.filter((_, i) => i % 2)).size).toBe(1);
+  expect(answers.filter((_, i) => i % 2)[0]).toBe(!answers[0]);
+});
+
+test('a lease that is not held again runs out, one that is held does not', async () => {
+  const { first, second } = setUp(200);
+  await first.hold('left');
+  await first.hold('kept');
+  for (let round = 0; round < 6; round++) {
+    await sleep(50);
+    expect(await first.hold('kept')).toBe(true);
+  }
+  expect(await second.hold('kept')).toBe(false);
+  expect(await second.hold('left')).toBe(true);
+  expect(await first.hold('left')).toBe(false);
+});
+
+test('only the owner can release a lease', async () => {
+  const { first, second } = setUp();
+  await first.hold('a');
+  await second.release('a');
+  expect(await second.hold('a')).toBe(false);
+  await first.release('a');
+  expect(await second.hold('a')).toBe(true);
+});
+
+test('workers that say they live are counted until they leave or fall silent', async () => {
+  const { first, second } = setUp(200);
+  expect(await first.heartbeat()).toBe(1);
+  expect(await second.heartbeat()).toBe(2);
+  await sleep(250);
+  expect(await second.heartbeat()).toBe(1);
+  expect(await first.heartbeat()).toBe(2);
+  await first.leave();
+  expect(await second.heartbeat()).toBe(1);
+});
+
+test('workgroups are known from their first lease until they are forgotten', async () => {
+  const { first, second } = setUp();
+  await first.hold('a');
+  await first.release('a');
+  expect(await second.known()).toEqual(['a']);
+  await second.forget('a');
+  expect(await first.known()).toEqual([]);
+});

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { createProgress } from '../../jobs/progress.ts';
+import { TerminalError, TransientError } from '../../src/errors.ts';
+
+function setUp() {
+  const clock = { ms: 1_000_000, now: () => clock.ms };
+  const schedules = [{ stage: 'poll' as const, workgroupId: 'a', everyMs: 1_000 }];
+  const progress = createProgress(schedules, { clock, timeLimitMs: () => 30_000 });
+  const health = () => progress.health()[0]!;
+  /** Ticks that do nothing, so that only what a test is about changes. */
+  const passMs = (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      clock.ms += Math.min(1_000, ms - passed);
+      progress.tick('poll');
+    }
+  };
+  return { clock, progress, health, passMs };
+}
+
+test('a stage is ok before its first run and after each that succeeds', () => {
+  const { clock, progress, health } = setUp();
+  expect(health()).toMatchObject({ state: 'ok', lastSuccessAtMs: null, lastError: null });
+  progress.tick('poll');
+  progress.started('poll');
+  clock.ms += 250;
+  progress.succeeded('poll');
+  expect(health()).toMatchObject({
+    state: 'ok',
+    lastTickAtMs: 1_000_000,
+    lastSuccessAtMs: 1_000_250,
+    lastDurationMs: 250,
+    runningSinceMs: null,
+  });
+});
+
+test('a stage that fails is tried again later and later, at most a minute later, until it succeeds', () => {
+  const { clock, progress, health } = setUp();
+  const waits: number[] = [];
+  for (let run = 0; run < 8; run++) {
+    progress.started('poll');
+    progress.failed('poll', new TransientError('Upstream', 'it is away'));
+    expect(progress.isBackingOff('poll')).toBe(true);
+    waits.push(health().retryAtMs! - clock.ms);
+    clock.ms = health().retryAtMs!;
+    expect(progress.isBackingOff('poll')).toBe(false);
+  }
+  expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  progress.tick('poll');
+  progress.started('poll');
+  progress.succeeded('poll');
+  expect(health()).toMatchObject({ state: 'ok', failures: 0, retryAtMs: null });
+});
+
+test('the last error stays to be seen, with whether a retry is worth it', () => {
+  const { clock, progress, health } = setUp();
+  progress.started('poll');
+  progress.failed('poll', new TerminalError('NoSuchTable', 'there is no such table'));
+  expect(health()).toMatchObject({
+    state: 'failing',
+    failures: 1,
+    lastError: { atMs: clock.ms, code: 'NoSuchTable', message: 'there is no such table', retryable: false },
+  });
+  progress.started('poll');
+  progress.succeeded('poll');
+  expect(health().lastError?.code).toBe('NoSuchTable');
+});
+
+test('a stage whose ticks stop coming is unscheduled', () => {
+  const { clock, progress, health } = setUp();
+  progress.tick('poll');
+  clock.ms += 15_000;
+  expect(health().state).toBe('ok');
+  clock.ms += 1;
+  expect(health().state).toBe('unscheduled');
+  progress.tick('poll');
+  expect(health().state).toBe('ok');
+});
+
+test('a stage that gets ticks and does not succeed for a minute is late', () => {
+  const { health, passMs } = setUp();
+  passMs(60_000);
+  expect(health().state).toBe('ok');
+  passMs(1_000);
+  expect(health().state).toBe('late');
+});
+
+test('a run that goes on after it was told to stop is stuck', () => {
+  const { progress, health, passMs } = setUp();
+  progress.started('poll');
+  passMs(60_000);
+  expect(health().state).toBe('ok');
+  passMs(1_000);
+  expect(health().state).toBe('stuck');
+});
+
+test('a run that was interrupted is neither a success nor a failure', () => {
+  const { progress, health } = setUp();
+  progress.started('poll');
+  progress.interrupted('poll');
+  expect(health()).toMatchObject({ state: 'ok', failures: 0, lastSuccessAtMs: null, runningSinceMs: null });
+});

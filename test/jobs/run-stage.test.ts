@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createProgress } from '../../jobs/progress.ts';
+import { runStage } from '../../jobs/run-stage.ts';
+import type { JobDefinition, Stages } from '../../jobs/stages.ts';
+import { silentLog } from '../../src/log.ts';
+import { systemClock } from '../../src/time.ts';
+
+function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
+  const idle = async () => undefined;
+  const stages: Stages = { poll: (_, signal) => poll(signal), rollup: idle, publish: idle, maintain: idle };
+  const job: JobDefinition = {
+    stage: 'poll',
+    lane: 'land',
+    everyMs: () => 1_000,
+    timeLimitMs,
+    run: (all, workgroupId, signal) => all.poll(workgroupId, signal),
+  };
+  const progress = createProgress([{ stage: 'poll', workgroupId: 'a', everyMs: 1_000 }], {
+    clock: systemClock,
+    timeLimitMs: () => timeLimitMs,
+  });
+  const run = (signal: AbortSignal) =>
+    runStage(job, { stages, workgroupId: 'a', progress, log: silentLog }, signal);
+  return { run, health: () => progress.health()[0]! };
+}
+
+test('a stage that takes longer than its time limit is told to stop, and has failed', async () => {
+  const { run, health } = setUp((signal) => sleep(60_000, undefined, { signal }), 20);
+  await expect(run(new AbortController().signal)).rejects.toThrow();
+  expect(health()).toMatchObject({ state: 'failing', runningSinceMs: null });
+});
+
+test('a stage that ends because the worker stops was interrupted, and has not failed', async () => {
+  const stop = new AbortController();
+  const { run, health } = setUp((signal) => sleep(60_000, undefined, { signal }));
+  const ended = run(stop.signal);
+  stop.abort();
+  expect(await ended).toBe('interrupted');
+  expect(health()).toMatchObject({ state: 'ok', failures: 0 });
+});
+
+test('a stage does not begin after the worker was told to stop', async () => {
+  let began = false;
+  const { run } = setUp(async () => {
+    began = true;
+  });
+  expect(await run(AbortSignal.abort())).toBe('interrupted');
+  expect(began).toBe(false);
+});
+
+test('a stage leaves no listener behind on the signal of its job', async () => {
+  const { run } = setUp(async () => undefined);
+  const signal = new AbortController().signal;
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners += 1;
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners -= 1;
+    remove(...args);
+  };
+  expect(await run(signal)).toBe('done');
+  expect(listeners).toBe(0);
+});

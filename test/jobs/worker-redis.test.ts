@@ -1,0 +1,212 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { createWorkerFleet, type JournalLine, readJournal } from '../support/worker-fleet.ts';
+import type { WorkerProcessOptions } from '../support/worker-process.ts';
+
+/** Short enough for a test to wait for it, long enough for a machine that is busy. */
+const leaseMs = 2_000;
+
+let directory: string;
+const servers: TestRedis[] = [];
+const fleet = createWorkerFleet();
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'wattline-worker-'));
+});
+afterAll(async () => {
+  await fleet.stopAll();
+  await Promise.all(servers.map((server) => server.stop()));
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function setUp(name: string, workgroups: string[]) {
+  const redis = await startRedis();
+  servers.push(redis);
+  const journal = join(directory, name);
+  const optionsFor = (ids: string[]): WorkerProcessOptions => ({
+    journal,
+    leaseMs,
+    config: {
+      dataDir: join(directory, `${name}-data`),
+      queue: { backend: 'redis', redisUrl: redis.url },
+      pipeline: { pollEvery: 200, rollupEvery: 300, publishEvery: 400, maintainEvery: 1_000 },
+      workgroups: ids.map((id) => ({ id })),
+    },
+  });
+  const read = (workgroupId: string) => readJournal(journal, workgroupId);
+  return { redis, options: optionsFor(workgroups), optionsFor, read };
+}
+
+const polls = (lines: JournalLine[]) =>
+  lines.filter(({ what, event }) => what === 'poll' && event === 'begin');
+
+/** From when to when each process had the shard open; one that was killed has no end. */
+function ownerships(lines: JournalLine[]) {
+  return lines
+    .filter(({ event }) => event === 'open')
+    .map(({ pid, atMs }) => ({
+      pid,
+      fromMs: atMs,
+      toMs: lines.find((line) => line.pid === pid && line.event === 'close' && line.atMs >= atMs)?.atMs,
+    }));
+}
+
+describe.concurrent('workers that share Redis', () => {
+  test('spread the workgroups evenly, each owned by one at a time, and double no tick', async () => {
+    const workgroups = ['a', 'b', 'c', 'd'];
+    const { options, read } = await setUp('spread', workgroups);
+    const workers = await Promise.all([fleet.start(options), fleet.start(options)]);
+    const ownedBy = async () => {
+      const all = await Promise.all(workers.map((worker) => worker.health()));
+      return all.map(({ shards }) => shards.filter(({ state }) => state === 'owned').length);
+    };
+    await until('each owns two', async () => String(await ownedBy()) === '2,2');
+    const fromMs = Date.now();
+    await sleep(3_000);
+    const toMs = Date.now();
+    for (const workgroup of workgroups) {
+      const lines = read(workgroup);
+      const recent = polls(lines).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+      expect(new Set(recent.map(({ pid }) => pid)).size).toBe(1);
+      expect(recent.length).toBeGreaterThan(5);
+      expect(recent.length).toBeLessThanOrEqual((toMs - fromMs) / 200 + 2);
+      const owners = ownerships(lines);
+      for (const [index, { toMs: closedMs }] of owners.slice(0, -1).entries())
+        expect(closedMs).toBeLessThanOrEqual(owners[index + 1]!.fromMs);
+    }
+  });
+
+  test('take over the shards of one that was killed, and of one that stops', async () => {
+    const { options, read } = await setUp('takeover', ['a', 'b']);
+    const first = await fleet.start(options);
+    await until('the first works on both', () => polls(read('a')).length > 2 && polls(read('b')).length > 2);
+    const second = await fleet.start(options);
+    await until('the second has one', async () =>
+      (await second.health()).shards.some(({ state }) => state === 'owned'),
+    );
+    await first.crash();
+    const crashedAtMs = Date.now();
+    const works = (pid: number, workgroup: string) =>
+      polls(read(workgroup)).some((line) => line.pid === pid && line.atMs > crashedAtMs);
+    await until('the second works on both', () => works(second.pid, 'a') && works(second.pid, 'b'));
+    const third = await fleet.start(options);
+    await until('the third has one', async () =>
+      (await third.health()).shards.some(({ state }) => state === 'owned'),
+    );
+    const { code, durationMs } = await second.stop();
+    expect(code).toBe(0);
+    expect(durationMs).toBeLessThan(10_000);
+    await until('the third works on both', () => works(third.pid, 'a') && works(third.pid, 'b'));
+  });
+
+  test('go on when Redis was away and comes back empty', async () => {
+    const { redis, options, read } = await setUp('outage', ['a', 'b']);
+    options.behaviour = { poll: 'take-100ms' };
+    const workers = [await fleet.start(options), await fleet.start(options)];
+    await until(
+      'both workgroups are polled',
+      () => polls(read('a')).length > 2 && polls(read('b')).length > 2,
+    );
+    await redis.restart({ downMs: 500 });
+    const backAtMs = Date.now();
+    const pollsSince = (workgroup: string) => polls(read(workgroup)).filter(({ atMs }) => atMs > backAtMs);
+    await until('both are polled again', () => pollsSince('a').length > 5 && pollsSince('b').length > 5);
+    await until(
+      'all is well',
+      async () => (await workers[0]!.health()).healthy && (await workers[1]!.health()).healthy,
+    );
+    for (const worker of workers) expect((await worker.stop()).code).toBe(0);
+  });
+
+  test('give their shards up while Redis stays away, and take them again', async () => {
+    const { redis, options, read } = await setUp('away', ['a']);
+    const worker = await fleet.start(options);
+    await until('it is polled', () => polls(read('a')).length > 2);
+    await redis.restart({ downMs: 2 * leaseMs });
+    expect(ownerships(read('a'))[0]!.toMs).toBeDefined();
+    const backAtMs = Date.now();
+    await until('it is polled again', () => polls(read('a')).some(({ atMs }) => atMs > backAtMs));
+    expect((await worker.stop()).code).toBe(0);
+  });
+
+  test('retry a job that throws, report it, and keep in Redis no more than ids and codes', async () => {
+    const { redis, options, read } = await setUp('throwing', ['a']);
+    options.behaviour = { rollup: 'throw' };
+    const worker = await fleet.start(options);
+    const rollups = () => read('a').filter(({ what, event }) => what === 'rollup' && event === 'begin');
+    await until('it was tried three times', () => rollups().length >= 3);
+    const [first, second, third] = rollups();
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(1_000);
+    expect(third!.atMs - second!.atMs).toBeGreaterThanOrEqual(2_000);
+    await until('it has failed', async () => rollupOf(await worker.health()).failures >= 3);
+    const health = await worker.health();
+    expect(health).toMatchObject({ live: true, healthy: false });
+    expect(rollupOf(health)).toMatchObject({
+      state: 'failing',
+      lastSuccessAtMs: null,
+      lastError: {
+        code: 'BadReading',
+        message: 'the reading 4711.5 of secret-token-abc is bad',
+        retryable: true,
+      },
+    });
+    const everything = await readEverything(redis.url);
+    expect(everything).toContain('BadReading');
+    expect(everything).toContain('{"workgroupId":"a"}');
+    expect(everything).not.toMatch(/4711|secret-token|worker-process|at .*:\d+:\d+/);
+  });
+
+  test('stop at once when the running stage heeds its signal', async () => {
+    const { options, read } = await setUp('heeding', ['a']);
+    options.behaviour = { poll: 'wait-for-abort' };
+    const worker = await fleet.start(options);
+    await until('a poll runs', () => polls(read('a')).length > 0);
+    const { code, durationMs } = await worker.stop();
+    expect(code).toBe(0);
+    expect(durationMs).toBeLessThan(5_000);
+    expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'close' });
+  });
+
+  test('stop within 20 s when the running stage does not heed its signal', async () => {
+    const { options, read } = await setUp('heedless', ['a']);
+    options.behaviour = { poll: 'ignore-abort' };
+    const worker = await fleet.start(options);
+    await until('a poll runs', () => polls(read('a')).length > 0);
+    const { code, durationMs } = await worker.stop();
+    expect(code).toBe(0);
+    expect(durationMs).toBeLessThan(20_000);
+    expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'close' });
+  });
+});
+
+function rollupOf(health: { shards: Array<{ stages: Array<{ stage: string; failures: number }> }> }) {
+  const stage = health.shards[0]?.stages.find((each) => each.stage === 'rollup');
+  if (!stage) throw new Error('there is no rollup');
+  return stage;
+}
+
+/** All keys and values of a Redis as text. */
+async function readEverything(url: string): Promise<string> {
+  const redis = new Redis(url);
+  const readers: Record<string, (key: string) => Promise<unknown>> = {
+    string: (key) => redis.get(key),
+    hash: (key) => redis.hgetall(key),
+    list: (key) => redis.lrange(key, 0, -1),
+    set: (key) => redis.smembers(key),
+    zset: (key) => redis.zrange(key, '0', '-1'),
+    stream: (key) => redis.xrange(key, '-', '+'),
+    none: async () => '',
+  };
+  const parts: string[] = [];
+  for (const key of await redis.keys('*')) {
+    const value = await readers[await redis.type(key)]!(key).catch(() => '');
+    parts.push(key, JSON.stringify(value).replaceAll('\\"', '"'));
+  }
+  redis.disconnect();
+  return parts.join('\n');
+}
