@@ -1,0 +1,176 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createHoldings } from '../../jobs/holdings.ts';
+import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
+import type { Shard } from '../../jobs/shard.ts';
+import { silentLog } from '../../src/log.ts';
+
+const leaseMs = 10_000;
+
+/** Holdings over leases that a test can take away, and a warehouse that says what was asked of it. */
+function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
+  const clock = { ms: 1_000_000, now: () => clock.ms };
+  const events: string[] = [];
+  const store = { isAway: false, takenByOther: new Set<string>() };
+  const local = createLocalLeases(leaseMs);
+  const leases: Leases = {
+    ...local,
+    async hold(workgroupId) {
+      if (store.isAway) throw new Error('the store is away');
+      return !store.takenByOther.has(workgroupId);
+    },
+    async release(workgroupId) {
+      events.push(`release ${workgroupId}`);
+    },
+  };
+  let attempts = 0;
+  const lost = new Map<string, () => void>();
+  const holdings = createHoldings({
+    leases,
+    clock,
+    log: silentLog,
+    async open(workgroupId, onLost) {
+      attempts += 1;
+      events.push(`open ${workgroupId}`);
+      lost.set(workgroupId, onLost);
+      await options.open?.(attempts);
+      const shard: Shard = {
+        workgroupId,
+        health: () => [],
+        review: async () => undefined,
+        async stop() {
+          events.push(`stop ${workgroupId}`);
+          return 'stopped';
+        },
+        async close() {},
+      };
+      return shard;
+    },
+    async close(workgroupId) {
+      events.push(`close ${workgroupId}`);
+    },
+  });
+  return { clock, events, store, lost, holdings };
+}
+
+const settle = async () => {
+  for (let count = 0; count < 5; count++) await turn();
+};
+
+test('a shard is opened once its lease is held, and closed before the lease is released', async () => {
+  const { events, holdings } = setUp();
+  expect(await holdings.take('a')).toBe(true);
+  await settle();
+  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+  holdings.giveUp('a', 'handed-over');
+  await settle();
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
+  expect(holdings.describe('a').state).toBe('elsewhere');
+});
+
+test('a shard that another worker owns is not opened', async () => {
+  const { events, store, holdings } = setUp();
+  store.takenByOther.add('a');
+  expect(await holdings.take('a')).toBe(false);
+  expect(events).toEqual([]);
+});
+
+test('a shard that cannot be opened is closed, its lease released, and tried again later and later', async () => {
+  const { clock, events, holdings } = setUp({
+    open: async (attempt) => {
+      if (attempt < 3) throw new Error(`attempt ${attempt} failed`);
+    },
+  });
+  const waits: number[] = [];
+  for (let attempt = 1; attempt < 3; attempt++) {
+    await holdings.take('a');
+    await settle();
+    expect(holdings.describe('a')).toEqual({ state: 'waiting', error: `attempt ${attempt} failed` });
+    const failedAtMs = clock.ms;
+    while (!holdings.mayTake('a')) clock.ms += 1_000;
+    waits.push(clock.ms - failedAtMs);
+  }
+  expect(waits).toEqual([leaseMs, 2 * leaseMs]);
+  expect(events).toEqual(['open a', 'close a', 'release a', 'open a', 'close a', 'release a']);
+  await holdings.take('a');
+  await settle();
+  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+});
+
+test('a shard whose lease another worker has got is given up', async () => {
+  const { events, store, holdings } = setUp();
+  await holdings.take('a');
+  await settle();
+  store.takenByOther.add('a');
+  await holdings.renew();
+  await settle();
+  expect(events.slice(0, 3)).toEqual(['open a', 'stop a', 'close a']);
+});
+
+test('a shard is kept while the store is briefly away, and given up before its lease may have run out', async () => {
+  const { clock, store, holdings } = setUp();
+  await holdings.take('a');
+  await settle();
+  store.isAway = true;
+  clock.ms += leaseMs / 2;
+  await holdings.renew();
+  expect(holdings.kept()).toEqual(['a']);
+  clock.ms += leaseMs / 2 - leaseMs / 10;
+  await holdings.renew();
+  expect(holdings.kept()).toEqual([]);
+});
+
+test('a renewed lease lasts from when it was asked for', async () => {
+  const { clock, store, holdings } = setUp();
+  await holdings.take('a');
+  await settle();
+  clock.ms += leaseMs - 1;
+  await holdings.renew();
+  store.isAway = true;
+  clock.ms += leaseMs / 2;
+  await holdings.renew();
+  expect(holdings.kept()).toEqual(['a']);
+});
+
+test('a shard that is lost while it is being opened is closed again', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { events, store, holdings } = setUp({ open: () => promise });
+  await holdings.take('a');
+  store.takenByOther.add('a');
+  await holdings.renew();
+  expect(holdings.kept()).toEqual([]);
+  resolve();
+  await settle();
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
+  expect(holdings.owned()).toEqual([]);
+});
+
+test('a shard that another worker has written to is given up and left alone for a while', async () => {
+  const { clock, lost, holdings } = setUp();
+  await holdings.take('a');
+  await settle();
+  lost.get('a')!();
+  await settle();
+  expect(holdings.describe('a').state).toBe('waiting');
+  expect(holdings.mayTake('a')).toBe(false);
+  clock.ms += leaseMs;
+  expect(holdings.mayTake('a')).toBe(true);
+});
+
+test('giving everything up waits for shards that are open and for those being opened', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { events, holdings } = setUp({ open: (attempt) => (attempt === 2 ? promise : Promise.resolve()) });
+  await holdings.take('a');
+  await settle();
+  await holdings.take('b');
+  let ended = false;
+  const all = holdings.giveUpAll('worker-stops').then(() => {
+    ended = true;
+  });
+  await settle();
+  expect(events).toContain('release a');
+  expect(ended).toBe(false);
+  resolve();
+  await all;
+  expect(events.slice(-3)).toEqual(['stop b', 'close b', 'release b']);
+});

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openBackend, type QueueBackend } from '../../jobs/backend.ts';
+import { startShard } from '../../jobs/shard.ts';
+import type { StageName, Stages } from '../../jobs/stages.ts';
+import { StaleOwnerError } from '../../src/errors.ts';
+import { silentLog } from '../../src/log.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+
+let server: TestRedis;
+let backend: QueueBackend;
+beforeAll(async () => {
+  server = await startRedis();
+  backend = await openBackend({
+    config: { dataDir: '/nowhere', queue: { backend: 'redis', redisUrl: server.url } },
+    log: silentLog,
+  });
+});
+afterAll(async () => {
+  await backend.close();
+  await server.stop();
+});
+
+let nextId = 0;
+async function setUp(run: Partial<Stages>, onLost = () => {}) {
+  const workgroupId = `w${nextId++}`;
+  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
+  const idle = async () => undefined;
+  const shard = await startShard({
+    queue: backend.queue(workgroupId),
+    schedules: (['poll', 'rollup', 'publish'] as const).map((stage) => ({
+      stage,
+      workgroupId,
+      everyMs: 200,
+    })),
+    stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, ...run },
+    clock,
+    log: silentLog,
+    onLost,
+  });
+  const healthOf = (name: StageName) => shard.health().find(({ stage }) => stage === name)!;
+  const end = async () => {
+    expect(await shard.stop(5_000)).toBe('stopped');
+    await shard.close();
+  };
+  return { workgroupId, clock, shard, healthOf, end };
+}
+
+test('roll-up and publish of a shard never run at once, while a poll goes on beside them', async () => {
+  const running = new Set<StageName>();
+  const together: string[] = [];
+  const stage = (name: StageName, ms: number) => async () => {
+    running.add(name);
+    together.push([...running].toSorted().join('+'));
+    await sleep(ms);
+    running.delete(name);
+  };
+  const { end } = await setUp({
+    poll: stage('poll', 700),
+    rollup: stage('rollup', 70),
+    publish: stage('publish', 70),
+  });
+  await until('each ran a few times', () => together.length > 12);
+  await end();
+  expect(together.filter((names) => names.includes('publish') && names.includes('rollup'))).toEqual([]);
+  expect(together).toContain('poll+rollup');
+  expect(together).toContain('poll+publish');
+});
+
+test('a shard is lost once a stage finds another owner in the warehouse', async () => {
+  let losses = 0;
+  const { end } = await setUp({ poll: () => Promise.reject(new StaleOwnerError('a', 1n, 2n)) }, () => {
+    losses += 1;
+  });
+  await until('the loss is noticed', () => losses > 0);
+  await end();
+});
+
+test('a stage that fails does not hold the others up', async () => {
+  let rollups = 0;
+  const { healthOf, end } = await setUp({
+    poll: () => Promise.reject(new Error('no')),
+    rollup: async () => {
+      rollups += 1;
+    },
+  });
+  await until('the roll-up ran on', () => rollups > 4);
+  expect(healthOf('poll')).toMatchObject({ state: 'failing', lastError: { message: 'no' } });
+  expect(healthOf('rollup').state).toBe('ok');
+  await end();
+});
+
+test('ticks that stop coming are seen, and a review brings them back', async () => {
+  let polls = 0;
+  const { workgroupId, clock, shard, healthOf, end } = await setUp({
+    poll: async () => {
+      polls += 1;
+    },
+  });
+  await until('it is polled', () => polls > 1);
+  const client = new Redis(server.url);
+  await client.del(`wattline:queue:${workgroupId}:delayed`, `wattline:queue:${workgroupId}:wait`);
+  client.disconnect();
+  await sleep(300);
+  const before = polls;
+  clock.aheadMs = 20_000;
+  expect(healthOf('poll').state).toBe('unscheduled');
+  await shard.review();
+  await until('it is polled again', () => polls > before + 1);
+  expect(healthOf('poll').state).toBe('ok');
+  await end();
+});
