@@ -1,0 +1,296 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { configSchema } from '../../src/config.ts';
+import { deviceStatusItemSchema, telemetryItemSchema } from '../../src/contract/messages.ts';
+import type { Arrival } from '../../src/simulate/arrivals.ts';
+import { arrivalDelayMsMax } from '../../src/simulate/outage.ts';
+import { createSite, type Site, type SiteOptions } from '../../src/simulate/site.ts';
+import { addDays, DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/time.ts';
+
+const zone = 'Europe/Paris';
+const startMs = dayStart('2026-03-20', zone);
+
+function siteOf(options: Partial<SiteOptions> = {}): Site {
+  return createSite({ seed: 7, timezone: zone, startMs, readingEveryMs: 5 * MINUTE_MS, ...options });
+}
+
+/** Everything that arrives until all that was read before `untilMs` is there. */
+function arrivalsThrough(site: Site, untilMs: number): Arrival[] {
+  return site
+    .arrivals(site.startMs, untilMs + arrivalDelayMsMax)
+    .filter(({ item }) => item.event_time <= untilMs);
+}
+
+interface Reading {
+  eventMs: number;
+  value: number;
+}
+
+/** A lifetime register's distinct readings by time, from the messages alone. */
+function registersIn(arrivals: Arrival[]): Map<string, Reading[]> {
+  const series = new Map<string, Map<number, number>>();
+  for (const { item } of arrivals) {
+    if (!('data' in item)) continue;
+    const value = item.data.total_wh ?? item.data.register_wh;
+    if (typeof value !== 'number') throw new Error('a reading without a register');
+    const key = `${item.device}.${item.source ?? 'default'}`;
+    const readings = series.get(key) ?? new Map<number, number>();
+    readings.set(item.event_time, value);
+    series.set(key, readings);
+  }
+  return new Map(
+    [...series].map(([key, readings]) => [
+      key,
+      [...readings]
+        .map(([eventMs, value]) => ({ eventMs, value }))
+        .sort((left, right) => left.eventMs - right.eventMs),
+    ]),
+  );
+}
+
+/**
+ * The energy between two instants as somebody would compute it who has only the messages: growth from reading to
+ * reading, a fall being a new start from zero, and straight lines between readings.
+ */
+function energyBetween(readings: Reading[], fromMs: number, toMs: number): number | undefined {
+  const index: Reading[] = [];
+  for (const reading of readings) {
+    const before = index.at(-1);
+    const last = readings[index.length - 1];
+    const growth =
+      last === undefined ? 0 : reading.value >= last.value ? reading.value - last.value : reading.value;
+    index.push({ eventMs: reading.eventMs, value: (before?.value ?? 0) + growth });
+  }
+  const at = (ms: number): Reading | undefined => {
+    const after = index.findIndex(({ eventMs }) => eventMs >= ms);
+    if (after === -1) return index.at(-1);
+    const right = index[after]!;
+    const left = index[after - 1];
+    if (right.eventMs === ms || left === undefined) return right;
+    const share = (ms - left.eventMs) / (right.eventMs - left.eventMs);
+    return { eventMs: ms, value: left.value + (right.value - left.value) * share };
+  };
+  const from = at(fromMs);
+  const to = at(toMs);
+  if (!from || !to || to.eventMs <= from.eventMs) return undefined;
+  return Math.round(to.value) - Math.round(from.value);
+}
+
+function truthByMessages(
+  site: Site,
+  day: string,
+  untilMs = Number.POSITIVE_INFINITY,
+): Record<string, number> {
+  const from = dayStart(day, site.timezone);
+  const to = dayStart(addDays(day, 1), site.timezone);
+  // Two days on, so that the readings behind the last bound are there.
+  const arrivals = arrivalsThrough(site, Math.min(untilMs, to + 2 * DAY_MS));
+  const energies = [...registersIn(arrivals)].map(
+    ([key, readings]) => [key, energyBetween(readings, from, to)] as const,
+  );
+  return Object.fromEntries(energies.filter((entry): entry is [string, number] => entry[1] !== undefined));
+}
+
+function truthOf(site: Site, day: string, untilMs?: number): Record<string, number> {
+  return Object.fromEntries(
+    site.truth(day, untilMs).map(({ device, source, energyWh }) => [`${device}.${source}`, energyWh]),
+  );
+}
+
+describe('the truth', () => {
+  test('is what the messages tell, for any seed, zone, start and day', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          seed: fc.integer(),
+          timezone: fc.constantFrom(
+            'Etc/UTC',
+            'Europe/Paris',
+            'America/Sao_Paulo',
+            'Asia/Kolkata',
+            'Australia/Lord_Howe',
+          ),
+          startMs: fc.integer({ min: Date.parse('2025-01-01'), max: Date.parse('2027-01-01') }),
+          devices: fc.integer({ min: 1, max: 5 }),
+          readingEveryMs: fc.constantFrom(5 * MINUTE_MS, 15 * MINUTE_MS),
+        }),
+        fc.integer({ min: 0, max: 3 }),
+        (options, later) => {
+          const site = createSite(options);
+          const day = addDays(localDateOf(options.startMs, options.timezone), later);
+          expect(truthOf(site, day)).toEqual(truthByMessages(site, day));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('of a day under way is what has been read so far', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.integer({ min: 0, max: 2 * DAY_MS }), (seed, afterMs) => {
+        const site = siteOf({ seed, startMs: startMs + 5 * HOUR_MS, readingEveryMs: 15 * MINUTE_MS });
+        const untilMs = site.startMs + afterMs;
+        const day = localDateOf(untilMs, zone);
+        expect(truthOf(site, day, untilMs)).toEqual(truthByMessages(site, day, untilMs));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['2026-03-29', 23],
+    ['2026-10-25', 25],
+  ])('holds on %s, a day of %i hours', (day, hours) => {
+    const site = siteOf({ startMs: dayStart(addDays(day, -1), zone) });
+    expect(dayStart(addDays(day, 1), zone) - dayStart(day, zone)).toBe(hours * HOUR_MS);
+    expect(truthOf(site, day)).toEqual(truthByMessages(site, day));
+    expect(Object.keys(truthOf(site, day))).toHaveLength(9);
+  });
+
+  test('is not touched by restarts: there are some, and the days before and after count them too', () => {
+    const site = siteOf();
+    const readings = registersIn(arrivalsThrough(site, startMs + 4 * DAY_MS));
+    const restarts = [...readings.values()].flatMap((series) =>
+      series.filter(({ value }, at) => at > 0 && value < series[at - 1]!.value),
+    );
+    expect(restarts.length).toBeGreaterThanOrEqual(3);
+    for (let day = 0; day < 4; day++) {
+      const name = addDays('2026-03-20', day);
+      expect(truthOf(site, name)).toEqual(truthByMessages(site, name));
+    }
+  });
+
+  test('is of the size of a house: kilowatt-hours from the sun, and the evening from the battery', () => {
+    const site = siteOf({ devices: 6 });
+    const byName = Object.fromEntries(
+      site.devices.map(({ id, name }) => [
+        name,
+        site
+          .truth('2026-03-21')
+          .filter(({ device }) => device === id)
+          .reduce((sum, { energyWh }) => sum + energyWh, 0),
+      ]),
+    );
+    expect(byName['inverter 1']).toBeGreaterThan(2_000);
+    expect(byName['inverter 1']).toBeLessThan(60_000);
+    expect(byName.battery).toBeGreaterThan(4_000);
+    expect(byName['grid meter']).toBeGreaterThan(2_000);
+  });
+
+  test('is nothing before the site began', () => {
+    expect(siteOf().truth('2026-03-19')).toEqual([]);
+  });
+});
+
+describe('the messages', () => {
+  test('are the same for the same seed, whatever is asked of the site and in which order', () => {
+    const untilMs = startMs + 3 * DAY_MS;
+    const whole = siteOf().arrivals(startMs, untilMs);
+    const asked = siteOf();
+    asked.truth('2026-03-29');
+    const parts: Arrival[] = [];
+    const widths = [HOUR_MS, 7 * MINUTE_MS + 1, 11 * HOUR_MS];
+    for (let fromMs = startMs, turn = 0; fromMs < untilMs; turn++) {
+      const toMs = Math.min(untilMs, fromMs + widths[turn % widths.length]!);
+      parts.push(...asked.arrivals(fromMs, toMs));
+      fromMs = toMs;
+    }
+    expect(parts).toEqual(whole);
+    expect(siteOf({ seed: 8 }).arrivals(startMs, untilMs)).not.toEqual(whole);
+  });
+
+  test('are handed out once, in the order of their arrival within a table', () => {
+    const site = siteOf();
+    const untilMs = startMs + DAY_MS;
+    const byTable = new Map<string, unknown[]>();
+    for (const stepMs of [HOUR_MS, 90_000, DAY_MS, DAY_MS]) {
+      for (const { table, items } of site.messagesUntil(Math.min(untilMs, startMs + stepMs))) {
+        byTable.set(table, [...(byTable.get(table) ?? []), ...items]);
+      }
+    }
+    for (const [table, items] of byTable) {
+      const expected = site.arrivals(startMs, untilMs).filter((arrival) => arrival.table === table);
+      expect(items).toEqual(expected.map(({ item }) => item));
+    }
+    expect([...byTable.keys()].sort()).toEqual(['battery', 'devices', 'grid', 'solar']);
+  });
+
+  test('are what the contract lets in', () => {
+    for (const { item, table } of siteOf().arrivals(startMs, startMs + DAY_MS)) {
+      if (table === 'devices') deviceStatusItemSchema.parse(item);
+      else {
+        const { data } = telemetryItemSchema.parse(item);
+        const kinds = Object.values(data).map((value) => typeof value);
+        expect(kinds.filter((kind) => kind === 'number').length).toBeGreaterThanOrEqual(9);
+        expect(kinds).toContain('string');
+      }
+    }
+  });
+
+  test('never arrive before they were read, and never later than announced', () => {
+    const site = siteOf({ seed: 11 });
+    for (const { item, arrivedMs } of site.arrivals(startMs, startMs + 5 * DAY_MS)) {
+      expect(item.event_time).toBeGreaterThanOrEqual(startMs);
+      expect(arrivedMs).toBeGreaterThan(item.event_time);
+      expect(arrivedMs).toBeLessThan(item.event_time + arrivalDelayMsMax);
+      expect(arrivedMs).toBeLessThan(site.settledMs(localDateOf(item.event_time, zone)));
+    }
+  });
+
+  test('repeat themselves, overtake each other and come in bursts after an outage', () => {
+    const arrivals = siteOf({ readingEveryMs: MINUTE_MS }).arrivals(startMs, startMs + 2 * DAY_MS);
+    const readings = arrivals.filter(({ item }) => 'data' in item);
+    const keys = readings.map(
+      ({ item }) => `${item.device} ${'source' in item ? item.source : ''} ${item.event_time}`,
+    );
+    const repeated = keys.length - new Set(keys).size;
+    expect(repeated / keys.length).toBeGreaterThan(0.005);
+    expect(repeated / keys.length).toBeLessThan(0.05);
+
+    const late = readings.filter(({ item, arrivedMs }) => arrivedMs - item.event_time > 10 * MINUTE_MS);
+    expect(late.length).toBeGreaterThan(10);
+    const overtaken = readings.filter(({ item }, at) =>
+      readings
+        .slice(Math.max(0, at - 200), at)
+        .some((earlier) => earlier.item.device === item.device && earlier.item.event_time > item.event_time),
+    );
+    expect(overtaken.length).toBeGreaterThan(20);
+  });
+
+  test('keep silent at night where panels do, and count at midnight where meters do', () => {
+    const site = siteOf();
+    const midnight = dayStart('2026-03-21', zone);
+    const around = site
+      .arrivals(startMs, startMs + 3 * DAY_MS)
+      .filter(({ item }) => 'data' in item && Math.abs(item.event_time - midnight) < 3 * HOUR_MS);
+    expect(around.some(({ table }) => table === 'solar')).toBe(false);
+    const exact = around.filter(({ item }) => item.event_time === midnight).map(({ table }) => table);
+    expect(exact).toEqual(expect.arrayContaining(['grid', 'battery']));
+  });
+
+  test('tell when a device is out of reach, and when it is back', () => {
+    const site = siteOf();
+    const statuses = site
+      .arrivals(startMs, startMs + 3 * DAY_MS)
+      .flatMap(({ item }) => ('state' in item ? [item] : []));
+    const reasons = new Set(statuses.map(({ state, reason }) => `${state}: ${reason}`));
+    expect([...reasons].sort()).toEqual([
+      'offline: asleep',
+      'offline: connection lost',
+      'online: awake',
+      'online: connection restored',
+    ]);
+  });
+});
+
+test('the configuration takes the streams and devices of a site as they are', () => {
+  const { energyStreams, devices, timezone } = siteOf({ devices: 8 });
+  const config = configSchema.parse({ workgroups: [{ id: 'demo', timezone, energyStreams, devices }] });
+  expect(config.workgroups[0]!.devices).toHaveLength(8);
+});
+
+test('what cannot be simulated is refused with every problem', () => {
+  const wrong = () =>
+    createSite({ seed: 1, timezone: 'Mars', startMs: 0.5, devices: 0, readingEveryMs: 7_777 });
+  expect(wrong).toThrow(/timezone.*[\s\S]*devices.*[\s\S]*readingEveryMs.*[\s\S]*startMs/);
+});
