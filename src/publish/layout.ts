@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { workgroupIdSchema } from '../contract/messages.ts';
 import { InputError } from '../errors.ts';
@@ -71,18 +71,7 @@ export function uniqueName(sequence: number): string {
   return `${sequenceName(sequence)}-${randomBytes(8).toString('hex')}`;
 }
 
-const FOLDER_VALUE_CHARACTERS_MAX = 240;
-
-/**
- * A value as part of a Hive folder name: what is not plain is percent-encoded, as DuckDB and Spark read it.
- * Text too long for a folder ends in its hash; the files themselves always hold the value as it is.
- */
+/** A value as part of a Hive folder name: what is not plain is percent-encoded, as DuckDB and Spark read it. */
 export function folderValue(text: string): string {
-  const encoded = encodeURIComponent(text.toWellFormed()).replace(
-    /[!'()*~]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  if (encoded.length <= FOLDER_VALUE_CHARACTERS_MAX) return encoded;
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  return `${encoded.slice(0, FOLDER_VALUE_CHARACTERS_MAX - 18).replace(/%.?$/, '')}-${hash}`;
+  return encodeURIComponent(text.toWellFormed());
 }

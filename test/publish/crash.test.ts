@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import { publish } from '../../src/publish/publish.ts';
+import { systemClock } from '../../src/time.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+import { openFixture, rows } from './support.ts';
+
+const KILLS = 12;
+
+function start(
+  script: string,
+  argument: string,
+): { child: ChildProcess; ready: Promise<void>; output: () => string } {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), argument], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (output.includes('ready\n')) resolve();
+    });
+  }
+  child.once('exit', () => reject(new Error(`${script} has ended: ${output}`)));
+  ready.catch(() => {});
+  return { child, ready, output: () => output };
+}
+
+test('killed at any moment, the lake stays consistent for every reader and loses and doubles nothing', async () => {
+  const dataDir = tempDir();
+  const reader = start('read-forever.ts', join(dataDir, 'lake'));
+  await reader.ready;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const worker = start('publish-forever.ts', dataDir);
+    await worker.ready;
+    await sleep(Math.random() * 400);
+    worker.child.kill('SIGKILL');
+    if (worker.child.exitCode === null && worker.child.signalCode === null) await once(worker.child, 'exit');
+    expect(worker.child.signalCode, worker.output()).toBe('SIGKILL');
+  }
+
+  const at = await openFixture(dataDir, createTestClock());
+  onTestFinished(() => at.shard.close());
+  await publish(at.shard, { lakeDir: at.lakeDir, clock: systemClock, log: silentLog });
+  const warehouse = await at.shard.transaction((connection) =>
+    rows(
+      connection,
+      `SELECT (SELECT count(*) FROM message), (SELECT bit_xor(hash(stream_offset)) FROM message),
+         (SELECT sum(energy_wh)::BIGINT FROM daily_energy), (SELECT sum(energy_wh)::BIGINT FROM interval_energy)`,
+    ),
+  );
+  const lake = await at.analyse(
+    `SELECT (SELECT count(*) FROM messages), (SELECT bit_xor(hash(stream_offset)) FROM messages),
+       (SELECT sum(energy_wh)::BIGINT FROM daily_energy), (SELECT sum(energy_wh)::BIGINT FROM interval_energy)`,
+  );
+  expect(lake).toEqual(warehouse);
+  expect(Number(warehouse[0]![0])).toBeGreaterThan(0);
+
+  expect(reader.child.exitCode, reader.output()).toBe(null);
+  expect(reader.output().split('\n').length).toBeGreaterThan(KILLS / 2);
+}, 60_000);

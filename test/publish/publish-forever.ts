@@ -1,0 +1,29 @@
+// A worker that lands, rolls up and publishes without end, to be killed in the middle of it.
+import { silentLog } from '../../src/log.ts';
+import { compactLake } from '../../src/publish/compact.ts';
+import { publish } from '../../src/publish/publish.ts';
+import { HOUR_MS, systemClock } from '../../src/time.ts';
+import { addSeries, landMessages, openTestShard, storeDays, storeIntervals } from './support.ts';
+
+const [dataDir] = process.argv.slice(2);
+if (!dataDir) throw new Error('usage: publish-forever.ts <dataDir>');
+const { shard, lakeDir } = await openTestShard(dataDir, { clock: systemClock });
+const status = await shard.status();
+if (status.messages === 0) await addSeries(shard, 1, 1, 'inverter');
+let storeTimeMs = Math.max(Date.UTC(2026, 10, 20), (status.checkpoints[0]?.lastStoreTimeMs ?? 0) + 1000);
+process.stdout.write('ready\n');
+
+for (let round = 0; ; round++) {
+  await landMessages(shard, { count: 50, storeTimeMs });
+  storeTimeMs += 1000;
+  const energyWh = Math.floor(Math.random() * 10_000);
+  const day = `2026-11-${String(1 + (round % 20)).padStart(2, '0')}`;
+  await storeIntervals(shard, { series: 1, day, energyWh: [energyWh] });
+  await storeDays(shard, [{ day, device: 1, energyWh }]);
+  await publish(shard, { lakeDir, clock: systemClock, log: silentLog });
+  if (round % 4 === 3) {
+    // Everything written so far is over and quiet an hour later.
+    const clock = { now: () => systemClock.now() + HOUR_MS };
+    await compactLake(shard, { lakeDir, clock, log: silentLog });
+  }
+}

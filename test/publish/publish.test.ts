@@ -1,0 +1,333 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, onTestFinished, test } from 'vitest';
+import { readCurrent } from '../../src/publish/commit.ts';
+import { generationPath } from '../../src/publish/layout.ts';
+import type { PublishShard } from '../../src/publish/shard.ts';
+import { HOUR_MS } from '../../src/time.ts';
+import { deviceId } from '../support/messages.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import {
+  addSeries,
+  type Fixture,
+  landMessages,
+  openFixture,
+  rows,
+  storeDays,
+  storeIntervals,
+} from './support.ts';
+
+async function fixture(folders: readonly string[] = []): Promise<Fixture> {
+  const opened = await openFixture(tempDir(), createTestClock(), folders);
+  onTestFinished(() => opened.shard.close());
+  return opened;
+}
+
+test('what has landed can be read with names instead of ids, by folders and by views', async () => {
+  const { shard, paths, publish, analyse } = await fixture();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS, devices: 2 });
+  await landMessages(shard, { count: 3, storeTimeMs: TEST_START_MS + HOUR_MS, table: 'wind' });
+  await addSeries(shard, 1, 1, 'inverter');
+  await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [1, 2, 3], flags: 1 });
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 6, flags: 1 + 128 }]);
+
+  expect(await publish()).toMatchObject({ kind: 'published', sequence: 1, batchId: 2n });
+
+  expect(readdirSync(join(paths.current, 'messages'))).toEqual(['table=solar', 'table=wind']);
+  expect(readdirSync(join(paths.current, 'messages/table=wind'))).toEqual(['hour=2026-11-20T13']);
+  expect(
+    await analyse(
+      `SELECT device::VARCHAR, source, epoch_ms(event_time), epoch_ms(store_time), data['power_w'], other->>'state', kind
+       FROM messages WHERE "table" = 'solar' ORDER BY stream_offset LIMIT 1`,
+    ),
+  ).toEqual([
+    [deviceId(0), 'inverter', BigInt(TEST_START_MS - 500), BigInt(TEST_START_MS), 1000, 'run', 'telemetry'],
+  ]);
+  expect(await analyse('SELECT sum(energy_wh)::INTEGER, any_value(flags[1]) FROM interval_energy')).toEqual([
+    [6, 'estimated'],
+  ]);
+  expect(
+    await analyse("SELECT day::VARCHAR, energy_wh, array_to_string(flags, ' '), field FROM daily_energy"),
+  ).toEqual([['2026-11-20', 6n, 'estimated partial', 'energy_wh']]);
+  expect(await analyse('SELECT count(*) FROM gap')).toEqual([[0n]]);
+  expect(
+    await analyse(
+      `SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment IS NULL
+       UNION ALL SELECT table_name || '.' || column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL`,
+    ),
+  ).toEqual([]);
+});
+
+test('every message is in the lake once, over many publications', async () => {
+  const { shard, publish, head, analyse } = await fixture();
+  for (let batch = 0; batch < 4; batch++) {
+    await landMessages(shard, { count: 10, storeTimeMs: TEST_START_MS + batch * 1000 });
+    if (batch !== 1) await publish();
+  }
+  expect((await head()).totals.messages).toBe(40);
+  expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[40n, 40n]]);
+});
+
+test('nothing new, no new generation', async () => {
+  const { shard, publish } = await fixture();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 6 }]);
+  await publish();
+  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 1 });
+  // Marked, but computed to the same.
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 6 }]);
+  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 1 });
+  expect(await shard.transaction((connection) => rows(connection, 'FROM dirty_partition'))).toEqual([]);
+});
+
+test('only the partitions that changed are written again', async () => {
+  const { shard, publish, head } = await fixture();
+  await addSeries(shard, 1, 1, 'inverter');
+  await storeIntervals(shard, { series: 1, day: '2026-11-19', energyWh: [1] });
+  await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [2] });
+  await storeDays(shard, [
+    { day: '2026-10-31', device: 1, energyWh: 1 },
+    { day: '2026-11-20', device: 1, energyWh: 2 },
+  ]);
+  await publish();
+  const before = (await head()).files;
+  await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [2, 5] });
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 7 }]);
+  expect(await publish()).toMatchObject({ kind: 'published', files: 2 });
+  const after = (await head()).files;
+  const changed = after.filter((file) => !before.some(({ name }) => name === file.name));
+  expect(changed.map(({ dataset, period, energyWh }) => [dataset, period, energyWh])).toEqual([
+    ['interval_energy', '2026-11-20', 7],
+    ['daily_energy', '2026-11', 7],
+  ]);
+  expect(after).toHaveLength(before.length);
+});
+
+test('days and intervals that are withdrawn leave the lake', async () => {
+  const { shard, publish, head, analyse } = await fixture();
+  await addSeries(shard, 1, 1, 'inverter');
+  await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [2] });
+  await storeDays(shard, [
+    { day: '2026-11-20', device: 1, energyWh: 1 },
+    { day: '2026-11-20', device: 2, energyWh: 2 },
+  ]);
+  await publish();
+  await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [] });
+  await shard.transaction(async (connection) => {
+    await connection.run(`DELETE FROM daily_energy WHERE device = '${deviceId(2)}'`);
+    await connection.run("INSERT INTO dirty_partition VALUES ('daily_energy', '2026-11')");
+  });
+  await publish();
+  expect(await analyse('SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
+  expect(await analyse('SELECT count(*) FROM interval_energy')).toEqual([[0n]]);
+  expect((await head()).totals.dailyEnergyWh).toBe(1);
+});
+
+test('a change that comes while a generation is written is in the next one', async () => {
+  const { shard, publish, head } = await fixture();
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
+  const interrupted: PublishShard = {
+    ...shard,
+    transaction: (work) =>
+      shard.transaction(async (connection) => {
+        await rows(connection, 'SELECT count(*) FROM daily_energy');
+        await storeDays(shard, [{ day: '2026-11-20', device: 2, energyWh: 10 }]);
+        return work(connection);
+      }),
+  };
+  await publish(interrupted);
+  expect((await head()).totals.dailyEnergyWh).toBe(1);
+  await publish();
+  expect((await head()).totals.dailyEnergyWh).toBe(11);
+});
+
+test('of two publishers of the same generation one fails, and nothing of it is visible', async () => {
+  const { shard, paths, publish, head } = await fixture();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await publish();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + 1000 });
+  const overtaken: PublishShard = {
+    ...shard,
+    transaction: (work) =>
+      shard.transaction(async (connection) => {
+        await publish();
+        return work(connection);
+      }),
+  };
+  await expect(publish(overtaken)).rejects.toMatchObject({ code: 'PublishConflict', retryable: true });
+
+  const commit = await head();
+  expect(commit.sequence).toBe(2);
+  expect(commit.totals.messages).toBe(10);
+  const known = commit.files.map(({ dataset, name }) => `${dataset}/${name}`).sort();
+  expect(
+    readdirSync(paths.files, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.parentPath.split('/').at(-1)}/${entry.name}`)
+      .sort(),
+  ).toEqual(known);
+  expect(readdirSync(paths.staging)).toEqual([]);
+  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 2 });
+});
+
+test('a worker that has lost the shard publishes nothing', async () => {
+  const { shard, publish } = await fixture();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await publish({ ...shard, epoch: 7n });
+  await expect(publish({ ...shard, epoch: 6n })).rejects.toMatchObject({ code: 'StaleOwner' });
+});
+
+test('a lake goes on only from the warehouse it came from', async () => {
+  const first = await fixture();
+  await landMessages(first.shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await first.publish();
+
+  const other = await openFixture(tempDir(), createTestClock(TEST_START_MS + 1));
+  onTestFinished(() => other.shard.close());
+  mkdirSync(other.lakeDir);
+  renameSync(first.paths.root, other.paths.root);
+  await expect(other.publish()).rejects.toMatchObject({ code: 'ForeignLake', retryable: false });
+
+  const copy = await fixture();
+  mkdirSync(copy.lakeDir);
+  renameSync(other.paths.root, copy.paths.root);
+  await expect(copy.publish()).rejects.toMatchObject({ code: 'WarehouseBehindLake', retryable: false });
+});
+
+test('a generation whose layout was cut off is completed by the next run', async () => {
+  const { shard, paths, publish, analyse } = await fixture();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await publish();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + 1000 });
+  await publish();
+  // As a crash between the commit and the move leaves it: half a folder, and current at the one before.
+  remove(join(generationPath(paths, 2), 'commit.json'));
+  remove(join(generationPath(paths, 2), 'messages'));
+  remove(paths.current);
+  symlinkSync('generations/000000000001', paths.current);
+  expect(await analyse('SELECT count(*) FROM messages')).toEqual([[5n]]);
+
+  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 2 });
+  expect(await readCurrent(paths)).toBe(2);
+  expect(await analyse('SELECT count(*) FROM messages')).toEqual([[10n]]);
+});
+
+test('a session of an analyst goes on seeing the generation it was opened on', async () => {
+  const { shard, paths, publish } = await fixture();
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
+  await publish();
+  const session = await DuckDBInstance.create(join(paths.current, 'analytics.duckdb'), {
+    access_mode: 'READ_ONLY',
+  });
+  onTestFinished(() => session.closeSync());
+  const connection = await session.connect();
+  expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 2 }]);
+  await publish();
+  expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
+});
+
+test('quarantined items are appended, gaps follow their state', async () => {
+  const { shard, publish, head, analyse } = await fixture();
+  const quarantine = (count: number) =>
+    shard.transaction((connection) =>
+      connection.run(
+        `INSERT INTO quarantine (batch_id, stage, reason, quarantined_at_ms) SELECT 1, 'rollup', 'nan', ${TEST_START_MS} FROM range(${count})`,
+      ),
+    );
+  await quarantine(2);
+  await shard.recordGap(
+    'stream',
+    { reason: 'expired', from: 1n, to: 5n, fromTimeMs: undefined, toTimeMs: undefined },
+    'test',
+  );
+  await publish();
+  await quarantine(3);
+  await shard.transaction((connection) => connection.run('UPDATE gap SET closed_at_ms = 5'));
+  await publish();
+  const files = (await head()).files.filter(({ dataset }) => dataset === 'quarantine');
+  expect(files.map(({ folder, rows }) => [folder, rows])).toEqual([
+    ['month=2026-11', 2],
+    ['month=2026-11', 3],
+  ]);
+  expect(await analyse('SELECT count(*) FROM quarantine')).toEqual([[5n]]);
+  expect(await analyse('SELECT reason, epoch_ms(closed_at) FROM gap')).toEqual([['expired', 5n]]);
+});
+
+test('odd names and a field that a message holds twice are published as they are', async () => {
+  const { shard, publish, analyse } = await fixture();
+  await landMessages(shard, {
+    count: 2,
+    storeTimeMs: TEST_START_MS,
+    data: () => ({ "it's": 1.5, '=;--': Number.NaN, größe: 3 }),
+  });
+  const table = 'Zähler/../1 =%';
+  await shard.transaction(async (connection) => {
+    await connection.run("UPDATE name SET name = $table WHERE name = 'solar'", { table });
+    await connection.run(
+      `UPDATE message SET field_ids = list_concat(field_ids, [field_ids[1]]), numbers = list_concat(numbers, [9])
+       WHERE stream_offset = (SELECT max(stream_offset) FROM message)`,
+    );
+  });
+  await publish();
+  expect(
+    await analyse(
+      `SELECT data['it''s'], isnan(data['=;--']), cardinality(data), "table" FROM messages ORDER BY stream_offset`,
+    ),
+  ).toEqual(
+    [
+      [1.5, true, 3, table],
+      [9, true, 3, table],
+    ].map(([value, nan, size, name]) => [value, nan, BigInt(size as number), name]),
+  );
+});
+
+test('an unknown mark is an error that says so, not a partition that is silently left out', async () => {
+  const { shard, publish } = await fixture();
+  await publish();
+  for (const [dataset, partition, code] of [
+    ['daily', '2026-11', 'UnknownDataset'],
+    ['interval_energy', '2026-11', 'UnknownPeriod'],
+    ['daily_energy', 'November', 'UnknownPeriod'],
+  ]) {
+    await shard.transaction(async (connection) => {
+      await connection.run('DELETE FROM dirty_partition');
+      await connection.run('INSERT INTO dirty_partition VALUES ($dataset, $partition)', {
+        dataset: dataset!,
+        partition: partition!,
+      });
+    });
+    await expect(publish()).rejects.toMatchObject({ code });
+  }
+});
+
+// Another file system is the one place where links are sure to fail.
+test.runIf(existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev)(
+  'where files cannot be linked they are copied',
+  async () => {
+    const elsewhere = mkdtempSync('/dev/shm/wattline-test-');
+    onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
+    const { shard, paths, publish, analyse } = await fixture([elsewhere]);
+    mkdirSync(paths.root, { recursive: true });
+    symlinkSync(elsewhere, paths.generations);
+    await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+    await publish();
+    expect(await analyse('SELECT count(*) FROM messages')).toEqual([[5n]]);
+    expect(readdirSync(join(elsewhere, '000000000001', 'messages/table=solar'))).toHaveLength(1);
+  },
+);
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}

@@ -1,0 +1,197 @@
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, listValue } from '@duckdb/node-api';
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import { offsetOf } from '../../src/contract/offset.ts';
+import { silentLog } from '../../src/log.ts';
+import { type Commit, readHead } from '../../src/publish/commit.ts';
+import { type LakePaths, lakePaths } from '../../src/publish/layout.ts';
+import { type PublishResult, publish } from '../../src/publish/publish.ts';
+import type { PublishShard } from '../../src/publish/shard.ts';
+import type { Clock, LocalDate, UtcMs } from '../../src/time.ts';
+import { openShard, type Shard } from '../../src/warehouse/shard.ts';
+import { deviceId } from '../support/messages.ts';
+import type { TestClock } from '../support/test-clock.ts';
+
+export const WORKGROUP = 'acme';
+
+export async function openTestShard(
+  dataDir: string,
+  options: { clock: Clock; folders?: readonly string[] },
+): Promise<{ shard: Shard; lakeDir: string }> {
+  const { clock, folders = [] } = options;
+  const lakeDir = join(dataDir, 'lake');
+  const shard = await openShard({
+    path: join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`),
+    workgroupId: WORKGROUP,
+    memoryMegabytes: 512,
+    threads: 2,
+    folders: [lakeDir, ...folders],
+    clock,
+    log: silentLog,
+  });
+  return { shard, lakeDir };
+}
+
+export interface TestMessages {
+  count: number;
+  storeTimeMs: UtcMs;
+  table?: string;
+  devices?: number;
+  data?: (index: number) => Record<string, unknown>;
+}
+
+/** Lands messages through the real road, one batch, one millisecond apart. */
+export async function landMessages(shard: Shard, options: TestMessages): Promise<void> {
+  const { count, storeTimeMs, table = 'solar', devices = 3 } = options;
+  const data = options.data ?? ((index) => ({ power_w: 1000 + index, state: 'run' }));
+  const messages = Array.from({ length: count }, (_, index) => ({
+    offset: offsetOf(storeTimeMs + index),
+    table,
+    kind: 'telemetry',
+    device: deviceId(index % devices),
+    source: 'inverter',
+    event_time: storeTimeMs + index - 500,
+    store_time: storeTimeMs + index,
+    data: data(index),
+  }));
+  const at = await shard.checkpoint('stream');
+  const landed = await shard.land({
+    origin: 'stream',
+    columns: columnsFromMessages(messages, shard.names),
+    fromOffset: at?.nextOffset,
+    nextOffset: offsetOf(storeTimeMs + count),
+    logEpoch: 'test',
+  });
+  if (landed.kind !== 'landed' || landed.messages !== count)
+    throw new Error(`expected ${count} messages to land, not: ${landed.kind}`);
+}
+
+export interface TestDay {
+  day: LocalDate;
+  device: number;
+  source?: string;
+  energyWh: number;
+  flags?: number;
+  version?: number;
+}
+
+/** Stands in for the roll-up: replaces the rows of these days and marks what has changed, in one transaction. */
+export async function storeDays(shard: Shard, days: readonly TestDay[]): Promise<void> {
+  await shard.transaction((connection) => replaceDays(connection, days));
+}
+
+export async function replaceDays(connection: DuckDBConnection, days: readonly TestDay[]): Promise<void> {
+  for (const { day, device, source = 'inverter', energyWh, flags = 0, version = 1 } of days) {
+    const key = { day, device: deviceId(device), source };
+    await connection.run(
+      'DELETE FROM daily_energy WHERE day = $day::DATE AND device = $device::UUID AND source = $source',
+      key,
+    );
+    await connection.run(
+      `INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
+       VALUES ($day::DATE, $device::UUID, $source, $energy_wh, 'total_energy', 1, $flags, 1, 'provisional', $version, 0, 1)`,
+      { ...key, energy_wh: energyWh, flags, version },
+    );
+  }
+  await connection.run("INSERT INTO dirty_partition SELECT DISTINCT 'daily_energy', left(unnest($days), 7)", {
+    days: listValue(days.map(({ day }) => day)),
+  });
+}
+
+/** Stands in for the roll-up: replaces a device's intervals of one UTC day. */
+export async function storeIntervals(
+  shard: Shard,
+  options: { series: number; day: LocalDate; energyWh: readonly number[]; flags?: number },
+): Promise<void> {
+  const { series, day, energyWh, flags = 0 } = options;
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  await shard.transaction(async (connection) => {
+    await connection.run(
+      'DELETE FROM interval_energy WHERE series_id = $series AND interval_start_ms // 86400000 = $start::BIGINT // 86400000',
+      { series, start: startMs },
+    );
+    for (const [index, wh] of energyWh.entries()) {
+      await connection.run(
+        'INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags) VALUES ($series, $start, $wh, 900000, $flags)',
+        { series, start: startMs + index * 900_000, wh, flags },
+      );
+    }
+    await connection.run("INSERT INTO dirty_partition VALUES ('interval_energy', $day)", { day });
+  });
+}
+
+/** Declares a series of one device and source. */
+export async function addSeries(shard: Shard, series: number, device: number, source: string): Promise<void> {
+  await shard.transaction(async (connection) => {
+    await connection.run(
+      `INSERT INTO energy_stream (stream_id, identity, settings, batch_id)
+       SELECT 1, '{"table":"solar","field":"energy_wh","method":"total_energy"}', '{}', -1 WHERE NOT EXISTS (FROM energy_stream)`,
+    );
+    await connection.run(
+      'INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms) VALUES ($series, 1, $device::UUID, $source, 0, 0)',
+      { series, device: deviceId(device), source },
+    );
+  });
+}
+
+/** Marks everything that has landed as rolled up. */
+export async function markRolledUp(shard: Shard): Promise<void> {
+  await shard.transaction((connection) =>
+    connection.run('UPDATE energy_stream SET batch_id = (SELECT max(batch_id) FROM batch)'),
+  );
+}
+
+export async function rows(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters?: Record<string, DuckDBValue>,
+): Promise<DuckDBValue[][]> {
+  return (await connection.runAndReadAll(sql, parameters)).getRows();
+}
+
+/** Opens `current/analytics.duckdb` as an analyst would, in a process of its own kind, and runs one query. */
+export async function analyse(currentPath: string, sql: string): Promise<DuckDBValue[][]> {
+  const instance = await DuckDBInstance.create(join(currentPath, 'analytics.duckdb'), {
+    access_mode: 'READ_ONLY',
+  });
+  try {
+    const connection = await instance.connect();
+    return await rows(connection, sql);
+  } finally {
+    instance.closeSync();
+  }
+}
+
+/** A shard, the folder of its lake and a way to publish it, with a clock that the test moves. */
+export interface Fixture {
+  clock: TestClock;
+  shard: Shard;
+  lakeDir: string;
+  paths: LakePaths;
+  publish(shard?: PublishShard): Promise<PublishResult>;
+  /** The newest generation. */
+  head(): Promise<Commit>;
+  analyse(sql: string): Promise<DuckDBValue[][]>;
+}
+
+export async function openFixture(
+  dataDir: string,
+  clock: TestClock,
+  folders: readonly string[] = [],
+): Promise<Fixture> {
+  const { shard, lakeDir } = await openTestShard(dataDir, { clock, folders });
+  const paths = lakePaths(lakeDir, WORKGROUP);
+  return {
+    clock,
+    shard,
+    lakeDir,
+    paths,
+    publish: (by = shard) => publish(by, { lakeDir, clock, log: silentLog }),
+    async head() {
+      const head = await readHead(paths);
+      if (!head) throw new Error('nothing was published');
+      return head;
+    },
+    analyse: (sql) => analyse(paths.current, sql),
+  };
+}
