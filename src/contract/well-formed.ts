@@ -10,8 +10,8 @@ import { MalformedError } from './malformed.ts';
 export interface CborBytes {
   bytes: Uint8Array;
   view: DataView;
-  /** Containers seen by `checkItem`. */
-  containers: number;
+  /** Arrays, maps and byte strings seen so far: what costs more memory than its bytes once it is decoded. */
+  objects: number;
   /** Whether tags with a plain meaning (see codec.ts) may stand in the bytes; no others ever may. */
   knownTags: boolean;
 }
@@ -26,14 +26,14 @@ export function cborBytes(bytes: Uint8Array, options: { knownTags?: boolean } = 
   return {
     bytes,
     view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    containers: 0,
+    objects: 0,
     knownTags: options.knownTags ?? false,
   };
 }
 
 /**
  * The end of the item at `at`, strictly: also text is UTF-8, map keys are text, simple values have a meaning, tags
- * are known ones where they are let in at all, and there are not absurdly many containers.
+ * are known ones where they are let in at all, and there are not absurdly many arrays, maps and byte strings.
  * @throws MalformedError
  */
 export function checkItem(source: CborBytes, at: number): number {
@@ -107,10 +107,15 @@ const tooDeep = `nested more than ${limits.depthMax} levels deep`;
 function string(source: CborBytes, start: number, at: number, length: number, strict: boolean): number {
   if (length > source.bytes.length - at) throw new MalformedError('a string longer than the bytes', start);
   const end = at + length;
-  if (strict && source.bytes[start]! >> 5 === 3 && !isText(source.bytes, at, end)) {
-    throw new MalformedError('text that is not UTF-8', start);
-  }
+  if (!strict) return end;
+  if (source.bytes[start]! >> 5 === 2) countObject(source, start);
+  else if (!isText(source.bytes, at, end)) throw new MalformedError('text that is not UTF-8', start);
   return end;
+}
+
+function countObject(source: CborBytes, start: number): void {
+  if (++source.objects <= limits.decodedContainersMax) return;
+  throw new MalformedError(`more than ${limits.decodedContainersMax} arrays, maps and byte strings`, start);
 }
 
 /** Text or bytes of indefinite length: definite strings of the same type up to a break. */
@@ -140,9 +145,7 @@ function container(
   const { bytes } = source;
   const map = bytes[start]! >> 5 === 5;
   if (depth >= limits.depthMax) throw new MalformedError(tooDeep, start);
-  if (++source.containers > limits.decodedContainersMax && strict) {
-    throw new MalformedError(`more than ${limits.decodedContainersMax} arrays and maps`, start);
-  }
+  if (strict) countObject(source, start);
   // Every item takes a byte at least, so a count that the bytes cannot hold is refused before anything is done.
   if (count * (map ? 2 : 1) > bytes.length - first) {
     throw new MalformedError('an array or map longer than the bytes', start);
