@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { messageKinds } from '../../src/contract/columns.ts';
+import { streamErrors } from '../../src/contract/errors.ts';
+import { limits } from '../../src/contract/limits.ts';
+import {
+  AUDIT_TABLE,
+  DEFAULT_SOURCE,
+  DEVICE_STATUS_TABLE,
+  deviceStatusItemSchema,
+  tableNameSchema,
+  telemetryItemSchema,
+  WILDCARD_TABLE,
+  workgroupIdSchema,
+} from '../../src/contract/messages.ts';
+
+const WIRE_HASH = 'e943238c1ebd578b';
+
+/** Everything that another program relies on, as JSON. The bytes of messages are pinned in wire.test.ts. */
+function wire(): string {
+  const schemas = { telemetryItemSchema, deviceStatusItemSchema, tableNameSchema, workgroupIdSchema };
+  return JSON.stringify(
+    {
+      schemas: Object.fromEntries(
+        Object.entries(schemas).map(([name, schema]) => [name, jsonSchema(schema)]),
+      ),
+      names: { AUDIT_TABLE, DEFAULT_SOURCE, DEVICE_STATUS_TABLE, WILDCARD_TABLE, messageKinds },
+      limits,
+      errors: streamErrors,
+    },
+    null,
+    2,
+  );
+}
+
+/** As others see it: what may be sent, with integers of up to 64 bits, for which JSON Schema has no word. */
+function jsonSchema(schema: z.ZodType): unknown {
+  return z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (!(zodSchema instanceof z.ZodBigInt)) return;
+      Object.assign(jsonSchema, { minimum: String(zodSchema.minValue), maximum: String(zodSchema.maxValue) });
+    },
+  });
+}
+
+it('is the wire that other programs know', () => {
+  const hash = createHash('sha256').update(wire()).digest('hex').slice(0, 16);
+  expect(
+    hash,
+    `The wire has changed. If that is meant: say in CHANGELOG.md what servers and clients of the stream will notice
+(a limit, a name, an error, what may be sent), then set WIRE_HASH to '${hash}' in test/contract/wire-hash.test.ts.
+If it is not, undo it: devices and readers in the field speak the wire as it was.\n`,
+  ).toBe(WIRE_HASH);
+});
