@@ -1,0 +1,87 @@
+import { Command, CommanderError, Option } from 'commander';
+import { addConfigCommand } from './config.ts';
+import { addDemoCommand } from './demo.ts';
+import { exitCodeOf, exitCodes, exitCodesHelp } from './exit-codes.ts';
+import { printError } from './print-error.ts';
+import { addReplayCommand } from './replay.ts';
+import { addReportCommand } from './report.ts';
+import { addStatusCommand } from './status.ts';
+import { addStreamCommand } from './stream.ts';
+import type { Terminal } from './terminal.ts';
+import { addTokenCommand } from './token.ts';
+import { addUpCommand } from './up.ts';
+import { addVersionCommand, version } from './version.ts';
+import { addWorkerCommand } from './worker.ts';
+
+/**
+ * Runs the command that the arguments name.
+ * @param args what follows the program's name
+ * @returns the exit code; failures have been reported
+ */
+export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
+  const program = createProgram(terminal);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    const isHelp = error instanceof CommanderError && error.code.startsWith('commander.help');
+    const isVersion = error instanceof CommanderError && error.code === 'commander.version';
+    if (!isHelp && !isVersion) {
+      const debug = Boolean(terminal.environment.WATTLINE_DEBUG) || program.opts().logLevel === 'debug';
+      // The command line may be what is wrong, so what it asks for is looked up in it by hand.
+      printError(error, terminal, { json: args.includes('--json'), debug });
+    }
+    return exitCodeOf(error);
+  }
+}
+
+function createProgram(terminal: Terminal): Command {
+  const program = new Command('wattline')
+    .description('Turns a real-time telemetry stream into daily energy that can be trusted.')
+    .version(version, '-V, --version', 'print the version')
+    .option('-c, --config <file>', 'the configuration (default: wattline.yaml, if there is one)')
+    .option('--json', 'print data as JSON on standard output, and errors as JSON on standard error')
+    .addOption(
+      new Option('--log-level <level>', 'instead of the configured one').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+        'silent',
+      ]),
+    )
+    .helpCommand('help [command]', 'print help for a command')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+      // Errors are reported in one place, once for people and programs.
+      outputError: () => undefined,
+    })
+    .addHelpText('after', help);
+  addUpCommand(program, terminal);
+  addStreamCommand(program, terminal);
+  addWorkerCommand(program, terminal);
+  addReportCommand(program, terminal);
+  addStatusCommand(program, terminal);
+  addTokenCommand(program, terminal);
+  addConfigCommand(program, terminal);
+  addReplayCommand(program, terminal);
+  addDemoCommand(program, terminal);
+  addVersionCommand(program, terminal);
+  return program;
+}
+
+const help = `
+Examples:
+  wattline demo                          see it work on a simulated site
+  wattline config check                  find everything that is wrong with wattline.yaml
+  wattline up                            run everything in one process
+  wattline token create dashboard --workgroup home
+  wattline status --json
+
+Environment:
+  WATTLINE_DATA_DIR, WATTLINE_LOG_LEVEL, WATTLINE_HOST, WATTLINE_PORT, WATTLINE_STREAM_PORT, WATTLINE_REPORT_PORT,
+  WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and WATTLINE_JWKS_FILE stand above the configuration.
+  WATTLINE_DEBUG=1 shows the stack of an error, as --log-level debug does.
+${exitCodesHelp}`;

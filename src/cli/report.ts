@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
+import { addListenOptions, type ListenOptions, listenOn } from './listen-options.ts';
+import { notAvailable, runService, type Service } from './service.ts';
+import type { Terminal } from './terminal.ts';
+
+export function addReportCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('report')
+    .description('run only the reports and the dashboard, over a lake that was published')
+    .addHelpText('after', help);
+  addListenOptions(command).action((options: ListenOptions) =>
+    runService(command, terminal, (config, service) =>
+      runReport(listenOn(config, 'reportPort', options), service),
+    ),
+  );
+}
+
+/** Serves the reports until `service.signal` aborts. */
+export async function runReport(_config: Config, _service: Service): Promise<void> {
+  throw notAvailable('report');
+}
+
+const help = `
+Examples:
+  wattline report
+  wattline report --host 0.0.0.0 --port 8080`;

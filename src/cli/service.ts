@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
+import { TerminalError } from '../errors.ts';
+import { createLog, type Log } from '../log.ts';
+import { type Clock, systemClock } from '../time.ts';
+import { globalOptions, readConfig } from './options.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a role needs of the process that it runs in. */
+export interface Service {
+  log: Log;
+  clock: Clock;
+  terminal: Terminal;
+  /** Aborts when the process is asked to end; the role then ends by itself, within 20 s. */
+  signal: AbortSignal;
+}
+
+/** Runs a role on the configuration that the command line names. */
+export async function runService(
+  command: Command,
+  terminal: Terminal,
+  run: (config: Config, service: Service) => Promise<void>,
+): Promise<void> {
+  const config = readConfig(command, terminal);
+  await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
+}
+
+/** As `runService`, for what needs no configuration. */
+export async function runWithoutConfig(
+  command: Command,
+  terminal: Terminal,
+  run: (service: Service) => Promise<void>,
+): Promise<void> {
+  await runUntilEnded(globalOptions(command).logLevel ?? 'warn', terminal, run);
+}
+
+/** Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once. */
+async function runUntilEnded(
+  level: string,
+  terminal: Terminal,
+  run: (service: Service) => Promise<void>,
+): Promise<void> {
+  const log = createLog({ level });
+  const controller = new AbortController();
+  const stopListening = terminal.onEnd((signal) => {
+    if (controller.signal.aborted) terminal.exit(1);
+    log.info({ signal }, 'process.ending');
+    controller.abort();
+  });
+  try {
+    await run({ log, clock: systemClock, terminal, signal: controller.signal });
+  } finally {
+    stopListening();
+  }
+}
+
+/** For a command whose parts are not in this version. */
+export function notAvailable(command: string): TerminalError {
+  return new TerminalError('NotAvailable', `"wattline ${command}" is not available in this version`);
+}

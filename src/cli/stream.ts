@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
+import { addListenOptions, type ListenOptions, listenOn } from './listen-options.ts';
+import { notAvailable, runService, type Service } from './service.ts';
+import type { Terminal } from './terminal.ts';
+
+export function addStreamCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('stream')
+    .description('run only the real-time stream: ingest, REST and WebSocket')
+    .addHelpText('after', help);
+  addListenOptions(command).action((options: ListenOptions) =>
+    runService(command, terminal, (config, service) =>
+      runStream(listenOn(config, 'streamPort', options), service),
+    ),
+  );
+}
+
+/** Serves the stream until `service.signal` aborts. */
+export async function runStream(_config: Config, _service: Service): Promise<void> {
+  throw notAvailable('stream');
+}
+
+const help = `
+Examples:
+  wattline stream
+  wattline stream --host 0.0.0.0 --port 8080`;

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
+import { notAvailable, runService, type Service } from './service.ts';
+import type { Terminal } from './terminal.ts';
+
+export function addWorkerCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('worker')
+    .description('run only the pipeline: poll, land, roll up, publish')
+    .addHelpText('after', help)
+    .action(() => runService(command, terminal, runWorker));
+}
+
+/** Works on the shards that are this worker's until `service.signal` aborts. */
+export async function runWorker(_config: Config, _service: Service): Promise<void> {
+  throw notAvailable('worker');
+}
+
+const help = `
+With queue.backend: redis any number of workers share the workgroups; with the embedded queue there is one.
+
+Examples:
+  wattline worker
+  WATTLINE_QUEUE_BACKEND=redis WATTLINE_REDIS_URL=redis://queue:6379 wattline worker`;

@@ -1,0 +1,97 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import packageFile from '../../package.json' with { type: 'json' };
+import { runCli } from '../support/run-cli.ts';
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'wattline-cli-'));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+describe.concurrent('the command line', () => {
+  test('prints its version in words and as JSON', async () => {
+    const [words, json, option] = await Promise.all(
+      [['version'], ['version', '--json'], ['--version']].map((args) => runCli(args, { cwd })),
+    );
+    expect(words).toEqual({ code: 0, stdout: `wattline ${packageFile.version}\n`, stderr: '' });
+    expect(JSON.parse(json!.stdout)).toEqual({ version: packageFile.version, node: process.versions.node });
+    expect(option).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
+  });
+
+  test('says in its help what every command does, examples and what the exit codes mean', async () => {
+    const { code, stdout, stderr } = await runCli(['--help'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const command of [
+      'up',
+      'stream',
+      'worker',
+      'report',
+      'status',
+      'token',
+      'config',
+      'replay',
+      'demo',
+      'version',
+    ])
+      expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'));
+    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 /);
+  });
+
+  test.each(['up', 'stream', 'worker', 'report', 'status', 'token create', 'config check', 'replay', 'demo'])(
+    'gives examples in the help of %s',
+    async (command) => {
+      const { code, stdout } = await runCli([...command.split(' '), '--help'], { cwd });
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`Examples:\\n(.*\\n)*.*wattline ${command}`));
+    },
+  );
+
+  test.each([
+    [['stat'], `wattline: unknown command 'stat' (Did you mean status?)\n`],
+    [['up', '--prot', '1'], `wattline: unknown option '--prot' (Did you mean --port?)\n`],
+    [['token', 'revoke'], `wattline: missing required argument 'token-id'\n`],
+    [
+      ['up', '--port', '70000'],
+      `wattline: option '--port <number>' argument '70000' is invalid. Use a number from 0 to 65535.\n`,
+    ],
+  ])('answers %j with one line and exit code 2', async (args, stderr) => {
+    expect(await runCli(args, { cwd })).toEqual({ code: 2, stdout: '', stderr });
+  });
+
+  test('reports a wrong command line as one JSON object where JSON was asked for', async () => {
+    const { code, stdout, stderr } = await runCli(['status', '--nope', '--json'], { cwd });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(JSON.parse(stderr)).toEqual({
+      error: 'Usage',
+      message: "unknown option '--nope'",
+      retryable: false,
+    });
+  });
+
+  test('shows a stack only to whoever debugs', async () => {
+    const args = ['config', 'check', '--config', 'missing.yaml'];
+    const [plain, level, variable] = await Promise.all([
+      runCli(args, { cwd }),
+      runCli([...args, '--log-level', 'debug'], { cwd }),
+      runCli(args, { cwd, environment: { WATTLINE_DEBUG: '1' } }),
+    ]);
+    expect(plain.stderr).not.toMatch(/^ {4}at /m);
+    expect(level.stderr).toMatch(/^ {4}at .*config\.ts/m);
+    expect(variable.stderr).toMatch(/^ {4}at .*config\.ts/m);
+    expect([plain.code, level.code, variable.code]).toEqual([2, 2, 2]);
+  });
+
+  test('ends quietly when the reader of its output goes away', async () => {
+    const workgroups = Array.from({ length: 5_000 }, (_, index) => `  - id: workgroup-${index}`);
+    await writeFile(join(cwd, 'many.yaml'), `workgroups:\n${workgroups.join('\n')}\n`);
+    const { code, stdout, stderr } = await runCli(['config', 'check', '--json', '--config', 'many.yaml'], {
+      cwd,
+      readBytes: 10,
+    });
+    expect(stdout.length).toBeLessThan(500_000);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});

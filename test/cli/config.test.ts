@@ -1,0 +1,100 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { runCli } from '../support/run-cli.ts';
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'wattline-cli-'));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+async function check(
+  name: string,
+  yaml: string,
+  options: { args?: string[]; environment?: Record<string, string> } = {},
+) {
+  await writeFile(join(cwd, name), yaml);
+  return runCli(['config', 'check', '--config', name, ...(options.args ?? [])], {
+    cwd,
+    ...(options.environment && { environment: options.environment }),
+  });
+}
+
+const site = `
+dataDir: /var/lib/wattline
+queue: { backend: redis, redisUrl: "redis://worker:hunter2@queue:6379" }
+workgroups:
+  - id: home
+    timezone: Europe/Paris
+    energyStreams: [{ table: solar, field: total_wh, method: total_energy }]
+    upstream: { url: "https://reader:hunter3@stream.example/", token: "\${UPSTREAM_TOKEN}" }
+`;
+
+describe.concurrent('config check', () => {
+  test('prints what the configuration comes to, without its secrets, so that it can be read again', async () => {
+    const environment = { UPSTREAM_TOKEN: 'hunter4', WATTLINE_PORT: '9000' };
+    const { code, stdout, stderr } = await check('site.yaml', site, { environment });
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toMatch(/hunter/);
+    expect(parse(stdout)).toMatchObject({
+      dataDir: '/var/lib/wattline',
+      http: { port: 9000, host: '127.0.0.1' },
+      queue: { redisUrl: 'redis://[secret]@queue:6379' },
+      pipeline: { pollEvery: 1_000 },
+      workgroups: [
+        {
+          id: 'home',
+          upstream: { url: 'https://[secret]@stream.example/', token: '[secret]' },
+          energyStreams: [{ field: 'total_wh', unit: 'Wh' }],
+        },
+      ],
+    });
+    const again = await check('again.yaml', stdout);
+    expect(again.code).toBe(0);
+  });
+
+  test('prints one JSON document and nothing else where JSON was asked for', async () => {
+    const { code, stdout, stderr } = await check('json.yaml', site, {
+      args: ['--json'],
+      environment: { UPSTREAM_TOKEN: 'hunter4' },
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.trimEnd()).not.toContain('\n');
+    expect(JSON.parse(stdout)).toMatchObject({ warnings: [], config: { workgroups: [{ id: 'home' }] } });
+  });
+
+  test('prints every problem with its path, and nothing on standard output', async () => {
+    const yaml =
+      'http: { port: 70000 }\nqueue: { backend: redis }\nworkgroups: [{ id: "no/good", timezone: Mars }]\n';
+    const words = await check('bad.yaml', yaml);
+    expect(words).toMatchObject({ code: 2, stdout: '' });
+    const lines = words.stderr.trimEnd().split('\n');
+    expect(lines[0]).toBe(`wattline: the configuration ${join(cwd, 'bad.yaml')} has 4 problems:`);
+    expect(lines.slice(1).map((line) => line.trim().split(':')[0])).toEqual([
+      'http.port',
+      'queue.redisUrl',
+      'workgroups.0.id',
+      'workgroups.0.timezone',
+    ]);
+    const json = await check('bad.yaml', yaml, { args: ['--json'] });
+    expect(json).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(json.stderr)).toMatchObject({
+      error: 'InvalidInput',
+      retryable: false,
+      problems: [{ path: 'http.port' }, {}, {}, { path: 'workgroups.0.timezone' }],
+    });
+  });
+
+  test('warns of what is allowed and hardly meant', async () => {
+    const { code, stderr } = await check('bare.yaml', 'workgroups: [{ id: home }]\n');
+    expect(code).toBe(0);
+    expect(stderr).toContain('workgroup "home" has no energyStreams');
+    const empty = await runCli(['config', 'check', '--json'], { cwd });
+    expect(JSON.parse(empty.stdout).warnings).toEqual([
+      'no workgroup is configured, so there is nothing to work on',
+    ]);
+  });
+});

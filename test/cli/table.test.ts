@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { formatTable } from '../../src/cli/table.ts';
+
+test('columns are aligned, numbers at the right, and no line ends in blanks', () => {
+  const columns = [
+    { title: 'DEVICE', value: (row: [string, number, string]) => row[0] },
+    { title: 'WH', value: (row: [string, number, string]) => String(row[1]), align: 'right' as const },
+    { title: 'FLAGS', value: (row: [string, number, string]) => row[2] },
+  ];
+  const table = formatTable(columns, [
+    ['inverter', 12_345, ''],
+    ['meter', 7, 'estimated'],
+  ]);
+  expect(table).toBe('DEVICE       WH  FLAGS\ninverter  12345\nmeter         7  estimated\n');
+});

@@ -1,0 +1,87 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import { DAY_MS, systemClock } from '../../src/time.ts';
+import { runCli } from '../support/run-cli.ts';
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'wattline-cli-'));
+  const device = '00000000-0000-4000-8000-000000000001';
+  await writeFile(
+    join(cwd, 'wattline.yaml'),
+    `workgroups: [{ id: home, deviceGroups: { flat: [${device}] } }, { id: office }]\n`,
+  );
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const token = (...args: string[]) => runCli(['token', ...args], { cwd });
+const openAccess = () => createAccess({ dataDir: join(cwd, 'data'), issuer: 'wattline', clock: systemClock });
+
+test('a token that is made holds until it is revoked, and is listed without being shown again', async () => {
+  const reader = await token('create', 'dashboard', '-w', 'home', '-w', 'office', '--expires', '2d');
+  expect(reader.code).toBe(0);
+  expect(reader.stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  const grant = await (await openAccess()).authenticate(reader.stdout.trim());
+  expect(grant).toMatchObject({
+    subject: 'dashboard',
+    scopes: { home: { permissions: ['search:read'] }, office: { permissions: ['search:read'] } },
+  });
+  expect(Math.abs(grant.expiresAtMs - Date.now() - 2 * DAY_MS)).toBeLessThan(60_000);
+  expect(reader.stderr).toContain(grant.tokenId);
+
+  const json = await token('create', 'gateway', '-w', 'home', '-p', 'data:write', '-g', 'flat', '--json');
+  expect(json).toMatchObject({ code: 0, stderr: '' });
+  const written = JSON.parse(json.stdout);
+  expect(written).toMatchObject({
+    subject: 'gateway',
+    scopes: { home: { permissions: ['data:write'], deviceGroups: ['flat'] } },
+    expiresAt: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+
+  const table = await token('list');
+  expect(table.stdout).not.toContain(written.token);
+  const [title, first, second] = table.stdout.split('\n');
+  expect(title).toMatch(/^TOKEN ID +STATE +EXPIRES \(UTC\) +SUBJECT +ALLOWS$/);
+  expect(first).toMatch(
+    new RegExp(`^${written.tokenId}  active  .*  gateway +data:write in home \\(only flat\\)$`),
+  );
+  expect(second!.indexOf('dashboard')).toBe(title!.indexOf('SUBJECT'));
+
+  expect(await token('revoke', grant.tokenId)).toEqual({
+    code: 0,
+    stdout: `token ${grant.tokenId} is revoked\n`,
+    stderr: '',
+  });
+  await expect((await openAccess()).authenticate(reader.stdout.trim())).rejects.toThrow('not valid');
+  const listed = JSON.parse((await token('list', '--json')).stdout);
+  expect(listed).toMatchObject([
+    { tokenId: written.tokenId, state: 'active' },
+    { tokenId: grant.tokenId, state: 'revoked', revokedAt: expect.stringMatching(/Z$/) },
+  ]);
+  expect(listed[0]).not.toHaveProperty('token');
+});
+
+test('a token for what is not configured is refused with every reason', async () => {
+  const { code, stdout, stderr } = await token('create', 'x', '-w', 'nowhere', '-w', 'home', '-g', 'attic');
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('--workgroup: "nowhere" is not configured');
+  expect(stderr).toContain('--device-group: "attic" is not a device group of workgroup "home"');
+});
+
+test.each([
+  [['-p', 'everything'], 'Use one of search:read, org:audit, data:write.'],
+  [['-e', 'soon'], 'Use a duration such as 12h or 30d.'],
+])('a token with %j is refused with what to use instead', async (args, hint) => {
+  const { code, stderr } = await token('create', 'x', '-w', 'home', ...args);
+  expect(code).toBe(2);
+  expect(stderr).toContain(hint);
+});
+
+test('revoking a token that was not made here says so', async () => {
+  const { code, stderr } = await token('revoke', '00000000-0000-4000-8000-00000000000f');
+  expect(code).toBe(0);
+  expect(stderr).toContain('was made here');
+});

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the command line as a process of its own, in `cwd`, with nothing of ours in its environment. */
+export async function runCli(
+  args: readonly string[],
+  options: { cwd: string; environment?: Record<string, string>; readBytes?: number },
+): Promise<CliResult> {
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd: options.cwd,
+    env: { PATH: process.env.PATH, ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+    // As `head` does: reads a little, then goes away.
+    if (options.readBytes !== undefined && stdout.length >= options.readBytes) child.stdout.destroy();
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, stdout, stderr };
+}
