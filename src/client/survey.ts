@@ -99,11 +99,7 @@ function surveySlowly(
     if (highest !== undefined && offset < highest) outOfOrder++;
     highest = newest(highest, offset);
     if (offset === known.asked) hasAsked = true;
-    if (
-      (known.lastOffset !== undefined && offset <= known.lastOffset) ||
-      known.ahead.has(offset) ||
-      rowOf.has(offset)
-    ) {
+    if ((known.lastOffset !== undefined && offset <= known.lastOffset) || known.ahead.has(offset)) {
       duplicateStoreTimeMs = Math.max(duplicateStoreTimeMs ?? 0, instantAt(batch.storeTime, row));
     } else rowOf.set(offset, row);
   }

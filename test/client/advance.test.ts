@@ -327,6 +327,23 @@ describe('failures', () => {
     expect(kinds).toEqual(['again', 'again', 'again', 'again', 'fail']);
   });
 
+  test('messages that nobody can place are not delivered for ever', () => {
+    const unplaced = () => {
+      const outcome = batch([]);
+      outcome.columns.rejected = [
+        { offset: undefined, reason: 'not_a_map', detail: '', bytes: new Uint8Array() },
+      ];
+      return outcome;
+    };
+    expect(advance(at(500), unplaced())).toMatchObject({ kind: 'again' });
+    expect(advance(at(500, { stalls: 4 }), unplaced())).toMatchObject({ kind: 'fail', code: 'NoProgress' });
+    // With a position behind them they are delivered, once.
+    expect(advance(at(500), { ...unplaced(), nextOffset: 501n })).toMatchObject({
+      kind: 'deliver',
+      messages: 1,
+    });
+  });
+
   test('whatever a server does, a reader that gets nothing gives up after a bounded number of reads', () => {
     const nothing: fc.Arbitrary<ReadOutcome> = fc.oneof(
       fc.constantFrom(undefined, 0n, 500n).map((nextOffset) => batch([], { nextOffset, upToDate: false })),

@@ -103,11 +103,15 @@ describe('redirects', () => {
 
   test('never take the token to another origin, and end', async () => {
     const seen: unknown[] = [];
+    const asked: unknown[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization);
       response.end();
     });
-    const url = await serve((_, response) => response.writeHead(302, { location: `${other}/there` }).end());
+    const url = await serve((request, response) => {
+      asked.push(request.url);
+      response.writeHead(302, { location: `${other}/there` }).end();
+    });
     const loop = await serve((request, response) =>
       response.writeHead(302, { location: request.url ?? '/' }).end(),
     );
@@ -116,6 +120,7 @@ describe('redirects', () => {
       await expect(reading).rejects.toMatchObject({ code: 'RedirectRefused', retryable: false });
     }
     expect(seen).toEqual([]);
+    expect(asked).toHaveLength(1);
   });
 });
 
@@ -123,7 +128,7 @@ describe('the watchdog', () => {
   const timeouts = { headersMs: 150, bodyMs: 150, totalMs: 400 };
 
   test('ends a request that is never answered, one whose body stops, and one that trickles', async () => {
-    const { vendor, source } = await vendorAnd({ timeouts });
+    const { vendor, source } = await vendorAnd({ timeouts: { ...timeouts, totalMs: 60_000 } });
     vendor.append(50);
     vendor.faults = ['hang', 'stall'];
     await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });

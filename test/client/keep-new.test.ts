@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { keepNew } from '../../src/client/keep-new.ts';
+import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import { createNameTable } from '../../src/contract/names.ts';
+
+/** Messages that differ in every column. */
+const messages: fc.Arbitrary<object[]> = fc.array(
+  fc.record({
+    table: fc.constantFrom('solar', 'grid'),
+    device: fc.uuid(),
+    source: fc.constantFrom(null, 'east', 'west'),
+    event_time: fc.integer({ min: 0, max: 2 ** 45 }),
+    store_time: fc.integer({ min: 0, max: 2 ** 45 }),
+    msg_id: fc.option(fc.nat(), { nil: undefined }),
+    data: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.oneof(fc.integer(), fc.constant('text')), {
+      maxKeys: 3,
+    }),
+  }),
+  { maxLength: 12 },
+);
+
+test('the kept messages are whole, in the order asked for, and nothing of the others is left', () => {
+  fc.assert(
+    fc.property(
+      messages,
+      fc.infiniteStream(fc.nat()),
+      fc.infiniteStream(fc.boolean()),
+      (given, keys, choices) => {
+        const names = createNameTable();
+        const columns = columnsFromMessages(
+          given.map((message, offset) => ({ ...message, offset })),
+          names,
+        );
+        const before = messagesOf(columns, names);
+        const rows = before
+          .map((_, row) => ({ row, key: keys.next().value as number }))
+          .filter(() => choices.next().value)
+          .sort((left, right) => left.key - right.key)
+          .map(({ row }) => row);
+        keepNew(columns, { rows: Uint32Array.from(rows), afterOffset: undefined });
+        expect(messagesOf(columns, names)).toEqual(rows.map((row) => before[row]));
+        expect(columns.other.size).toBeLessThanOrEqual(rows.length);
+        expect(columns.fieldStart[0]).toBe(0);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('rejected messages that were delivered before go, those without an offset stay', () => {
+  const columns = columnsFromMessages([{ offset: 3 }, { offset: 4 }, 'nothing'], createNameTable());
+  keepNew(columns, { rows: 'all', afterOffset: 3n });
+  expect(columns.rejected.map(({ offset }) => offset)).toEqual([4n, undefined]);
+});
