@@ -2,25 +2,41 @@
 
 CREATE TABLE energy_stream (
   stream_id INTEGER NOT NULL,
-  position INTEGER NOT NULL,
-  table_name VARCHAR NOT NULL,
-  field VARCHAR NOT NULL,
-  method VARCHAR NOT NULL,
-  settings VARCHAR NOT NULL,
-  active BOOLEAN NOT NULL
+  identity VARCHAR NOT NULL,
+  settings VARCHAR,
+  batch_id BIGINT NOT NULL
 );
-COMMENT ON TABLE energy_stream IS 'The configured fields that tell energy, in the order in which they are tried';
-COMMENT ON COLUMN energy_stream.settings IS 'The whole definition as JSON, to see when it has changed';
+COMMENT ON TABLE energy_stream IS 'The configured fields that tell energy';
+COMMENT ON COLUMN energy_stream.identity IS 'What decides the value of a reading (table, field, method, unit ...), as JSON: another one is another stream';
+COMMENT ON COLUMN energy_stream.settings IS 'The whole definition and the zone of the days as JSON, to see when it has changed; null where it is no longer configured';
+COMMENT ON COLUMN energy_stream.batch_id IS 'The last batch whose readings it has taken in';
 
 CREATE TABLE series (
   series_id INTEGER NOT NULL,
   stream_id INTEGER NOT NULL,
   device UUID NOT NULL,
   source VARCHAR NOT NULL,
-  learnt_power_w DOUBLE
+  first_ms BIGINT NOT NULL,
+  last_ms BIGINT NOT NULL,
+  learnt_power_w DOUBLE,
+  resolution DOUBLE,
+  step_ms BIGINT
 );
 COMMENT ON TABLE series IS 'One energy stream of one device and source';
-COMMENT ON COLUMN series.learnt_power_w IS 'The most power (W) that is plausible, learnt from the series where none is configured';
+COMMENT ON COLUMN series.first_ms IS 'Event times of its first and last valid reading';
+COMMENT ON COLUMN series.learnt_power_w IS 'The most power (W) that is plausible, learnt from the readings; null while too few are known';
+COMMENT ON COLUMN series.resolution IS 'Smallest growth between two readings (Wh), learnt';
+COMMENT ON COLUMN series.step_ms IS 'Usual time between two readings (ms), learnt';
+
+CREATE TABLE series_day (
+  series_id INTEGER NOT NULL,
+  utc_day INTEGER NOT NULL,
+  typical_power_w DOUBLE,
+  resolution DOUBLE,
+  step_ms BIGINT,
+  value_count BIGINT NOT NULL
+);
+COMMENT ON TABLE series_day IS 'What a series looks like on each UTC day (days since 1970): what the learnt values are made of';
 
 CREATE TABLE reading (
   series_id INTEGER NOT NULL,
@@ -36,12 +52,26 @@ CREATE TABLE interval_energy (
   series_id INTEGER NOT NULL,
   interval_start_ms BIGINT NOT NULL,
   energy_wh BIGINT NOT NULL,
+  exact_wh DOUBLE,
   covered_ms INTEGER NOT NULL,
-  flags USMALLINT NOT NULL
+  flags USMALLINT NOT NULL,
+  last_ms BIGINT,
+  last_value DOUBLE
 );
 COMMENT ON TABLE interval_energy IS 'Energy of each 15-minute interval of absolute time';
+COMMENT ON COLUMN interval_energy.exact_wh IS 'Energy before rounding, where the method has no register of its own to round; the intervals of a local day are rounded on their running sum';
+COMMENT ON COLUMN interval_energy.last_value IS 'High-water mark (Wh) at the last valid reading in the interval, which was at last_ms: where computing the next interval starts';
 COMMENT ON COLUMN interval_energy.covered_ms IS 'How much of the interval (ms) measurements cover';
 COMMENT ON COLUMN interval_energy.flags IS 'Quality flags as bits, see table quality_flag';
+
+CREATE TABLE series_break (
+  series_id INTEGER NOT NULL,
+  from_ms BIGINT NOT NULL,
+  from_value DOUBLE NOT NULL,
+  to_ms BIGINT NOT NULL,
+  to_value DOUBLE NOT NULL
+);
+COMMENT ON TABLE series_break IS 'Steps of a register between neighbouring readings that no plain growth explains: falls, impossible jumps, the first step away from zero';
 
 CREATE TABLE energy_event (
   series_id INTEGER NOT NULL,
@@ -50,9 +80,11 @@ CREATE TABLE energy_event (
   to_ms BIGINT NOT NULL,
   value_before DOUBLE,
   value_after DOUBLE,
-  energy_wh BIGINT NOT NULL
+  energy_wh DOUBLE NOT NULL
 );
 COMMENT ON TABLE energy_event IS 'What happened to a series: resets, glitches, spikes, rebases, rollovers, carry-over, with times and amounts';
+COMMENT ON COLUMN energy_event.from_ms IS 'glitch and spike: the first reading left out; the others: the reading before';
+COMMENT ON COLUMN energy_event.energy_wh IS 'Energy booked for the step itself';
 
 CREATE TABLE daily_energy (
   day DATE NOT NULL,

@@ -1,0 +1,9 @@
+-- The intervals to compute again and the readings that takes: those inside, and one on either side.
+-- context: series_id, method, lo_ms, hi_ms (intervals, half-open), first_ms, last_ms (readings, inclusive)
+CREATE OR REPLACE TEMP TABLE context AS
+SELECT c.series_id, r.method, c.lo_ms, c.hi_ms,
+  coalesce(n.prev_ms, c.lo_ms - c.pad_ms) AS first_ms,
+  coalesce(n.next_ms, c.hi_ms + c.pad_ms) AS last_ms
+FROM probe_context c
+JOIN neighbour n USING (series_id)
+JOIN series_rule r USING (series_id);

@@ -1,0 +1,2 @@
+-- How many days have changed.
+SELECT count(*) AS count FROM day_change;

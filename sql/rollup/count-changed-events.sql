@@ -1,0 +1,2 @@
+-- How many events have changed.
+SELECT count(*) AS count FROM changed_event;

@@ -1,0 +1,9 @@
+-- Temporary tables that hold the configuration for the statements of a roll-up.
+CREATE OR REPLACE TEMP TABLE stream_setting (
+  stream_id INTEGER, position INTEGER, after_batch BIGINT, table_name VARCHAR, field VARCHAR, field_pointer VARCHAR, unit_pointer VARCHAR,
+  method VARCHAR, dimension VARCHAR, factor DOUBLE, multiplier DOUBLE, max_power_w DOUBLE, jitter_wh DOUBLE, modulus_wh DOUBLE,
+  net BOOLEAN, within_day BOOLEAN, sampling VARCHAR, label_end BOOLEAN, interval_ms BIGINT, max_gap_ms BIGINT, direction VARCHAR
+);
+CREATE OR REPLACE TEMP TABLE unit_factor (dimension VARCHAR, unit VARCHAR, factor DOUBLE);
+CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
+CREATE OR REPLACE TEMP TABLE stream_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);

@@ -1,0 +1,66 @@
+-- Growth of registers that restart every day, appended to step.
+-- Inside a local day: the growth, after a restart the new value. From one day to the next: a fall, or a rise after a silence of more
+-- than an hour that is possible since midnight, is the new day's energy since midnight; the same value again is the day before
+-- that is still shown (carry-over); any other rise goes on from the reading before.
+INSERT INTO step
+WITH kept AS (
+  SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, j.kind, j.energy_wh,
+    r.jitter_wh, coalesce(r.max_power_w, 'infinity'::DOUBLE) AS max_power_w
+  FROM kept_reading k
+  JOIN series_rule r USING (series_id)
+  JOIN interval_day d ON d.interval_index = k.event_time_ms // 900000
+  LEFT JOIN energy_event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND j.kind IN ('reset', 'rollover', 'rebase')
+  WHERE r.method = 'daily_energy'
+), paired AS (
+  SELECT *,
+    lag(t) OVER w AS t0, lag(v) OVER w AS v0, lag(day) OVER w AS day0,
+    count(kind) OVER w AS frame
+  FROM kept
+  WINDOW w AS (PARTITION BY series_id ORDER BY t)
+), dated AS (
+  SELECT *,
+    first_value(v0) OVER d AS day_before,
+    max(v) OVER d AS day_max, min(v) OVER d AS day_min,
+    max(v) OVER (PARTITION BY series_id, day, frame ORDER BY t) AS c
+  FROM paired
+  WINDOW d AS (PARTITION BY series_id, day ORDER BY t)
+), shown AS (
+  SELECT *, coalesce(day_before > 0 AND day_max = day_before AND day_min = day_before, false) AS stale FROM dated
+), judged AS (
+  SELECT *,
+    lag(c) OVER w AS c_before, lag(stale) OVER w AS stale_before,
+    bool_or(NOT stale) OVER (PARTITION BY series_id, day) AS day_alive,
+    max(frame) OVER (PARTITION BY series_id, day) AS day_frame,
+    v <= max_power_w * (t - greatest(t0, start_ms)) / 3600000 + jitter_wh AS reachable
+  FROM shown
+  WINDOW w AS (PARTITION BY series_id ORDER BY t)
+), told AS (
+  SELECT *,
+    CASE
+      WHEN day <> day0 AND v = v0 THEN 'carry'
+      WHEN day <> day0 AND (v < v0 OR t - t0 > 3600000) AND reachable THEN 'new_day'
+      WHEN day <> day0 AND v < v0 THEN 'rebase'
+      WHEN day <> day0 THEN 'grow'
+      WHEN kind = 'rebase' THEN 'rebase'
+      WHEN kind IS NOT NULL THEN 'join'
+      WHEN stale_before AND v > v0 AND t - t0 > 3600000 AND reachable THEN 'new_day'
+      WHEN stale THEN 'carry'
+      ELSE 'grow'
+    END AS step_kind
+  FROM judged
+  WHERE t0 IS NOT NULL
+)
+SELECT series_id,
+  CASE step_kind WHEN 'new_day' THEN greatest(t0, start_ms) ELSE t0 END AS t0,
+  CASE step_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE v0 END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
+  t AS t1, c AS c1,
+  step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_alive) AS covered,
+  (CASE WHEN kind = 'reset' AND step_kind = 'join' THEN 2 WHEN step_kind = 'join' THEN 4 WHEN step_kind = 'rebase' THEN 8 ELSE 0 END
+    | CASE WHEN stale THEN 512 ELSE 0 END)::USMALLINT AS flags
+FROM told
+UNION ALL
+-- The very first reading of a series shows the energy since midnight, unless a restart later in the day says that it was carry-over.
+SELECT series_id, start_ms, 0, t, v, true, 0
+FROM judged
+WHERE t0 IS NULL AND day_frame = 0 AND v > 0 AND t > start_ms AND v <= max_power_w * (t - start_ms) / 3600000 + jitter_wh
+  AND t = (SELECT s.first_ms FROM series s WHERE s.series_id = judged.series_id);

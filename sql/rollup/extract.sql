@@ -1,0 +1,48 @@
+-- Readings of the configured energy streams in new messages, in canonical units, each with the reason it is rejected for, if any.
+-- $upto: last batch taken in. Temp table stream_setting: the configured streams, each with the last batch it has seen (after_batch).
+-- extracted: stream_id, device, source, field, event_time_ms, value (Wh or W), reason, text, stream_offset, batch_id
+CREATE OR REPLACE TEMP TABLE extracted AS
+WITH raw AS (
+  SELECT
+    s.stream_id, s.field, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
+    m.device,
+    coalesce(src.name, 'default') AS source,
+    m.event_time_ms, m.store_time_ms, m.stream_offset, m.batch_id,
+    m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
+    CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
+    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN json_extract_string(m.other, s.unit_pointer) END AS unit
+  FROM message m
+  JOIN name AS table_name ON table_name.name_id = m.table_id
+  JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
+  LEFT JOIN name AS field_name ON field_name.name = s.field
+  LEFT JOIN name AS src ON src.name_id = m.source_id
+  WHERE m.batch_id > (SELECT min(after_batch) FROM stream_setting) AND m.batch_id <= $upto::BIGINT AND m.kind = 0
+), typed AS (
+  SELECT *,
+    CASE
+      WHEN plain IS NOT NULL THEN plain
+      WHEN json_type(json) IN ('DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT') THEN try_cast(json AS DOUBLE)
+      WHEN regexp_full_match(json ->> '$', '\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*') THEN try_cast(trim(json ->> '$') AS DOUBLE)
+    END AS number
+  FROM raw
+  WHERE plain IS NOT NULL OR json IS NOT NULL
+)
+SELECT
+  t.stream_id, t.device, t.source, t.field, t.event_time_ms,
+  t.number * CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS value,
+  CASE
+    WHEN t.device IS NULL THEN 'no_device'
+    WHEN t.event_time_ms > t.store_time_ms + 600000 THEN 'future'
+    WHEN t.number IS NULL AND json_type(t.json) = 'NULL' THEN 'null'
+    WHEN t.number IS NULL THEN 'not_a_number'
+    WHEN isnan(t.number) OR isinf(t.number) THEN 'not_finite'
+    WHEN t.unit IS NOT NULL AND u.factor IS NULL THEN 'unknown_unit'
+    WHEN t.number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
+      AND (t.modulus_wh IS NULL OR t.method = 'power_curve') THEN 'sentinel'
+    WHEN t.number = 65535 AND t.method = 'power_curve' AND t.factor < 1000 THEN 'sentinel'
+    WHEN t.number < 0 AND t.method IN ('total_energy', 'daily_energy') AND NOT t.net THEN 'negative'
+  END AS reason,
+  coalesce(json_extract_string(t.json, '$'), t.plain::VARCHAR) AS text,
+  t.stream_offset, t.batch_id
+FROM typed t
+LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit;

@@ -1,0 +1,5 @@
+-- What has to be published again: the months of the days that have changed, the UTC days of their intervals, the quarantine.
+INSERT INTO dirty_partition (dataset, partition)
+SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
+UNION ALL
+SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day c;

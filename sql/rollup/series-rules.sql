@@ -1,0 +1,13 @@
+-- The rules that hold for each series: what is configured, else what is learnt.
+-- series_rule: series_id and the settings of its stream, with limits in Wh, W and ms
+CREATE OR REPLACE TEMP TABLE series_rule AS
+SELECT
+  s.series_id, s.stream_id, s.device, s.source, s.first_ms, s.last_ms,
+  t.method, t.net, t.within_day, t.modulus_wh, t.sampling, t.label_end, t.direction,
+  t.max_power_w AS configured_power_w,
+  CASE WHEN t.net THEN NULL ELSE coalesce(t.max_power_w, s.learnt_power_w) END AS max_power_w,
+  coalesce(t.jitter_wh, 2 * s.resolution, 0) AS jitter_wh,
+  coalesce(t.interval_ms, s.step_ms, 900000) AS interval_ms,
+  coalesce(t.max_gap_ms, least(3 * s.step_ms, 3600000), 3600000) AS max_gap_ms
+FROM series s
+JOIN stream_setting t ON t.stream_id = s.stream_id;

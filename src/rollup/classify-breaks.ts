@@ -1,0 +1,205 @@
+import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
+
+/** A step of a register between neighbouring readings that no plain growth explains. Values are Wh. */
+export interface SeriesBreak {
+  fromMs: UtcMs;
+  fromValue: number;
+  toMs: UtcMs;
+  toValue: number;
+}
+
+/** What is plausible for the register. */
+export interface RegisterRule {
+  /** Most power (W); undefined where nothing is known, then every rise is possible. */
+  maxPowerW: number | undefined;
+  /** Whether `maxPowerW` was learnt, not configured: then a rise that goes on is believed. */
+  learnt: boolean;
+  jitterWh: number;
+  modulusWh: number | undefined;
+  /** Declared changes of the register: what the old one ended at and the new one started from (Wh). */
+  changes: ReadonlyArray<{ atMs: UtcMs; finalValue: number; initialValue: number }>;
+  /** The register restarts every day: an excursion ends in its local day, and zero is a value like any other. */
+  dayEndMs: ((fromMs: UtcMs) => UtcMs) | undefined;
+  lastReadingMs: UtcMs;
+}
+
+/** What a break turned out to be. */
+export type EnergyEvent = {
+  /** glitch and spike: first and last reading left out; the others: the readings before and after. */
+  fromMs: UtcMs;
+  toMs: UtcMs;
+  valueBefore: number;
+  valueAfter: number;
+  /** Energy booked for the step itself; 0 for readings that are left out. */
+  energyWh: number;
+} & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' };
+
+/** Readings between two breaks: they grow plausibly. */
+interface Run {
+  firstMs: UtcMs;
+  firstValue: number;
+  lastMs: UtcMs;
+  lastValue: number;
+}
+
+/** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
+const SPIKE_MS_MAX = DAY_MS;
+
+/**
+ * Tells resets, glitches, spikes and rebases apart (energy.md, table of the index). Works on the runs between the breaks, in time
+ * order, from the last reading that was believed: a run that continues it is kept; a run away from it that comes back in one
+ * impossible step is left out, however long it is; a fall that stays is a reset where the new value is reachable from zero, else
+ * a rebase; an impossible rise that stays is a rebase.
+ * The result depends on the breaks alone, never on the order in which readings arrived.
+ * @param breaks of one series, in time order
+ */
+export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent[] {
+  const runs = runsBetween(breaks, rule.lastReadingMs);
+  const events: EnergyEvent[] = [];
+  let index = 0;
+  let believed = runs[0];
+  while (believed && index + 1 < runs.length) {
+    const next = runs[index + 1]!;
+    const change = rule.changes.find((one) => one.atMs > believed!.lastMs && one.atMs <= next.firstMs);
+    if (change) {
+      const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
+      events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
+    } else if (!continues(believed, next, rule)) {
+      const back = returnIndex(runs, index, rule);
+      if (back !== undefined) {
+        events.push(excursion(believed, runs.slice(index + 1, back)));
+        index = back;
+        believed = runs[back]!;
+        continue;
+      }
+      const event = stays(believed, next, runs[index + 2], rule);
+      if (event) events.push(event);
+    }
+    index += 1;
+    believed = next;
+  }
+  return events;
+}
+
+function runsBetween(breaks: readonly SeriesBreak[], lastReadingMs: UtcMs): Run[] {
+  return Array.from({ length: breaks.length + 1 }, (_, index) => {
+    const before = breaks[index - 1];
+    const after = breaks[index];
+    return {
+      firstMs: before?.toMs ?? Number.NEGATIVE_INFINITY,
+      firstValue: before?.toValue ?? 0,
+      lastMs: after?.fromMs ?? Math.max(lastReadingMs, before?.toMs ?? lastReadingMs),
+      lastValue: after?.fromValue ?? Number.POSITIVE_INFINITY,
+    };
+  });
+}
+
+/** The most the register can have grown in the time, with its jitter for the rounding of what it shows. */
+function reachWh(milliseconds: number, rule: RegisterRule): number {
+  return rule.maxPowerW === undefined
+    ? Number.POSITIVE_INFINITY
+    : (rule.maxPowerW * milliseconds) / HOUR_MS + rule.jitterWh;
+}
+
+/** Whether a register that was last believed at the end of one run can show the start of another. */
+function continues(from: Run, to: Run, rule: RegisterRule): boolean {
+  return (
+    to.firstValue >= from.lastValue - rule.jitterWh &&
+    to.firstValue - from.lastValue <= reachWh(to.firstMs - from.lastMs, rule)
+  );
+}
+
+/**
+ * Where the series comes back to the run at `index`: the first later run that continues it and that cannot have been reached
+ * from the excursion. Undefined where it does not come back: then the change has stayed.
+ */
+function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
+  const from = runs[index]!;
+  const away = runs[index + 1]!;
+  const upwards = away.firstValue > from.lastValue;
+  const endMs = Math.min(
+    upwards ? away.firstMs + SPIKE_MS_MAX : Number.POSITIVE_INFINITY,
+    rule.dayEndMs?.(from.lastMs) ?? Number.POSITIVE_INFINITY,
+  );
+  let zeros = rule.dayEndMs === undefined;
+  for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
+    const low = runs[back - 1]!;
+    zeros &&= low.firstValue === 0 && low.lastValue === 0;
+    const candidate = runs[back]!;
+    if (!continues(from, candidate, rule)) continue;
+    if (upwards) {
+      if (candidate.firstValue < low.lastValue - rule.jitterWh) return back;
+    } else if (zeros || !continues(low, candidate, rule)) {
+      return isLoneSpike(runs, index + 1, back, rule) ? undefined : back;
+    }
+  }
+  return undefined;
+}
+
+/** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */
+function isLoneSpike(runs: readonly Run[], lowFrom: number, back: number, rule: RegisterRule): boolean {
+  const low = runs[back - 1]!;
+  const candidate = runs[back]!;
+  const after = runs[back + 1];
+  return (
+    after !== undefined &&
+    after.firstValue < candidate.lastValue - rule.jitterWh &&
+    continues(low, after, rule) &&
+    low.lastValue > 0 &&
+    candidate.lastMs - candidate.firstMs < low.lastMs - runs[lowFrom]!.firstMs
+  );
+}
+
+/** What a change that stays is: a reset, a rollover or a rebase; undefined for a rise that is believed after all. */
+function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): EnergyEvent | undefined {
+  const milliseconds = to.firstMs - from.lastMs;
+  if (to.firstValue > from.lastValue) {
+    // A learnt limit gives way to a rise that goes on at the same pace: a car that charges, the first sunny day.
+    if (rule.learnt && after && goesOn(from, to, after, rule)) return undefined;
+    return joinEvent('rebase', from, to, 0);
+  }
+  const { modulusWh } = rule;
+  if (modulusWh !== undefined && from.lastValue >= 0.9 * modulusWh && to.firstValue <= 0.1 * modulusWh) {
+    const energyWh = modulusWh - from.lastValue + to.firstValue;
+    if (energyWh <= reachWh(milliseconds, rule)) return joinEvent('rollover', from, to, energyWh);
+  }
+  if (to.firstValue <= reachWh(milliseconds, rule)) return joinEvent('reset', from, to, to.firstValue);
+  return joinEvent('rebase', from, to, 0);
+}
+
+function goesOn(from: Run, to: Run, after: Run, rule: RegisterRule): boolean {
+  if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after, rule))
+    return false;
+  const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);
+  const nextRate = (after.firstValue - to.lastValue) / (after.firstMs - to.lastMs);
+  return nextRate > rate / 4 && nextRate < rate * 4;
+}
+
+function joinEvent(
+  kind: 'reset' | 'rollover' | 'rebase' | 'register_change',
+  from: Run,
+  to: Run,
+  energyWh: number,
+): EnergyEvent {
+  return {
+    kind,
+    fromMs: from.lastMs,
+    toMs: to.firstMs,
+    valueBefore: from.lastValue,
+    valueAfter: to.firstValue,
+    energyWh,
+  };
+}
+
+function excursion(from: Run, runs: readonly Run[]): EnergyEvent {
+  const first = runs[0]!;
+  const last = runs.at(-1)!;
+  return {
+    kind: first.firstValue > from.lastValue ? 'spike' : 'glitch',
+    fromMs: first.firstMs,
+    toMs: last.lastMs,
+    valueBefore: from.lastValue,
+    valueAfter: first.firstValue,
+    energyWh: 0,
+  };
+}

@@ -1,0 +1,84 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { addDays, dayStart, localDateOf } from '../time.ts';
+import { query } from '../warehouse/query.ts';
+import { classifyBreaks, type EnergyEvent, type RegisterRule, type SeriesBreak } from './classify-breaks.ts';
+
+type BreakRow = {
+  series_id: number;
+  method: string;
+  max_power_w: number | null;
+  learnt: boolean;
+  jitter_wh: number;
+  modulus_wh: number | null;
+  last_ms: bigint;
+  from_ms: bigint | null;
+  from_value: number | null;
+  to_ms: bigint | null;
+  to_value: number | null;
+};
+type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
+
+/**
+ * Decides what the breaks of the series in context are, from all their breaks, and stores the events that have changed.
+ * @returns whether any has; table `changed_event` then tells which series and times
+ */
+export async function classifySeries(connection: DuckDBConnection, timezone: string): Promise<boolean> {
+  const rows = await query<BreakRow>(connection, 'rollup/context-breaks');
+  const changes = await query<ChangeRow>(connection, 'rollup/context-register-changes');
+  const bySeries = Map.groupBy(rows, (row) => row.series_id);
+  const events = [...bySeries].flatMap(([seriesId, breaks]) => {
+    const own = changes.filter((change) => change.series_id === seriesId);
+    return classifyBreaks(readBreaks(breaks), ruleOf(breaks[0]!, own, timezone)).map((event) =>
+      eventRow(seriesId, event),
+    );
+  });
+  await query(connection, 'rollup/add-events', { events: JSON.stringify(events) });
+  await query(connection, 'rollup/changed-events');
+  const [changed] = await query<{ count: bigint }>(connection, 'rollup/count-changed-events');
+  if (changed!.count === 0n) return false;
+  await query(connection, 'rollup/forget-events');
+  await query(connection, 'rollup/store-events');
+  return true;
+}
+
+function readBreaks(rows: readonly BreakRow[]): SeriesBreak[] {
+  return rows
+    .filter((row) => row.from_ms !== null)
+    .map((row) => ({
+      fromMs: Number(row.from_ms),
+      fromValue: row.from_value!,
+      toMs: Number(row.to_ms),
+      toValue: row.to_value!,
+    }));
+}
+
+function ruleOf(row: BreakRow, changes: readonly ChangeRow[], timezone: string): RegisterRule {
+  return {
+    maxPowerW: row.max_power_w ?? undefined,
+    learnt: row.learnt,
+    jitterWh: row.jitter_wh,
+    modulusWh: row.modulus_wh ?? undefined,
+    lastReadingMs: Number(row.last_ms),
+    changes: changes.map((change) => ({
+      atMs: Number(change.at_ms),
+      finalValue: change.final_value,
+      initialValue: change.initial_value,
+    })),
+    dayEndMs:
+      row.method === 'daily_energy'
+        ? (fromMs) => dayStart(addDays(localDateOf(fromMs, timezone), 1), timezone) - 1
+        : undefined,
+  };
+}
+
+function eventRow(seriesId: number, event: EnergyEvent) {
+  return {
+    series_id: seriesId,
+    kind: event.kind,
+    from_ms: event.fromMs,
+    to_ms: event.toMs,
+    value_before: event.valueBefore,
+    value_after: event.valueAfter,
+    energy_wh: event.energyWh,
+  };
+}

@@ -1,0 +1,108 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { DAY_MS, localDateOf, type UtcMs } from '../time.ts';
+import { query } from '../warehouse/query.ts';
+import { classifySeries } from './events.ts';
+import { bindLocalDays } from './local-days.ts';
+
+/** Event times between which readings have changed. */
+export interface Stretch {
+  lowMs: UtcMs;
+  highMs: UtcMs;
+}
+
+/** How far the neighbours of a change are looked for before the whole series is searched. */
+const NEIGHBOUR_MS = 2 * DAY_MS;
+
+/**
+ * Computes the intervals again that the changed readings of a stretch can have touched: everything from the reading before the first
+ * change to the reading after the last one, as whole intervals. Leaves the temporary table `context` (series and bounds) for the days.
+ */
+export async function recompute(
+  connection: DuckDBConnection,
+  stretch: Stretch,
+  timezone: string,
+): Promise<void> {
+  await query(connection, 'rollup/probe-touched', bounds(stretch.lowMs, stretch.highMs));
+  await buildContext(connection, timezone);
+  await query(connection, 'rollup/steps', await contextBounds(connection));
+  await query(connection, 'rollup/forget-breaks');
+  await query(connection, 'rollup/find-breaks');
+  if (await classifySeries(connection, timezone)) {
+    // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
+    await query(connection, 'rollup/probe-changed-events', bounds(stretch.lowMs, stretch.highMs));
+    await buildContext(connection, timezone);
+    await query(connection, 'rollup/steps', await contextBounds(connection));
+  }
+  const range = await contextBounds(connection);
+  for (const name of computation) {
+    await query(connection, `rollup/${name}`, usesRange.has(name) ? range : {});
+  }
+  await query(connection, 'rollup/forget-intervals', range);
+  await query(connection, 'rollup/store-intervals');
+  await query(connection, 'rollup/round-intervals', range);
+}
+
+/** From steps to intervals, one statement after the other. */
+const computation = [
+  'carry-in',
+  'troubled',
+  'kept-readings',
+  'register-steps',
+  'pinned-midnights',
+  'forget-pinned',
+  'store-pinned',
+  'daily-steps',
+  'flag-excursions',
+  'register-parts',
+  'power-parts',
+];
+const usesRange = new Set(['carry-in', 'kept-readings', 'pinned-midnights']);
+
+/** From the probed stretches of series to the intervals to compute and the readings that takes, in table `context`. */
+async function buildContext(connection: DuckDBConnection, timezone: string): Promise<void> {
+  await findNeighbours(connection);
+  await bindDaysOf(connection, timezone, 'rollup/neighbour-bounds');
+  await query(connection, 'rollup/context');
+  await query(connection, 'rollup/probe-edges');
+  await findNeighbours(connection);
+  await query(connection, 'rollup/context-edges');
+  await bindDaysOf(connection, timezone, 'rollup/context-bounds');
+}
+
+/** Looks near by first, which reads little; then, for series that are silent around the stretch, everywhere. */
+async function findNeighbours(connection: DuckDBConnection): Promise<void> {
+  const [probe] = await query<Range>(connection, 'rollup/probe-bounds');
+  if (!probe || probe.low_ms === null || probe.high_ms === null) return;
+  await query(
+    connection,
+    'rollup/neighbours',
+    bounds(Number(probe.low_ms) - NEIGHBOUR_MS, Number(probe.high_ms) + NEIGHBOUR_MS),
+  );
+  const [missing] = await query<{ count: bigint }>(connection, 'rollup/missing-neighbours');
+  if (missing!.count > 0n) await query(connection, 'rollup/far-neighbours');
+}
+
+async function bindDaysOf(
+  connection: DuckDBConnection,
+  timezone: string,
+  boundsQuery: string,
+): Promise<void> {
+  const [range] = await query<Range>(connection, boundsQuery);
+  if (!range || range.low_ms === null || range.high_ms === null) return;
+  const [from, to] = [
+    localDateOf(Number(range.low_ms), timezone),
+    localDateOf(Number(range.high_ms), timezone),
+  ];
+  await bindLocalDays(connection, from, to, timezone);
+}
+
+async function contextBounds(connection: DuckDBConnection) {
+  const [range] = await query<Range>(connection, 'rollup/context-bounds');
+  return { low_ms: range!.low_ms, high_ms: range!.high_ms };
+}
+
+type Range = { low_ms: bigint | null; high_ms: bigint | null };
+
+function bounds(lowMs: UtcMs, highMs: UtcMs) {
+  return { low_ms: BigInt(lowMs), high_ms: BigInt(highMs) };
+}

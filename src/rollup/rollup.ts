@@ -1,0 +1,117 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import type { Log } from '../log.ts';
+import { type Clock, DAY_MS, localDateOf } from '../time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { restateAllDays, updateDays } from './days.ts';
+import { learn } from './learn.ts';
+import { recompute, type Stretch } from './recompute.ts';
+import { bindStreams } from './streams.ts';
+
+export interface RollUpOptions {
+  workgroup: WorkgroupConfig;
+  clock: Clock;
+  /** A day is final once this much time has passed since it ended. */
+  closeAfterMs: number;
+  /** Messages taken in by one call at most, so that a transaction stays bounded; the caller calls again while `more`. */
+  messagesMax?: number;
+  log: Log;
+}
+
+export interface RollUpResult {
+  /** The last batch that has been taken in. */
+  batchId: bigint;
+  /** New readings, and readings that were rejected into quarantine. */
+  readings: number;
+  rejected: number;
+  /** Days of a device and source that changed. */
+  days: number;
+  /** Batches are left for another call. */
+  more: boolean;
+}
+
+const MESSAGES_MAX = 1_000_000;
+
+/**
+ * Turns what has landed since the last call into energy: readings, 15-minute intervals, days. One transaction; everything that is
+ * touched is computed again as a whole, so the same readings give the same rows in whatever order and however often they come,
+ * and calling again without new batches changes nothing.
+ * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then
+ */
+export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
+  return shard.transaction(async (connection) => {
+    const nowMs = BigInt(options.clock.now());
+    const restated = await bindStreams(connection, options.workgroup);
+    const pending = await nextBatches(connection, options.messagesMax ?? MESSAGES_MAX);
+    const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
+    if (pending.messages > 0 || restated) {
+      Object.assign(result, await takeIn(connection, pending.batchId, nowMs));
+      for (const stretch of await touchedStretches(connection)) {
+        await recompute(connection, stretch, options.workgroup.timezone);
+        result.days += await updateDays(connection, { ...options, nowMs, batchId: pending.batchId });
+      }
+      if (restated) {
+        result.days += await restateAllDays(connection, { ...options, nowMs, batchId: pending.batchId });
+      }
+    }
+    await query(connection, 'rollup/advance-streams', { batch_id: pending.batchId });
+    await closeDays(connection, options);
+    return result;
+  });
+}
+
+async function nextBatches(connection: DuckDBConnection, messagesMax: number) {
+  const [row] = await query<{ batch_id: bigint | null; newest_id: bigint | null; messages: bigint | null }>(
+    connection,
+    'rollup/next-batches',
+    { messages_max: messagesMax },
+  );
+  const batchId = row?.batch_id ?? row?.newest_id ?? -1n;
+  return { batchId, messages: Number(row?.messages ?? 0n), more: batchId < (row?.newest_id ?? -1n) };
+}
+
+/** Readings of the new messages, without what is rejected or known, into the warehouse; and what they teach about their series. */
+async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigint) {
+  await query(connection, 'rollup/extract', { upto: batchId });
+  await query(connection, 'rollup/reject-readings', { now_ms: nowMs });
+  await query(connection, 'rollup/add-series');
+  await query(connection, 'rollup/incoming');
+  const [all] = await query<Bounds>(connection, 'rollup/incoming-bounds');
+  if (all && all.low_ms !== null && all.high_ms !== null) {
+    const bounds = { low_ms: all.low_ms, high_ms: all.high_ms };
+    await query(connection, 'rollup/drop-known', bounds);
+    await query(connection, 'rollup/replace-readings', bounds);
+    await query(connection, 'rollup/store-readings');
+    await query(connection, 'rollup/extend-series');
+  }
+  await learn(connection);
+  await query(connection, 'rollup/register-changes');
+  await query(connection, 'rollup/series-rules');
+  await query(connection, 'rollup/touched');
+  const [counts] = await query<{ readings: bigint; rejected: bigint }>(connection, 'rollup/counts');
+  return { readings: Number(counts!.readings), rejected: Number(counts!.rejected) };
+}
+
+type Bounds = { low_ms: bigint | null; high_ms: bigint | null };
+
+/**
+ * The touched time, in stretches that are days apart: each is computed by itself, so that a reading from last year costs a look at
+ * last year's day and not at everything since.
+ */
+async function touchedStretches(connection: DuckDBConnection): Promise<Stretch[]> {
+  const days = await query<{ low_ms: bigint; high_ms: bigint }>(connection, 'rollup/touched-days');
+  const stretches: Stretch[] = [];
+  for (const day of days) {
+    const [lowMs, highMs] = [Number(day.low_ms), Number(day.high_ms)];
+    const last = stretches.at(-1);
+    if (last && lowMs <= last.highMs + 2 * DAY_MS) last.highMs = Math.max(last.highMs, highMs);
+    else stretches.push({ lowMs, highMs });
+  }
+  return stretches;
+}
+
+async function closeDays(connection: DuckDBConnection, { clock, closeAfterMs, workgroup }: RollUpOptions) {
+  const before = localDateOf(clock.now() - closeAfterMs, workgroup.timezone);
+  await query(connection, 'rollup/close-days', { before });
+}

@@ -1,0 +1,107 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import type { EnergyStream } from '../energy-stream.ts';
+import { unitFactor, unitTable } from '../units.ts';
+import { query } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+
+type StoredStream = { stream_id: number; identity: string; settings: string | null; batch_id: bigint };
+
+/**
+ * Brings the configured energy streams into the warehouse and into the temporary tables that the roll-up's statements read.
+ * A stream whose readings would have other values (another unit, another field) is another stream and reads the kept messages
+ * from the start; one whose rules have changed is computed again from its readings; one that is gone takes its intervals along
+ * and goes on where it stopped if it comes back.
+ * @returns whether streams or the zone have changed, so that every day has to be looked at again
+ */
+export async function bindStreams(
+  connection: DuckDBConnection,
+  workgroup: WorkgroupConfig,
+): Promise<boolean> {
+  await connection.run(loadSql('rollup/create-settings'));
+  for (const dimension of ['energy', 'power'] as const) {
+    for (const [unit, factor] of unitTable(dimension)) {
+      await query(connection, 'rollup/add-unit', { dimension, unit, factor });
+    }
+  }
+  const stored = await query<StoredStream>(connection, 'rollup/streams');
+  const known = new Map(stored.map((row) => [row.identity, row]));
+  let restated = false;
+  for (const [position, stream] of workgroup.energyStreams.entries()) {
+    const identity = JSON.stringify(identityOf(stream));
+    const settings = JSON.stringify({ ...stream, position, timezone: workgroup.timezone });
+    let row = known.get(identity);
+    known.delete(identity);
+    if (row === undefined) {
+      row = { stream_id: stored.length + 1, identity, settings: null, batch_id: -1n };
+      stored.push(row);
+      await query(connection, 'rollup/add-stream', { stream_id: row.stream_id, identity });
+    }
+    if (row.settings !== settings) {
+      restated = true;
+      await query(connection, 'rollup/update-stream', { stream_id: row.stream_id, settings });
+      await query(connection, 'rollup/restate-stream', { stream_id: row.stream_id });
+    }
+    await bindStream(connection, stream, { streamId: row.stream_id, position, afterBatch: row.batch_id });
+  }
+  for (const gone of known.values()) {
+    if (gone.settings === null) continue;
+    restated = true;
+    await query(connection, 'rollup/forget-stream-intervals', { stream_id: gone.stream_id });
+    await query(connection, 'rollup/update-stream', { stream_id: gone.stream_id, settings: null });
+  }
+  return restated;
+}
+
+/** What decides the value of a stored reading. */
+function identityOf(stream: EnergyStream) {
+  const { table, field, method, unit, unitField, multiplier, register } = stream;
+  return { table, field, method, unit, unitField, multiplier, register };
+}
+
+async function bindStream(
+  connection: DuckDBConnection,
+  stream: EnergyStream,
+  { streamId, position, afterBatch }: { streamId: number; position: number; afterBatch: bigint },
+): Promise<void> {
+  const dimension = stream.method === 'power_curve' ? 'power' : 'energy';
+  const factor = unitFactor(dimension, stream.unit)! * stream.multiplier;
+  await query(connection, 'rollup/add-stream-setting', {
+    stream_id: streamId,
+    position,
+    after_batch: afterBatch,
+    table_name: stream.table,
+    field: stream.field,
+    field_pointer: jsonPointer(stream.field),
+    unit_pointer: stream.unitField === undefined ? null : jsonPointer(stream.unitField),
+    method: stream.method,
+    dimension,
+    factor,
+    multiplier: stream.multiplier,
+    max_power_w: stream.maxPower ?? null,
+    jitter_wh: stream.jitter ?? null,
+    modulus_wh: stream.modulus === undefined ? null : stream.modulus * factor,
+    net: stream.register === 'net',
+    within_day: stream.boundary === 'within_day',
+    sampling: stream.sampling,
+    label_end: stream.label === 'end',
+    interval_ms: stream.interval ?? null,
+    max_gap_ms: stream.maxGap ?? null,
+    direction: stream.direction ?? null,
+  });
+  for (const change of stream.registerEpochs) {
+    await query(connection, 'rollup/add-stream-change', {
+      stream_id: streamId,
+      device: change.device,
+      source: change.source ?? null,
+      at_ms: BigInt(change.at),
+      final_value: change.final * factor,
+      initial_value: change.initial * factor,
+    });
+  }
+}
+
+/** RFC 6901: the path of a member by its name, whatever characters it has. */
+function jsonPointer(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
