@@ -26,14 +26,23 @@ export function parseJsonExact(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
     if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
     const source = context?.source ?? '';
-    return /^-?\d+$/.test(source) ? BigInt(source) : value;
+    return /^-?\d+$/.test(source) ? BigInt(source.slice(0, INTEGER_CHARACTERS_MAX)) : value;
   });
 }
 
+/** Of a longer integer only its head is kept: it is far beyond 64 bits either way, and reading it whole takes seconds. */
+const INTEGER_CHARACTERS_MAX = 64;
+
 /** How deep arrays and objects are nested in JSON text, known before anything is built of it. */
 export function jsonDepth(text: string): number {
+  return measureJson(text).depth;
+}
+
+/** How deep arrays and objects are nested in JSON text and how many there are. */
+export function measureJson(text: string): { depth: number; containers: number } {
   let depth = 0;
   let deepest = 0;
+  let containers = 0;
   let quoted = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -41,10 +50,12 @@ export function jsonDepth(text: string): number {
       if (code === BACKSLASH) at++;
       else if (code === QUOTE) quoted = false;
     } else if (code === QUOTE) quoted = true;
-    else if (code === OPENING_BRACKET || code === OPENING_BRACE) deepest = Math.max(deepest, ++depth);
-    else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
+    else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
+      containers++;
+      deepest = Math.max(deepest, ++depth);
+    } else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
   }
-  return deepest;
+  return { depth: deepest, containers };
 }
 
 const QUOTE = 0x22;

@@ -29,7 +29,10 @@ export const deviceIdSchema = z.guid('must be a UUID').transform((id) => id.toLo
 const instantSchema = z.number().int().min(0).max(limits.instantMsMax);
 export const fieldValueSchema = z.union([
   z.number(),
-  z.bigint(),
+  z
+    .bigint()
+    .min(-(2n ** 64n))
+    .max(2n ** 64n - 1n),
   z.string().max(limits.textCharactersMax),
   z.boolean(),
   z.null(),

@@ -36,7 +36,6 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   /** The newest message that can no longer be read, and the oldest chunk that still can. */
   let goneThrough = tail.trimmedThrough;
   let oldest = store.spanFrom(goneThrough === undefined ? 0n : goneThrough + 1n);
-  let floor: Offset = 0n;
 
   const next = (): Offset => (lastOffset === undefined ? 0n : lastOffset + 1n);
 
@@ -76,12 +75,16 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const spanFrom = (position: Offset): ChunkSpan | undefined =>
     served(inWindow(position) ? window.chunkFrom(position) : store.spanFrom(position));
 
-  /** Moves the floor of the retention up; a clock that steps back does not bring messages back. */
+  /**
+   * Takes note of what is now too old or was trimmed. Messages that were once too old stay gone, though the clock may
+   * step back; those that come after them do not depend on what the clock once said.
+   */
   const refresh = (): LogBounds => {
     const trimmed = store.tail().trimmedThrough;
-    const expired = offsetOf(Math.max(0, clock.now() - retentionMs));
-    if (expired > floor) floor = expired;
-    if (trimmed !== undefined && trimmed >= floor) floor = trimmed + 1n;
+    if (trimmed !== undefined)
+      goneThrough = goneThrough === undefined ? trimmed : later(goneThrough, trimmed);
+    let floor = offsetOf(Math.max(0, clock.now() - retentionMs));
+    if (goneThrough !== undefined) floor = later(floor, goneThrough + 1n);
     while (oldest !== undefined && oldest.lastOffset < floor) {
       goneThrough = oldest.lastOffset;
       oldest = spanFrom(goneThrough + 1n);
@@ -145,9 +148,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     },
     async trim() {
       refresh();
-      if (floor === 0n) return;
-      window.dropBefore(floor);
-      await store.trimBefore(floor);
+      if (goneThrough === undefined) return;
+      window.dropBefore(goneThrough + 1n);
+      await store.trimBefore(goneThrough + 1n);
     },
     close() {
       closing ??= (async () => {

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { StreamError } from './contract/errors.ts';
+import { sendError, toStreamError } from './http-errors.ts';
+import type { Log } from './log.ts';
+import { createRateLimit, rateLimitKey } from './rate-limit.ts';
+import { type Clock, SECOND_MS, systemClock } from './time.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set to false where no token is needed and callers poll often, such as health checks. */
+    rateLimited?: boolean;
+  }
+}
+
+export interface HttpServerOptions {
+  log: Log;
+  /** For each token, or address where there is none. */
+  requestsPerMinuteMax: number;
+  clock?: Clock;
+  /** Bytes of a request's body, where a route does not say otherwise. */
+  bodyBytesMax?: number;
+}
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
+const CONNECTIONS_MAX = 10_000;
+/** A client that sends its request byte by byte, or reads nothing of its answer, is cut off after this. */
+const timeoutsMs = {
+  headers: 10 * SECOND_MS,
+  request: 60 * SECOND_MS,
+  socketIdle: 90 * SECOND_MS,
+  keepAlive: 75 * SECOND_MS,
+  check: 5 * SECOND_MS,
+} as const;
+
+/**
+ * The HTTP server that all roles put their routes on, with what is the same for each of them: limits, time-outs,
+ * rate limiting, errors in the contract's form, log events without query strings or tokens. Schemas are zod.
+ */
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { log, clock = systemClock } = options;
+  const app: FastifyInstance = Fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
+    requestTimeout: timeoutsMs.request,
+    connectionTimeout: timeoutsMs.socketIdle,
+    keepAliveTimeout: timeoutsMs.keepAlive,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 512 },
+    http: {
+      headersTimeout: timeoutsMs.headers,
+      connectionsCheckingInterval: timeoutsMs.check,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    },
+    frameworkErrors: (error, request, reply) => {
+      sendError(request, reply, toStreamError(error, request, log));
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+
+  const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Content-Type-Options', 'nosniff');
+    reply.header('X-Request-Id', request.id);
+    if (request.routeOptions.config.rateLimited === false) return done();
+    const waitSeconds = limit.take(rateLimitKey(request.headers.authorization, request.ip));
+    if (waitSeconds === 0) return done();
+    done(new StreamError('RateLimited', 'too many requests with this token', {}, waitSeconds));
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    log.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        durationMs: Math.round(reply.elapsedTime),
+      },
+      'http.request',
+    );
+    done();
+  });
+  app.setErrorHandler((error, request, reply) =>
+    sendError(request, reply, toStreamError(error, request, log)),
+  );
+  app.setNotFoundHandler((request, reply) =>
+    sendError(request, reply, new StreamError('NotFound', 'there is nothing at this address')),
+  );
+  return app;
+}
+
+/** Answers other methods at an address that exists with 405, not with 404. Call it after the address's own routes. */
+export function rejectOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+  app.route({
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    url,
+    schema: { hide: true },
+    // Before the body is read, whatever its type.
+    onRequest: (_request, reply, done) => {
+      reply.header('Allow', allowed.join(', '));
+      done(new StreamError('MethodNotAllowed', `this address takes ${allowed.join(', ')}`));
+    },
+    handler: () => undefined,
+  });
+}
+
+/** What arrives is not HTTP, or came too slowly: there is no request to answer, only a connection to end. */
+function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'the headers are too large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'the request took too long to arrive']
+        : ['400 Bad Request', 'this is not an HTTP request'];
+  const body = JSON.stringify({ error: 'InvalidRequest', message, status: Number.parseInt(status!, 10) });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,193 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Access } from '../access/access.ts';
+import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from '../access/authorize.ts';
+import { bearerToken } from '../access/bearer.ts';
+import type { Permission } from '../access/grant.ts';
+import { encodeCbor } from '../contract/codec.ts';
+import { StreamError } from '../contract/errors.ts';
+import { limits } from '../contract/limits.ts';
+import { WILDCARD_TABLE } from '../contract/messages.ts';
+import { readBodyHeader } from '../contract/read-body.ts';
+import { rejectOtherMethods } from '../http.ts';
+import { SECOND_MS } from '../time.ts';
+import { ingest, requireWritable } from './ingest.ts';
+import { type IngestType, ingestTypes } from './ingest-body.ts';
+import type { StreamLog } from './log.ts';
+import type { PollAnswer } from './long-poll.ts';
+import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
+import { readMessagesBytesMax, type Stream } from './stream.ts';
+
+export interface StreamRoutesOptions {
+  stream: Stream;
+  access: Pick<Access, 'authenticate'>;
+  /** The device groups of a workgroup; undefined where there is no such workgroup. */
+  groupsOf(workgroupId: string): DeviceGroups | undefined;
+}
+
+const CBOR = 'application/cbor';
+const ROOT = '/api/v1/tables/:workgroupId/:tableName';
+
+interface Address {
+  workgroupId: string;
+  tableName: string;
+}
+
+const addressSchema = z.object({
+  workgroupId: z.string().meta({ description: 'Workgroup' }),
+  tableName: z.string().meta({ description: 'Table, or "-" for all tables' }),
+});
+const readQuerySchema = z.object({
+  offset: z.string().optional().meta({ description: 'Resume here: the nextOffset of the last answer' }),
+  timestamp: z
+    .string()
+    .optional()
+    .meta({ description: 'Start at this append time: ISO 8601 with a zone, or milliseconds since 1970' }),
+  limit: z
+    .string()
+    .optional()
+    .meta({ description: `Messages at most, 1 to ${limits.messagesPerReadMax}` }),
+});
+
+/**
+ * The REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
+ * Everything is answered in CBOR, errors included.
+ */
+export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
+  const { stream, access } = options;
+
+  const authorizeRequest = async (
+    request: FastifyRequest,
+    required: readonly Permission[],
+  ): Promise<Authorization> => {
+    const { workgroupId } = request.params as Address;
+    const grant = await access.authenticate(bearerToken(request.headers.authorization));
+    const groups = options.groupsOf(workgroupId);
+    if (groups !== undefined) return authorize(grant, workgroupId, required, groups);
+    throw workgroupForbidden(required);
+  };
+
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    for (const type of ingestTypes)
+      scope.addContentTypeParser(
+        type,
+        { parseAs: 'buffer', bodyLimit: limits.ingestBytesMax },
+        (_request, body, done) => done(null, body),
+      );
+    // Schemas describe the routes; the contract has an error of its own for each parameter.
+    scope.setValidatorCompiler(() => (value) => ({ value }));
+    const authorizations = new WeakMap<
+      FastifyRequest,
+      { devices: Authorization['devices']; log: StreamLog }
+    >();
+
+    const guard =
+      (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
+        const { workgroupId, tableName } = request.params as Address;
+        if (stream.draining.aborted) await stream.logOf(workgroupId);
+        const { devices } = await authorizeRequest(request, requiredOf(tableName));
+        authorizations.set(request, { devices, log: await stream.logOf(workgroupId) });
+      };
+    const guarded = (request: FastifyRequest) => {
+      const authorized = authorizations.get(request);
+      if (authorized === undefined) throw new Error('a stream route was reached without authorization');
+      return authorized;
+    };
+
+    scope.get(
+      `${ROOT}/latest`,
+      {
+        schema: {
+          summary: 'Latest messages of a table',
+          tags: ['stream'],
+          params: addressSchema,
+          querystring: readQuerySchema,
+          produces: [CBOR],
+        },
+        onRequest: guard((tableName) =>
+          showsAudit(tableName) ? ['search:read', 'org:audit'] : ['search:read'],
+        ),
+      },
+      async (request, reply) => {
+        const { tableName } = request.params as Address;
+        const { devices, log } = guarded(request);
+        const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
+        const { start, limit } = parseReadQuery(request.query as Query);
+        const waitMs = parseWaitPreference(request.headers.prefer);
+        const gone = new AbortController();
+        reply.raw.once('close', () => gone.abort());
+        const answer = await stream.poll(
+          log,
+          {
+            start,
+            limit,
+            bytesMax: readMessagesBytesMax,
+            holdMs: Math.min(waitMs ?? limits.readHoldMsMax, limits.readHoldMsMax),
+            filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
+          },
+          gone.signal,
+        );
+        if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
+        reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
+        return sendMessages(reply, answer);
+      },
+    );
+    rejectOtherMethods(scope, `${ROOT}/latest`, ['GET']);
+
+    scope.post(
+      `${ROOT}/messages`,
+      {
+        bodyLimit: limits.ingestBytesMax,
+        schema: {
+          summary: 'Send messages to a table',
+          tags: ['stream'],
+          params: addressSchema,
+          consumes: [...ingestTypes],
+          produces: [CBOR],
+        },
+        onRequest: guard(() => ['data:write']),
+        preParsing: async (request) => {
+          requireWritable((request.params as Address).tableName);
+          const encoding = request.headers['content-encoding'] ?? 'identity';
+          if (encoding !== 'identity')
+            throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
+        },
+      },
+      async (request, reply) => {
+        const table = parseTable((request.params as Address).tableName);
+        const { devices, log } = guarded(request);
+        const type = mediaType(request);
+        const appended = await ingest(log, { table, type, body: request.body as Buffer, devices });
+        const { count, firstOffset, lastOffset } = appended;
+        return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
+      },
+    );
+    rejectOtherMethods(scope, `${ROOT}/messages`, ['POST']);
+  });
+}
+
+/** The head of the answer is made here; the messages follow as they were stored. */
+function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
+  const { parts, ...head } = answer;
+  reply
+    .header('Stream-Next-Offset', String(answer.nextOffset))
+    .header('Stream-Up-To-Date', String(answer.upToDate));
+  return sendCbor(reply, Buffer.concat([readBodyHeader(head), ...parts]));
+}
+
+function sendCbor(reply: FastifyReply, body: Uint8Array): FastifyReply {
+  return reply
+    .type(CBOR)
+    .header('Cache-Control', 'no-store')
+    .header('Vary', 'Authorization')
+    .send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+}
+
+function mediaType(request: FastifyRequest): IngestType {
+  const name = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  const type = ingestTypes.find((known) => known === name);
+  if (type === undefined)
+    throw new StreamError('UnsupportedMediaType', `messages are sent as ${ingestTypes.join(', ')}`);
+  return type;
+}

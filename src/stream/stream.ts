@@ -1,0 +1,120 @@
+import { StreamError } from '../contract/errors.ts';
+import { limits } from '../contract/limits.ts';
+import { errorMessage } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time.ts';
+import type { StreamLog } from './log.ts';
+import { type PollAnswer, type PollRequest, poll } from './long-poll.ts';
+import type { StartTimer } from './timer.ts';
+
+export interface StreamOptions {
+  /** Opens the log of a workgroup; called once for each, when it is first needed. */
+  openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
+  retentionMs: number;
+  clock: Clock;
+  startTimer: StartTimer;
+  log: Log;
+}
+
+/** The real-time service, whatever it is reached through: a log for each workgroup, held reads, an orderly end. */
+export interface Stream {
+  /**
+   * @throws StreamError Draining once the service ends, StorageUnavailable where the log cannot be opened
+   */
+  logOf(workgroupId: string): Promise<StreamLog>;
+  /** A held read: see `poll`. Draining ends it early, with what there is. */
+  poll(log: StreamLog, request: PollRequest, callerGone: AbortSignal): Promise<PollAnswer>;
+  /** Aborts when `drain` is called: what is held open should end, with a position to resume from. */
+  readonly draining: AbortSignal;
+  /** Takes no new work and lets held requests go. */
+  drain(): void;
+  /** Drains, then closes the logs. */
+  close(): Promise<void>;
+}
+
+const RETRY_AFTER_SECONDS = 2;
+/** Messages that are too old are not served anyway; this is how often their storage is given back. */
+const TRIM_EVERY_MS = 15_000;
+
+export function createStream(options: StreamOptions): Stream {
+  const { clock, startTimer, retentionMs, log } = options;
+  const logs = new Map<string, Promise<StreamLog>>();
+  const draining = new AbortController();
+  let trimming: Promise<void> = Promise.resolve();
+  let closing: Promise<void> | undefined;
+
+  const trimAll = async () => {
+    for (const [workgroup, opened] of logs) {
+      try {
+        await (await opened).trim();
+      } catch (error) {
+        log.warn({ workgroup, problem: errorMessage(error) }, 'stream.trim-failed');
+      }
+    }
+  };
+  const scheduleTrim = () =>
+    startTimer(TRIM_EVERY_MS, () => {
+      trimming = trimAll().then(() => {
+        if (closing === undefined) stopTimer = scheduleTrim();
+      });
+    });
+  let stopTimer = scheduleTrim();
+
+  const open = (workgroup: string): Promise<StreamLog> => {
+    const opened = (async () => options.openLog(workgroup))();
+    logs.set(workgroup, opened);
+    opened.catch((error) => {
+      logs.delete(workgroup);
+      log.error({ workgroup, problem: errorMessage(error) }, 'stream.open-failed');
+    });
+    return opened.catch((cause) => {
+      const error = new StreamError(
+        'StorageUnavailable',
+        'the log cannot be opened now',
+        {},
+        RETRY_AFTER_SECONDS,
+      );
+      error.cause = cause;
+      throw error;
+    });
+  };
+
+  return {
+    async logOf(workgroupId) {
+      if (draining.signal.aborted)
+        throw new StreamError('Draining', 'the service is shutting down', {}, RETRY_AFTER_SECONDS);
+      return logs.get(workgroupId) ?? open(workgroupId);
+    },
+    async poll(from, request, callerGone) {
+      const stop = new AbortController();
+      const end = () => stop.abort();
+      draining.signal.addEventListener('abort', end);
+      callerGone.addEventListener('abort', end);
+      if (draining.signal.aborted || callerGone.aborted) end();
+      try {
+        return await poll(from, request, { clock, startTimer, retentionMs, signal: stop.signal });
+      } finally {
+        draining.signal.removeEventListener('abort', end);
+        callerGone.removeEventListener('abort', end);
+      }
+    },
+    draining: draining.signal,
+    drain: () => draining.abort(),
+    close() {
+      closing ??= (async () => {
+        draining.abort();
+        stopTimer();
+        await trimming;
+        const opened = await Promise.allSettled(logs.values());
+        for (const result of opened) if (result.status === 'fulfilled') await result.value.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Bytes an answer has beside its messages, at most. */
+const READ_HEAD_BYTES_MAX = 512;
+
+/** What one REST answer may hold in messages, so that its body stays within the contract's size. */
+export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;

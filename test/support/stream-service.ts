@@ -1,0 +1,115 @@
+import type { AddressInfo } from 'node:net';
+import { request } from 'undici';
+import { onTestFinished } from 'vitest';
+import { type Access, createAccess } from '../../src/access/access.ts';
+import type { DeviceGroups } from '../../src/access/authorize.ts';
+import type { WorkgroupScope } from '../../src/access/grant.ts';
+import { decodeCbor } from '../../src/contract/codec.ts';
+import { createHttpServer, type HttpServerOptions } from '../../src/http.ts';
+import { silentLog } from '../../src/log.ts';
+import type { StreamLog } from '../../src/stream/log.ts';
+import { createMemoryLog } from '../../src/stream/log-memory.ts';
+import { registerStreamRoutes } from '../../src/stream/routes.ts';
+import { createStream, type Stream } from '../../src/stream/stream.ts';
+import { startSystemTimer } from '../../src/stream/timer.ts';
+import { type Clock, systemClock } from '../../src/time.ts';
+import { tempDir } from './temp-dir.ts';
+
+export interface StreamService {
+  baseUrl: string;
+  stream: Stream;
+  access: Access;
+  /** A token for the workgroup `acme`, all permissions where none are named. */
+  token(scope?: Partial<WorkgroupScope>, workgroupId?: string): Promise<string>;
+  /** GET or POST, decoded. Reads ask for no wait unless a preference says otherwise. */
+  call(path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  method?: string;
+  token?: string | undefined;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal?: AbortSignal;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  bytes: Buffer;
+  /** The decoded body: what was expected is for the test to say. */
+  body: Record<string, unknown>;
+}
+
+/** The stream as a real HTTP server on a free port, on memory logs unless others are given. */
+export async function startStreamService(
+  options: Partial<HttpServerOptions> & {
+    clock?: Clock;
+    retentionMs?: number;
+    groups?: DeviceGroups;
+    openLog?: (workgroupId: string) => StreamLog;
+  } = {},
+): Promise<StreamService> {
+  const { clock = systemClock, retentionMs = 3_600_000, groups = {} } = options;
+  const log = options.log ?? silentLog;
+  const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock });
+  const stream = createStream({
+    openLog: options.openLog ?? (() => createMemoryLog({ clock, retentionMs, bytesMax: 256e6, log })),
+    retentionMs,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
+  const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, ...options, log });
+  registerStreamRoutes(app, {
+    stream,
+    access,
+    groupsOf: (workgroupId) => (workgroupId === 'acme' || workgroupId === 'other' ? groups : undefined),
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await stream.close();
+    await app.close();
+  });
+  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  return {
+    baseUrl,
+    stream,
+    access,
+    async token(scope = {}, workgroupId = 'acme') {
+      const permissions = scope.permissions ?? ['search:read', 'org:audit', 'data:write'];
+      const issued = await access.issue({
+        subject: 'test',
+        scopes: { [workgroupId]: { ...scope, permissions: permissions as Array<'search:read'> } },
+        lifetimeMs: 3_600_000,
+      });
+      return issued.token;
+    },
+    async call(path, { method = 'GET', token, headers = {}, body, signal } = {}) {
+      const answer = await request(`${baseUrl}${path}`, {
+        method: method as 'GET',
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(method === 'GET' && { prefer: 'wait=0' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body }),
+        ...(signal && { signal }),
+      });
+      const bytes = Buffer.from(await answer.body.arrayBuffer());
+      const type = String(answer.headers['content-type'] ?? '');
+      const decoded =
+        type === 'application/cbor'
+          ? decodeCbor(bytes)
+          : bytes.length > 0
+            ? JSON.parse(bytes.toString())
+            : {};
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        bytes,
+        body: decoded as Record<string, unknown>,
+      };
+    },
+  };
+}
