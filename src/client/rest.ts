@@ -17,6 +17,8 @@ export interface RawAnswer {
   nextOffset: string | undefined;
   upToDate: boolean | undefined;
   retryAfterMs: number | undefined;
+  /** How many messages the server still has for this reader after these, where it says (`Stream-Lag-Messages`). */
+  lagMessages: number | undefined;
   durationMs: number;
 }
 
@@ -24,7 +26,8 @@ export interface ReadRequest {
   ask: Ask;
   /** Messages wanted at most; default: what the contract allows. */
   messagesMax?: number;
-  /** How long a server that knows `Prefer: wait` (RFC 7240) may wait for a first message; others take their own time. */
+  /** How long a server that knows `Prefer: wait` (RFC 7240) may hold the request; others take their own time. 0 is "answer
+   * at once"; fractions are understood by our own server. */
   waitSeconds?: number;
   signal?: AbortSignal;
 }
@@ -122,7 +125,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
         // Decompressing costs more than it saves except on slow networks, where a proxy can do it.
         'accept-encoding': 'identity',
         'user-agent': 'wattline',
-        ...(waitSeconds !== undefined && { prefer: `wait=${Math.max(0, Math.round(waitSeconds))}` }),
+        ...(waitSeconds !== undefined && { prefer: `wait=${Math.max(0, waitSeconds)}` }),
       };
       const startMs = performance.now();
       const token = await bearer(false);
@@ -161,6 +164,7 @@ function rawAnswer({ status, headers, bytes }: Exchange, durationMs: number, clo
     return Array.isArray(value) ? value[0] : value;
   };
   const upToDate = text('stream-up-to-date')?.trim().toLowerCase();
+  const lag = text('stream-lag-messages')?.trim() ?? '';
   return {
     status,
     contentType: (text('content-type') ?? '').split(';')[0]!.trim().toLowerCase(),
@@ -169,6 +173,7 @@ function rawAnswer({ status, headers, bytes }: Exchange, durationMs: number, clo
     nextOffset: text('stream-next-offset')?.trim(),
     upToDate: upToDate === 'true' ? true : upToDate === 'false' ? false : undefined,
     retryAfterMs: parseRetryAfter(text('retry-after'), clock.now()),
+    lagMessages: /^\d{1,15}$/.test(lag) ? Number(lag) : undefined,
     durationMs: Math.round(durationMs * 10) / 10,
   };
 }

@@ -20,6 +20,7 @@ function answer(body: unknown, said: Partial<RawAnswer> = {}): RawAnswer {
     nextOffset: undefined,
     upToDate: undefined,
     retryAfterMs: undefined,
+    lagMessages: undefined,
     durationMs: 1,
     ...said,
   };
