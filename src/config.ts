@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { limits } from './contract/limits.ts';
 import { deviceIdSchema, nameSchema, workgroupIdSchema } from './contract/messages.ts';
 import { energyStreamSchema } from './energy-stream.ts';
-import { InputError, type Problem } from './errors.ts';
+import { errorMessage, InputError, type Problem } from './errors.ts';
 import { isTimeZone } from './time.ts';
 import { parseQuantity } from './units.ts';
 
@@ -130,9 +130,11 @@ export const configSchema = z.strictObject({
     .superRefine((workgroups, context) => {
       const seen = new Set<string>();
       for (const [index, { id }] of workgroups.entries()) {
-        if (seen.has(id))
+        // They name files, and some file systems do not tell upper case from lower.
+        const name = id.toLowerCase();
+        if (seen.has(name))
           context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
-        seen.add(id);
+        seen.add(name);
       }
     }),
 });
@@ -176,9 +178,13 @@ export function loadConfig(options: {
     raw = parseYaml(path, problems);
   }
   const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
-  if (problems.length === 0) applyEnvironment(resolved as Record<string, unknown>, options.environment);
+  if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
   const parsed = configSchema.safeParse(resolved);
-  if (!parsed.success) problems.push(...zodProblems(parsed.error));
+  if (!parsed.success) {
+    // What could not be resolved is not reported again for the empty text that stands in for it.
+    const reported = new Set(problems.map((problem) => problem.path));
+    problems.push(...zodProblems(parsed.error).filter(({ path }) => !reported.has(path)));
+  }
   if (problems.length > 0 || !parsed.success) throw new InputError(`the configuration ${path}`, problems);
   const config = parsed.data;
   const absolute = (file: string) => (isAbsolute(file) ? file : join(base, file));
@@ -220,7 +226,17 @@ function parseYaml(path: string, problems: Problem[]): unknown {
   const document = parseDocument(text, { prettyErrors: true });
   for (const error of document.errors)
     problems.push({ path: '', message: error.message.split('\n')[0] ?? 'is not YAML' });
-  return problems.length > 0 ? {} : document.toJS({ maxAliasCount: 100 });
+  if (problems.length > 0) return {};
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    problems.push({ path: '', message: errorMessage(error) });
+    return {};
+  }
+}
+
+function isSettings(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 interface ReferenceContext {
@@ -263,11 +279,11 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
   for (const [name, path] of Object.entries(environmentPaths)) {
     const value = environment[name];
     if (value === undefined) continue;
-    let target = config;
+    let section: unknown = config;
     for (const key of path.slice(0, -1)) {
-      target[key] ??= {};
-      target = target[key] as Record<string, unknown>;
+      if (isSettings(section)) section = section[key] ??= {};
     }
-    target[path.at(-1)!] = value;
+    // A section that is something else is reported by the schema.
+    if (isSettings(section)) section[path.at(-1)!] = value;
   }
 }

@@ -54,6 +54,6 @@ export function parseQuantity(dimension: Dimension, text: string): number | unde
   const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)\s*$/.exec(text);
   if (!match) return undefined;
   const factor = unitFactor(dimension, match[2]!);
-  const amount = Number(match[1]);
-  return factor === undefined || !Number.isFinite(amount) ? undefined : amount * factor;
+  const amount = factor === undefined ? Number.NaN : Number(match[1]) * factor;
+  return Number.isFinite(amount) ? amount : undefined;
 }

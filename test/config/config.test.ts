@@ -1,0 +1,248 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Environment, loadConfig } from '../../src/config.ts';
+import { InputError } from '../../src/errors.ts';
+
+let cwd: string;
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'wattline-config-'));
+});
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+function load(yaml: string, environment: Environment = {}) {
+  writeFileSync(join(cwd, 'site.yaml'), yaml);
+  return loadConfig({ path: 'site.yaml', cwd, environment });
+}
+
+function problemsOf(yaml: string, environment: Environment = {}): Record<string, string> {
+  try {
+    load(yaml, environment);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return Object.fromEntries(error.problems.map(({ path, message }) => [path, message]));
+  }
+  throw new Error('it was accepted');
+}
+
+/** A reference to a variable, as it stands in a file. */
+const variable = (name: string) => `\${${name}}`;
+const device = '9B1DEB4D-3B7D-4BAD-9BDD-2B0D7B3DCB6D';
+
+test('without a file there are defaults, below the folder it was started in', () => {
+  const empty = mkdtempSync(join(tmpdir(), 'wattline-config-'));
+  const config = loadConfig({ cwd: empty, environment: {} });
+  expect(config).toMatchObject({
+    dataDir: join(empty, 'data'),
+    logLevel: 'info',
+    http: { host: '127.0.0.1', port: 8080 },
+    stream: { log: 'lmdb', retention: 3_600_000 },
+    queue: { backend: 'pglite' },
+    pipeline: { pollEvery: 1_000, closeAfter: 172_800_000 },
+    workgroups: [],
+  });
+  rmSync(empty, { recursive: true });
+});
+
+test('an empty file is as good as none, and the usual name needs no option', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattline-config-'));
+  writeFileSync(join(folder, 'wattline.yaml'), '');
+  expect(loadConfig({ cwd: folder, environment: {} }).workgroups).toEqual([]);
+  writeFileSync(join(folder, 'wattline.yaml'), 'workgroups: [{ id: home }]');
+  expect(loadConfig({ cwd: folder, environment: {} }).workgroups).toMatchObject([{ id: 'home' }]);
+  rmSync(folder, { recursive: true });
+});
+
+test('a file that was named and is not there is a problem', () => {
+  const open = () => loadConfig({ path: 'missing.yaml', cwd, environment: {} });
+  expect(open).toThrow(InputError);
+  expect(open).toThrow(`${join(cwd, 'missing.yaml')} has a problem:\n  (root): cannot be read (ENOENT)`);
+});
+
+test('quantities may carry their units, and devices are known in lower case', () => {
+  const [workgroup] = load(`
+pipeline: { pollEvery: 2s, closeAfter: 3d }
+workgroups:
+  - id: home
+    timezone: Australia/Lord_Howe
+    devices: [{ id: ${device}, name: Roof }]
+    energyStreams:
+      - { table: solar, field: total, method: total_energy, unit: kWh, maxPower: 10 kW, jitter: 100 Wh }
+      - { table: solar, field: power, method: power_curve, maxGap: 30m, interval: 15m }
+`).workgroups;
+  expect(workgroup).toMatchObject({
+    devices: [{ id: device.toLowerCase() }],
+    energyStreams: [
+      { unit: 'kWh', maxPower: 10_000, jitter: 100 },
+      { unit: 'W', maxGap: 1_800_000, interval: 900_000 },
+    ],
+  });
+});
+
+test('every problem is reported at once, each with its path', () => {
+  const problems = problemsOf(`
+http: { port: eighty }
+stream: { retention: soon }
+queue: { backend: redis }
+pipeline: { pollEvery: 1ms, publishEvery: 2 parsecs }
+colour: blue
+workgroups:
+  - { id: home, timezone: Mars/Olympus }
+  - { id: home, upstream: { url: "ftp://x" } }
+  - id: "../etc"
+    devices: [{ id: not-a-uuid }]
+    energyStreams:
+      - { table: solar, field: total, method: guess }
+      - { table: solar, field: total, method: total_energy, unit: kW }
+      - { table: solar, field: total, method: total_energy, jitter: 5 metres }
+      - { table: solar, field: total, method: total_energy, maxPower: 0 W }
+`);
+  expect(Object.keys(problems).toSorted()).toEqual([
+    'colour',
+    'http.port',
+    'pipeline.pollEvery',
+    'pipeline.publishEvery',
+    'queue.redisUrl',
+    'stream.retention',
+    'workgroups.0.timezone',
+    'workgroups.1.upstream.url',
+    'workgroups.2.devices.0.id',
+    'workgroups.2.energyStreams.0.method',
+    'workgroups.2.energyStreams.1.unit',
+    'workgroups.2.energyStreams.2.jitter',
+    'workgroups.2.energyStreams.3.maxPower',
+    'workgroups.2.id',
+  ]);
+  expect(problems).toMatchObject({
+    colour: 'is not a known setting',
+    'pipeline.pollEvery': 'must be from 0.2 s to 60 s',
+    'queue.redisUrl': 'is needed where the backend is redis, such as "redis://127.0.0.1:6379"',
+    'workgroups.2.energyStreams.1.unit': expect.stringContaining(
+      '"kW" is not a unit of energy; use one of mWh, Wh',
+    ),
+    'workgroups.2.energyStreams.2.jitter': expect.stringContaining('such as "100 Wh"'),
+  });
+});
+
+test('a workgroup that is there twice is a problem', () => {
+  expect(problemsOf('workgroups: [{ id: home }, { id: office }, { id: home }]')).toEqual({
+    'workgroups.2.id': '"home" is used twice',
+  });
+  expect(problemsOf('workgroups: [{ id: home }, { id: Home }]')).toEqual({
+    'workgroups.1.id': '"Home" is used twice',
+  });
+});
+
+test('an offset is not a time zone, because it knows no daylight saving', () => {
+  for (const zone of ['+01:00', 'UTC+1', '', 'Paris'])
+    expect(Object.keys(problemsOf(`workgroups: [{ id: home, timezone: "${zone}" }]`))).toEqual([
+      'workgroups.0.timezone',
+    ]);
+});
+
+test('text that is not YAML is a problem with its line, and not a crash', () => {
+  expect(problemsOf('http: { port: 1\nworkgroups: [')['']).toMatch(/line \d/);
+  expect(Object.keys(problemsOf('- a\n- b'))).toEqual(['']);
+  expect(Object.keys(problemsOf('just text'))).toEqual(['']);
+});
+
+test('aliases that would grow without end are a problem, and not a crash', () => {
+  const lines = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+  for (let level = 1; level < 12; level++) {
+    const [name, below] = ['abcdefghijkl'[level], 'abcdefghijkl'[level - 1]];
+    lines.push(`${name}: &${name} [${Array(9).fill(`*${below}`).join(', ')}]`);
+  }
+  expect(Object.keys(problemsOf(lines.join('\n'))).length).toBeGreaterThan(0);
+});
+
+test('a variable stands in for text, wherever it is', () => {
+  const { workgroups } = load(
+    `workgroups: [{ id: home, upstream: { url: "https://${variable('HOST')}:${variable('PORT')}/x", token: "${variable('TOKEN')}" } }]`,
+    { HOST: 'stream.example', PORT: '8443', TOKEN: 'a: "b" # c' },
+  );
+  expect(workgroups[0]!.upstream).toMatchObject({
+    url: 'https://stream.example:8443/x',
+    token: 'a: "b" # c',
+  });
+});
+
+test('variables that do not exist are all reported, beside the other problems', () => {
+  const problems = problemsOf(
+    `http: { host: "${variable('HOST')}", port: nope }\nworkgroups: [{ id: "${variable('ID')}" }]`,
+  );
+  expect(problems).toEqual({
+    'http.host': 'the environment has no variable HOST',
+    'http.port': expect.stringContaining('expected number'),
+    'workgroups.0.id': 'the environment has no variable ID',
+  });
+});
+
+test('a file stands in for its trimmed text, found from the folder of the configuration', () => {
+  mkdirSync(join(cwd, 'secrets'), { recursive: true });
+  writeFileSync(join(cwd, 'secrets', 'token'), '  from-file\n');
+  const { workgroups } = load(
+    'workgroups: [{ id: home, upstream: { url: "https://x.example", token: { file: secrets/token } } }]',
+  );
+  expect(workgroups[0]!.upstream!.token).toBe('from-file');
+  const problems = problemsOf(
+    'workgroups: [{ id: home, upstream: { url: "https://x.example", token: { file: secrets/none } } }]',
+  );
+  expect(problems).toEqual({
+    'workgroups.0.upstream.token': 'the file secrets/none cannot be read (ENOENT)',
+  });
+});
+
+test('the environment stands above the file, and is checked as strictly', () => {
+  const yaml = 'dataDir: from-file\nhttp: { port: 1000, host: 127.0.0.2 }';
+  const config = load(yaml, {
+    WATTLINE_PORT: '2000',
+    WATTLINE_DATA_DIR: '/from/environment',
+    WATTLINE_QUEUE_BACKEND: 'redis',
+    WATTLINE_REDIS_URL: 'redis://queue:6379',
+    WATTLINE_LOG_LEVEL: 'warn',
+  });
+  expect(config).toMatchObject({
+    dataDir: '/from/environment',
+    logLevel: 'warn',
+    http: { port: 2000, host: '127.0.0.2' },
+    queue: { backend: 'redis', redisUrl: 'redis://queue:6379' },
+  });
+  expect(problemsOf(yaml, { WATTLINE_PORT: 'http', WATTLINE_LOG_LEVEL: 'loud' })).toMatchObject({
+    'http.port': expect.any(String),
+    logLevel: expect.any(String),
+  });
+});
+
+test('the environment counts without a file', () => {
+  const empty = mkdtempSync(join(tmpdir(), 'wattline-config-'));
+  expect(loadConfig({ cwd: empty, environment: { WATTLINE_PORT: '3000' } }).http.port).toBe(3000);
+  rmSync(empty, { recursive: true });
+});
+
+test('the environment above a section that is no section is no crash', () => {
+  expect(Object.keys(problemsOf('http: 5', { WATTLINE_PORT: '1' }))).toEqual(['http']);
+  expect(Object.keys(problemsOf('just text', { WATTLINE_PORT: '1' }))).toEqual(['']);
+  expect(
+    Object.keys(problemsOf('http: { host: { a: 1 } }', { WATTLINE_HOST: 'x', WATTLINE_PORT: 'y' })),
+  ).toEqual(['http.port']);
+});
+
+test('a reference that fails does not hide what the environment says', () => {
+  const yaml = `queue: { backend: redis }\nworkgroups: [{ id: "${variable('ID')}" }]`;
+  expect(Object.keys(problemsOf(yaml, { WATTLINE_REDIS_URL: 'redis://queue' }))).toEqual(['workgroups.0.id']);
+});
+
+test('relative folders start where the configuration lies', () => {
+  mkdirSync(join(cwd, 'etc'), { recursive: true });
+  writeFileSync(join(cwd, 'etc', 'wattline.yaml'), 'dataDir: ../data\naccess: { jwksFile: keys.json }');
+  const config = loadConfig({ path: 'etc/wattline.yaml', cwd, environment: {} });
+  expect(config.dataDir).toBe(join(cwd, 'data'));
+  expect(config.access.jwksFile).toBe(join(cwd, 'etc', 'keys.json'));
+});
+
+test('no message quotes a secret', () => {
+  const yaml = `workgroups: [{ id: home, upstream: { url: "${variable('URL')}", token: { file: secrets/none } } }]`;
+  const problems = JSON.stringify(problemsOf(yaml, { URL: 'sesame://hunter2@x' }));
+  expect(problems).not.toContain('hunter2');
+});
