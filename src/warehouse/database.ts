@@ -42,19 +42,26 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const release = await claimFile(path);
   let instance: DuckDBInstance | undefined;
   const connections = new Set<DuckDBConnection>();
+  let connecting = 0;
   let whenIdle: (() => void) | undefined;
 
   async function connect(): Promise<DuckDBConnection> {
     if (instance === undefined) throw new TransientError('WarehouseClosed', `${path} is closed`);
-    const connection = await instance.connect();
+    // One that is being made counts already: closing the file under it would leave its first query unanswered.
+    connecting++;
+    const connection = await instance.connect().finally(() => connecting--);
     connections.add(connection);
     const disconnect = connection.disconnectSync.bind(connection);
     connection.disconnectSync = () => {
       if (!connections.delete(connection)) return;
       disconnect();
-      if (connections.size === 0) whenIdle?.();
+      if (isIdle()) whenIdle?.();
     };
     return connection;
+  }
+
+  function isIdle(): boolean {
+    return connecting === 0 && connections.size === 0;
   }
 
   async function idle(waitMsMax: number): Promise<void> {
@@ -64,13 +71,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 
   async function areClosedWithin(waitMs: number): Promise<boolean> {
-    if (connections.size === 0) return true;
+    if (isIdle()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
     whenIdle = resolve;
     const timer = setTimeout(resolve, waitMs);
     await promise;
     clearTimeout(timer);
-    return connections.size === 0;
+    return isIdle();
   }
 
   async function close(): Promise<void> {

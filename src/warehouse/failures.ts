@@ -63,7 +63,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
       { cause: error, details },
     );
   }
-  if (/checksum|Corrupt|deserializ|Serialization Error/i.test(text)) {
+  if (/checksum|Corrupt|deserializ|Serialization Error|Could not read enough bytes/i.test(text)) {
     return new TerminalError(
       'WarehouseCorrupt',
       `${path} is damaged: ${firstLine(text)}; put it back from a copy, or move it away and read the stream again`,

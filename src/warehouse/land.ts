@@ -76,7 +76,11 @@ export function createLanding(options: LandingOptions): Landing {
   let nextBatchId = options.lastBatchId + 1;
   const waiting: Entry[] = [];
   let held = 0;
-  const waitingForRoom: Array<() => void> = [];
+  /** A transaction is between its first statement and COMMIT: decoding now would hold each of its steps up. */
+  let isOpening = false;
+  /** Settles when the push before has had its turn, so that batches stay in the order in which they were pushed. */
+  let turn: Promise<void> = Promise.resolve();
+  let onRoom: (() => void) | undefined;
   let unsavedNames: Array<{ id: number; name: string }> = [];
   let committer: Committer | undefined;
   let isCommitting = false;
@@ -85,10 +89,17 @@ export function createLanding(options: LandingOptions): Landing {
 
   async function push(batch: LandInput | (() => LandInput)): Promise<LandResult> {
     if (typeof batch !== 'function') return land(batch);
-    while (held >= HELD_MAX) {
-      await new Promise<void>((resolve) => waitingForRoom.push(resolve));
-    }
+    turn = turn.then(room);
+    await turn;
     return land(batch());
+  }
+
+  async function room(): Promise<void> {
+    while (held >= HELD_MAX || isOpening) {
+      await new Promise<void>((resolve) => {
+        onRoom = resolve;
+      });
+    }
   }
 
   async function land(input: LandInput): Promise<LandResult> {
@@ -151,9 +162,10 @@ export function createLanding(options: LandingOptions): Landing {
     const giveUpRoom = () => {
       if (!isHeld) return;
       isHeld = false;
+      isOpening = false;
       for (const { write } of group) filler.release(write?.chunks ?? []);
       held -= group.length;
-      for (const resolve of waitingForRoom.splice(0)) resolve();
+      onRoom?.();
     };
     try {
       if (!samePlace(stored.get(first.origin), first.before)) return refuse(group);
@@ -178,6 +190,7 @@ export function createLanding(options: LandingOptions): Landing {
   async function commit(group: Entry[], onCommitting: () => void): Promise<boolean> {
     const { origin } = group[0]!;
     const writes = group.map(({ write }) => write!);
+    isOpening = true;
     unsavedNames = unsavedNames.concat(names.takeNew());
     const startMs = performance.now();
     try {

@@ -14,6 +14,7 @@ import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './owner.ts';
 import type { GapInput, GapResult, LandInput, LandResult } from './plan.ts';
 import { query } from './query.ts';
+import type { Migration } from './sql.ts';
 
 export interface ShardOptions {
   /** The DuckDB file; made, with its folder, where there is none. */
@@ -25,6 +26,8 @@ export interface ShardOptions {
   folders?: readonly string[];
   /** The fencing epoch of the lease that was taken; without one the file's own epoch is raised by one. */
   epoch?: bigint;
+  /** The schema; default: that of this program. */
+  migrations?: Migration[];
   clock: Clock;
   log: Log;
 }

@@ -1,0 +1,78 @@
+import { type EncodedBatch, encodeMessages, stampMessages } from '../src/contract/message-bytes.ts';
+import type { TelemetryItem } from '../src/contract/messages.ts';
+import { readBodyHeader } from '../src/contract/read-body.ts';
+
+/** An answer of the stream, whose messages can be given new offsets: so a few bodies stand for a long stream. */
+export interface StampableBody {
+  body: Uint8Array;
+  batch: EncodedBatch;
+}
+
+const FIRST_OFFSET = 1_780_000_000_000n << 20n;
+
+/**
+ * Bodies as a site of inverters, batteries and meters sends them: ten numeric fields a message, values that change,
+ * some whole numbers and some not, 300 devices with one to three sources.
+ */
+export function telemetryBodies(bodies: number, messages: number): StampableBody[] {
+  const random = seeded(20261120);
+  return Array.from({ length: bodies }, (_, number) => {
+    const items = Array.from({ length: messages }, (_, index) => item(random, number * messages + index));
+    const encoded = encodeMessages(items, 'solar');
+    const header = readBodyHeader({
+      count: messages,
+      nextOffset: FIRST_OFFSET,
+      upToDate: false,
+      earliestOffset: FIRST_OFFSET,
+      epoch: 'bench',
+    });
+    const body = new Uint8Array(header.length + encoded.bytes.length);
+    body.set(header);
+    body.set(encoded.bytes, header.length);
+    return { body, batch: { ...encoded, bytes: body.subarray(header.length) } };
+  });
+}
+
+/** Makes a body the `number`th batch of the stream. @returns where the batch begins and ends */
+export function stampBody(body: StampableBody, number: number): { fromOffset: bigint; nextOffset: bigint } {
+  const fromOffset = FIRST_OFFSET + (BigInt(number) << 20n);
+  stampMessages(body.batch, fromOffset, 1_780_000_000_000 + number);
+  return { fromOffset, nextOffset: fromOffset + BigInt(body.batch.count) };
+}
+
+const sources = ['inverter', 'battery', 'grid_meter'];
+
+function item(random: () => number, index: number): TelemetryItem {
+  const device = index % 300;
+  const minute = Math.floor(index / 300);
+  const powerW = Math.round(4_000 * random());
+  return {
+    device: `5f1d${device.toString(16).padStart(4, '0')}-9c3e-4b1a-8f6d-${(device * 7919).toString(16).padStart(12, '0')}`,
+    source: sources[device % (1 + (device % 3))] ?? null,
+    event_time: 1_780_000_000_000 + minute * 60_000 + Math.round(random() * 900),
+    msg_id: index,
+    data: {
+      power_w: powerW,
+      energy_total_wh: 12_000_000 + minute * 17 + device,
+      energy_today_wh: Math.round(minute * 17.3),
+      voltage_v: 230 + Math.round(random() * 80) / 10,
+      current_a: powerW / 231.7,
+      frequency_hz: 50 + Math.round((random() - 0.5) * 40) / 1000,
+      temperature_c: Math.round(random() * 600) / 10,
+      power_factor: Math.round(random() * 1000) / 1000,
+      reactive_power_var: Math.round((random() - 0.5) * 500),
+      state_of_charge: Math.round(random() * 100),
+    },
+  };
+}
+
+/** A small generator (mulberry32), so that every run decodes the same bytes. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
+import { startLanding } from './children.ts';
+import { expectExactlyOnce } from './landed.ts';
+import { openTestShard } from './support.ts';
+
+/** A folder that holds so much, and a way to give it more. */
+interface SmallDisk {
+  folder: string;
+  /** Shell code that a process on this disk runs first. */
+  inShell: string;
+  enlarge(pid: number): void;
+}
+
+const succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
+
+/** A file system of its own in memory; only root can mount one. */
+function smallMount(megabytes: number): SmallDisk | undefined {
+  const folder = join(tempDir(), 'disk');
+  mkdirSync(folder);
+  if (!succeeds('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder)) return undefined;
+  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+  return {
+    folder,
+    inShell: '',
+    enlarge: () => expect(succeeds('mount', '-o', 'remount,size=1g', folder)).toBe(true),
+  };
+}
+
+/** A limit on the size of files, which makes writes fail with another error on the same road. */
+function smallFiles(megabytes: number): SmallDisk | undefined {
+  if (!succeeds('prlimit', '--version')) return undefined;
+  return {
+    folder: tempDir(),
+    // Blocks of 512 bytes, as POSIX counts; the signal that comes with the error would end the process.
+    inShell: `trap '' XFSZ; ulimit -S -f ${megabytes * 2_048};`,
+    enlarge: (pid) => expect(succeeds('prlimit', '--pid', String(pid), '--fsize=unlimited')).toBe(true),
+  };
+}
+
+const cases = [
+  { what: 'the write-ahead log fills the disk', memory: 1_024, megabytes: 12 },
+  { what: 'a checkpoint fills the disk, and DuckDB gives the database up', memory: 48, megabytes: 18 },
+];
+
+describe.each([
+  { kind: 'a full disk', makeDisk: smallMount },
+  { kind: 'a file that may not grow', makeDisk: smallFiles },
+])('$kind', ({ makeDisk }) => {
+  test.each(cases)(
+    '$what: landing fails clearly, loses nothing, and goes on when there is space',
+    async (one) => {
+      const disk = makeDisk(one.megabytes);
+      if (disk === undefined) return;
+      const path = join(disk.folder, 'acme.duckdb');
+      const child = startLanding([path, one.memory, 0, 20_000, 150], disk.inShell);
+      await child.said(({ kind }) => kind === 'failed');
+      const failedAt = child.events.length;
+      const failures = child.events.filter(({ kind }) => kind === 'failed');
+      expect(failures[0]).toMatchObject({ code: 'DiskFull', retryable: true });
+      expect(child.events.some(({ kind }) => kind === 'landed')).toBe(true);
+
+      disk.enlarge(child.process.pid!);
+      await child.said(({ kind }) => kind === 'closed');
+      expect(child.events.at(-1)).toEqual({ kind: 'closed' });
+      expect(child.events.slice(failedAt).some(({ kind }) => kind === 'landed')).toBe(true);
+      for (const { kind, retryable } of child.events) if (kind === 'failed') expect(retryable).toBe(true);
+      expect(await expectExactlyOnce(await openTestShard({ path }))).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,0 +1,46 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadMigrations, loadSql } from '../../src/warehouse/sql.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+test('statements are read by their name below sql/', () => {
+  expect(loadSql('land/insert-batch')).toContain('INSERT INTO batch');
+});
+
+test('the same code finds the sql folder from dist/src, beside which it is installed', async () => {
+  const root = tempDir();
+  for (const file of ['warehouse/sql.ts', 'errors.ts']) {
+    cpSync(join(import.meta.dirname, '../../src', file), join(root, 'dist/src', file));
+  }
+  mkdirSync(join(root, 'sql/schema'), { recursive: true });
+  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(root, 'sql/answer.sql'), 'SELECT 42');
+  const installed = (await import(join(root, 'dist/src/warehouse/sql.ts'))) as { loadSql: typeof loadSql };
+  expect(installed.loadSql('answer')).toBe('SELECT 42');
+});
+
+test('the migrations of this program are numbered from 1 without a hole', () => {
+  const numbers = loadMigrations().map(({ number }) => number);
+  expect(numbers[0]).toBe(1);
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+});
+
+test.each([
+  { files: ['001_a.sql', '003_c.sql'], expected: /expected migration number 2/ },
+  { files: ['001_a.sql', '001_b.sql'], expected: /expected migration number 2/ },
+  { files: ['first.sql'], expected: /named NNN_what_it_does\.sql/ },
+])('a schema folder with $files is refused', ({ files, expected }) => {
+  const folder = tempDir();
+  for (const file of files) writeFileSync(join(folder, file), 'SELECT 1');
+  expect(() => loadMigrations(folder)).toThrow(expected);
+});
+
+test('a checksum does not depend on the line ends of a checkout', () => {
+  const checksums = ['SELECT 1;\nSELECT 2;\n', 'SELECT 1;\r\nSELECT 2;\r\n'].map((text) => {
+    const folder = tempDir();
+    writeFileSync(join(folder, '001_a.sql'), text);
+    return loadMigrations(folder)[0]!.checksum;
+  });
+  expect(checksums[0]).toBe(checksums[1]);
+});

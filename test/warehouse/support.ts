@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { onTestFinished } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import { openShard, type Shard, type ShardOptions } from '../../src/warehouse/shard.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { NOW_MS } from './batches.ts';
+
+/** A shard in a folder of its own, closed when the test has finished. */
+export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<Shard> {
+  const shard = await openShard({
+    path: more.path ?? join(tempDir(), 'acme.duckdb'),
+    workgroupId: 'acme',
+    memoryMegabytes: 256,
+    threads: 2,
+    clock: { now: () => NOW_MS },
+    log: silentLog,
+    ...more,
+  });
+  onTestFinished(() => shard.close());
+  return shard;
+}
+
+/** The rows of a statement, 64-bit integers as bigint. */
+export async function rowsOf(
+  shard: Pick<Shard, 'connect'>,
+  sql: string,
+): Promise<Array<Record<string, DuckDBValue>>> {
+  const connection: DuckDBConnection = await shard.connect();
+  try {
+    return (await connection.runAndReadAll(sql)).getRowObjects();
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/** The offsets that have landed, in the order in which they lie in the file. */
+export async function landedOffsets(shard: Pick<Shard, 'connect'>): Promise<bigint[]> {
+  const rows = await rowsOf(shard, 'SELECT stream_offset FROM message');
+  return rows.map((row) => row.stream_offset as bigint);
+}
