@@ -1,0 +1,98 @@
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import type { FieldValue } from '../../src/contract/messages.ts';
+import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
+import { silentLog } from '../../src/log.ts';
+import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
+import type { UtcMs } from '../../src/time.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { rowsOf } from '../warehouse/support.ts';
+
+export const DEVICE = '00000000-0000-4000-8000-000000000001';
+
+/** A reading as a case writes it. */
+export interface CaseReading {
+  event_time: string;
+  device?: string;
+  source?: string;
+  data: Record<string, FieldValue>;
+}
+
+export interface EnergySite {
+  timezone: string;
+  streams: readonly EnergyStreamInput[];
+}
+
+/** Lands readings as one batch of the stream, in the order given, long after the last of them. */
+export async function landReadings(
+  shard: Shard,
+  readings: readonly CaseReading[],
+  table = 't',
+): Promise<void> {
+  const checkpoint = await shard.checkpoint('stream');
+  const from = checkpoint?.nextOffset ?? 1_000n;
+  const messages = readings.map((reading, index) => ({
+    offset: from + BigInt(index),
+    table,
+    kind: 'telemetry',
+    device: reading.device ?? DEVICE,
+    source: reading.source ?? null,
+    event_time: Date.parse(reading.event_time),
+    store_time: Date.parse(reading.event_time) + 1_000,
+    data: reading.data,
+  }));
+  const landed = await shard.land({
+    origin: 'stream',
+    columns: columnsFromMessages(messages, shard.names),
+    fromOffset: from,
+    nextOffset: from + BigInt(messages.length),
+    logEpoch: 'log-1',
+  });
+  if (landed.kind !== 'landed' || landed.messages !== readings.length) {
+    throw new Error(
+      `expected ${readings.length} messages to land, not ${JSON.stringify(landed, (_, value) => String(value))}`,
+    );
+  }
+}
+
+/** Rolls everything up that has landed, at a time when all days are over. */
+export async function rollUpSite(
+  shard: Shard,
+  site: EnergySite,
+  nowMs: UtcMs = Date.UTC(2030, 0, 1),
+): Promise<RollUpResult> {
+  const workgroup = {
+    id: 'acme',
+    timezone: site.timezone,
+    energyStreams: site.streams.map((stream) => energyStreamSchema.parse(stream)),
+    devices: [],
+    deviceGroups: {},
+  };
+  return rollUp(shard, { workgroup, clock: { now: () => nowMs }, closeAfterMs: 0, log: silentLog });
+}
+
+/** Wh by day, all devices and sources together. */
+export async function energyByDay(shard: Shard): Promise<Record<string, number>> {
+  const rows = await rowsOf(
+    shard,
+    'SELECT day::VARCHAR AS day, sum(energy_wh)::DOUBLE AS wh FROM daily_energy GROUP BY day ORDER BY day',
+  );
+  return Object.fromEntries(rows.map((row) => [row.day, row.wh]));
+}
+
+/** Everything the roll-up has found out, but for when and in how many versions: what must not depend on how readings came. */
+export async function energyRows(shard: Shard) {
+  const days = await rowsOf(
+    shard,
+    `SELECT day::VARCHAR AS day, device::VARCHAR AS device, source, energy_wh::DOUBLE AS wh, method, flags, coverage
+     FROM daily_energy ORDER BY ALL`,
+  );
+  const intervals = await rowsOf(
+    shard,
+    `SELECT st.identity, s.device::VARCHAR AS device, s.source, i.interval_start_ms::DOUBLE AS start_ms,
+       i.energy_wh::DOUBLE AS wh, i.covered_ms, i.flags
+     FROM interval_energy i JOIN series s USING (series_id) JOIN energy_stream st USING (stream_id)
+     WHERE i.covered_ms > 0 OR i.energy_wh <> 0
+     ORDER BY ALL`,
+  );
+  return { days, intervals };
+}
