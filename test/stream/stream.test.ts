@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import type { StreamLog } from '../../src/stream/log.ts';
+import { createMemoryLog } from '../../src/stream/log-memory.ts';
+import { createStream } from '../../src/stream/stream.ts';
+import { telemetryBatch } from '../support/messages.ts';
+import { createTestClock, settle } from '../support/test-clock.ts';
+
+function setUp(openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>) {
+  const clock = createTestClock();
+  const opened: string[] = [];
+  const memoryLog = () => createMemoryLog({ clock, retentionMs: 60_000, bytesMax: 1e6, log: silentLog });
+  const stream = createStream({
+    openLog: (workgroupId) => {
+      opened.push(workgroupId);
+      return openLog?.(workgroupId) ?? memoryLog();
+    },
+    retentionMs: 60_000,
+    clock,
+    startTimer: clock.startTimer,
+    log: silentLog,
+  });
+  return { clock, stream, opened, memoryLog };
+}
+
+test('a log is opened once for each workgroup, when it is first needed', async () => {
+  const { stream, opened } = setUp();
+  const [a, b] = await Promise.all([stream.logOf('acme'), stream.logOf('acme')]);
+  expect(a).toBe(b);
+  expect(await stream.logOf('other')).not.toBe(a);
+  expect(opened).toEqual(['acme', 'other']);
+  await stream.close();
+});
+
+test('a log that cannot be opened is a fault that may pass, and the next request tries again', async () => {
+  let attempts = 0;
+  const { stream, memoryLog } = setUp(() => {
+    if (++attempts === 1) throw new Error('locked');
+    return memoryLog();
+  });
+  await expect(stream.logOf('acme')).rejects.toMatchObject({ code: 'StorageUnavailable' });
+  await stream.logOf('acme');
+  expect(attempts).toBe(2);
+  await stream.close();
+});
+
+test('old messages are trimmed as time goes on, and a trim that fails does not stop the next', async () => {
+  const { clock, stream } = setUp();
+  const log = await stream.logOf('acme');
+  const broken = await stream.logOf('broken');
+  broken.trim = async () => {
+    throw new Error('no space');
+  };
+  let trims = 0;
+  const trim = log.trim;
+  log.trim = async () => {
+    trims++;
+    await trim();
+  };
+  await log.append(telemetryBatch(3));
+  await clock.advance(75_000);
+  expect(trims).toBe(5);
+  await stream.close();
+  expect(clock.timersPending).toBe(0);
+});
+
+test('closing lets held reads go, finishes appends and refuses what comes later', async () => {
+  const { stream } = setUp();
+  const log = await stream.logOf('acme');
+  const request = {
+    start: { kind: 'oldest' },
+    limit: 10,
+    bytesMax: 1e6,
+    holdMs: 20_000,
+    filter: {},
+  } as const;
+  const held = stream.poll(log, request, new AbortController().signal);
+  await settle();
+  const appended = log.append(telemetryBatch(1));
+  await stream.close();
+  await stream.close();
+  await expect(appended).resolves.toMatchObject({ count: 1 });
+  expect((await held).count).toBeLessThanOrEqual(1);
+  await expect(stream.logOf('acme')).rejects.toMatchObject({ code: 'Draining' });
+  expect(stream.draining.aborted).toBe(true);
+});
