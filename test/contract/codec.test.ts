@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/contract/codec.ts';
 import { limits } from '../../src/contract/limits.ts';
+import { cborBytes, skipItem } from '../../src/contract/well-formed.ts';
 import { TerminalError } from '../../src/errors.ts';
 import {
   floats,
@@ -42,6 +43,23 @@ describe('decodeCbor', () => {
       for (const hex of examples) expect(malformed(fromHex(hex)), hex).toBeInstanceOf(TerminalError);
     });
   }
+
+  it('finds the end of nothing that is not well-formed, by structure alone', () => {
+    for (const hex of Object.values(appendixF).flat()) {
+      expect(() => skipItem(cborBytes(fromHex(hex)), 0), hex).toThrow(MalformedError);
+    }
+    for (const [hex] of appendixA) expect(skipItem(cborBytes(fromHex(hex)), 0), hex).toBe(hex.length / 2);
+  });
+
+  it('never takes one key for another whose characters are its bytes', () => {
+    // "Ã¼" has the characters that are the bytes of "ü", and so have all of these pairs.
+    for (let code = 0x80; code < 0x800; code++) {
+      const key = String.fromCharCode(code);
+      const likeness = Buffer.from(key).toString('latin1');
+      const maps = [{ [likeness]: 1 }, { [key]: 2 }, { [likeness]: 3 }];
+      expect(decodeCbor(encodeCbor(maps))).toStrictEqual(maps);
+    }
+  });
 
   it('agrees with cbor-x on everything that both accept', () => {
     const { item } = fc.letrec<{ item: Item }>((tie) => ({
