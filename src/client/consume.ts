@@ -2,7 +2,7 @@ import type { MessageColumns, NameTable } from '../contract/columns.ts';
 import { createNameTable } from '../contract/names.ts';
 import { TerminalError, TransientError } from '../errors.ts';
 import { advance } from './advance.ts';
-import { createInterpreter, failureOutcome } from './interpret.ts';
+import { createInterpreter, failureOutcome, type Interpreter } from './interpret.ts';
 import { keepNew } from './keep-new.ts';
 import type { Gap, ReadOutcome } from './outcome.ts';
 import {
@@ -52,6 +52,9 @@ export interface ReadStreamOptions {
   onSetback?: (step: AgainStep | RestartStep) => void;
 }
 
+/** What reading needs of a source. */
+export type StreamSource = Pick<RestSource, 'fetch'> & Partial<Pick<RestSource, 'recycle'>>;
+
 /**
  * Reads a stream from a position on, for ever: every message once and in order, whatever the server's dialect, through
  * failures, renewed tokens and recreated logs. What the server has lost is said by the next batch's `gap`.
@@ -59,7 +62,7 @@ export interface ReadStreamOptions {
  * @throws TransientError when it failed too often in a row; TerminalError when trying again is of no use
  */
 export async function* readStream(
-  source: Pick<RestSource, 'fetch'>,
+  source: StreamSource,
   options: ReadStreamOptions = {},
 ): AsyncGenerator<StreamBatch, void, undefined> {
   const { waiting = systemWaiting, backoff = defaultBackoff, bounds = defaultBounds, signal } = options;
@@ -99,20 +102,21 @@ export async function* readStream(
 }
 
 async function readOnce(
-  source: Pick<RestSource, 'fetch'>,
+  source: StreamSource,
   ask: Ask,
   { messagesMax, waitSeconds, signal }: ReadStreamOptions,
-  interpret: (answer: Awaited<ReturnType<RestSource['fetch']>>) => ReadOutcome,
+  interpret: Interpreter,
 ): Promise<ReadOutcome> {
   try {
-    return interpret(
-      await source.fetch({
-        ask,
-        ...(messagesMax !== undefined && { messagesMax }),
-        ...(waitSeconds !== undefined && { waitSeconds }),
-        ...(signal && { signal }),
-      }),
-    );
+    const answer = await source.fetch({
+      ask,
+      ...(messagesMax !== undefined && { messagesMax }),
+      ...(waitSeconds !== undefined && { waitSeconds }),
+      ...(signal && { signal }),
+    });
+    const outcome = interpret(answer);
+    source.recycle?.(answer.bytes.buffer);
+    return outcome;
   } catch (error) {
     signal?.throwIfAborted();
     return failureOutcome(error);

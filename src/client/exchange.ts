@@ -28,6 +28,8 @@ export interface Exchange {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+const GROWTH_BYTES_MIN = 16_384;
+
 /**
  * One HTTP request and its whole answer, whatever the status.
  * The body goes from the socket straight into one buffer: for megabytes that is several times faster than fetch.
@@ -36,16 +38,22 @@ export interface Exchange {
 export function exchange(
   dispatcher: Dispatcher,
   request: ExchangeRequest,
-  options: { timeouts: ExchangeTimeouts; bytesMax: number; signal?: AbortSignal },
+  options: {
+    timeouts: ExchangeTimeouts;
+    bytesMax: number;
+    signal?: AbortSignal;
+    /** Where a buffer of at least that many bytes comes from. Default: a new one. */
+    allocate?: (bytes: number) => ArrayBuffer;
+  },
 ): Promise<Exchange> {
-  const { timeouts, bytesMax, signal } = options;
+  const { timeouts, bytesMax, signal, allocate = allocateFresh } = options;
   const where = `${request.origin}${request.path.split('?')[0]}`;
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     let controller: Dispatcher.DispatchController | undefined;
     let status = 0;
     let headers: IncomingHttpHeaders = {};
-    let body = createBody(0, bytesMax);
+    let body = createBody(0, bytesMax, allocate);
 
     const watchdog = setTimeout(
       () => stop(timedOut(where, `no complete answer within ${timeouts.totalMs} ms`)),
@@ -87,7 +95,7 @@ export function exchange(
           headers = responseHeaders;
           const announced = Number(responseHeaders['content-length'] ?? 0);
           if (announced > bytesMax) return stop(tooLarge(where, bytesMax));
-          body = createBody(announced, bytesMax);
+          body = createBody(announced, bytesMax, allocate);
         },
         onResponseData(_controller, chunk) {
           if (!body.append(chunk)) stop(tooLarge(where, bytesMax));
@@ -106,27 +114,30 @@ export function exchange(
 }
 
 /** Collects chunks in one buffer of the announced size, which grows where the size was not announced. */
-function createBody(announcedBytes: number, bytesMax: number) {
-  let buffer = Buffer.allocUnsafeSlow(announcedBytes);
+function createBody(announcedBytes: number, bytesMax: number, allocate: (bytes: number) => ArrayBuffer) {
+  let bytes = new Uint8Array(announcedBytes > 0 ? allocate(announcedBytes) : new ArrayBuffer(0));
   let length = 0;
   return {
     /** @returns false when the body would become larger than allowed */
     append(chunk: Uint8Array): boolean {
       const needed = length + chunk.byteLength;
       if (needed > bytesMax) return false;
-      if (needed > buffer.byteLength) {
-        const grown = Buffer.allocUnsafeSlow(
-          Math.min(bytesMax, Math.max(needed, buffer.byteLength * 2, 16_384)),
-        );
-        grown.set(buffer.subarray(0, length));
-        buffer = grown;
+      if (needed > bytes.byteLength) {
+        const grown = new Uint8Array(allocate(Math.max(needed, bytes.byteLength * 2, GROWTH_BYTES_MIN)));
+        grown.set(bytes.subarray(0, length));
+        bytes = grown;
       }
-      buffer.set(chunk, length);
+      bytes.set(chunk, length);
       length = needed;
       return true;
     },
-    bytes: (): Uint8Array<ArrayBuffer> => new Uint8Array(buffer.buffer, buffer.byteOffset, length),
+    bytes: (): Uint8Array<ArrayBuffer> => bytes.subarray(0, length),
   };
+}
+
+/** Not zeroed, and nobody else's: it may be transferred. */
+function allocateFresh(bytes: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(bytes).buffer;
 }
 
 function tooLarge(where: string, bytesMax: number): TerminalError {

@@ -177,6 +177,33 @@ describe('the body', () => {
     }
   });
 
+  test('goes into a buffer that was handed back, and never into one that is still in use', async () => {
+    const url = await serve((request, response) => {
+      const size = Number(new URL(request.url ?? '', 'http://x').searchParams.get('limit'));
+      response.end(Buffer.alloc(size, String(size)));
+    });
+    const source = sourceOf(url);
+    const first = await source.fetch({ ...oldest, messagesMax: 100_000 });
+    const second = await source.fetch({ ...oldest, messagesMax: 90_000 });
+    expect(second.bytes.buffer).not.toBe(first.bytes.buffer);
+    source.recycle(first.bytes.buffer);
+    source.recycle(first.bytes.buffer);
+    const third = await source.fetch({ ...oldest, messagesMax: 80_000 });
+    const fourth = await source.fetch({ ...oldest, messagesMax: 70_000 });
+    expect(third.bytes.buffer).toBe(first.bytes.buffer);
+    expect(new Set([second, third, fourth].map(({ bytes }) => bytes.buffer)).size).toBe(3);
+    for (const [answer, size] of [
+      [second, 90_000],
+      [third, 80_000],
+      [fourth, 70_000],
+    ] as const) {
+      expect(Buffer.compare(answer.bytes, Buffer.alloc(size, String(size)))).toBe(0);
+    }
+    structuredClone(fourth.bytes, { transfer: [fourth.bytes.buffer] });
+    source.recycle(fourth.bytes.buffer);
+    expect((await source.fetch({ ...oldest, messagesMax: 60_000 })).bytes.length).toBe(60_000);
+  });
+
   test('is refused beyond the cap, before it has been read where its size is announced', async () => {
     const announced = await serve((_, response) =>
       response.writeHead(200, { 'content-length': '1001' }).write('a'),
