@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import packageFile from '../package.json' with { type: 'json' };
+import { findBreaches, findImports, libraryHomes, parts, readSources } from './support/architecture.ts';
+
+const dependencies = Object.keys(packageFile.dependencies);
+const sources = readSources(join(import.meta.dirname, '..'));
+
+test('imports point one way, libraries stay at home, and only entry points read the environment', () => {
+  expect(findBreaches(sources, dependencies)).toEqual([]);
+});
+
+test('the rules are about the code that is there', () => {
+  expect(sources.length).toBeGreaterThan(50);
+  const imports = sources.flatMap(findImports);
+  expect(imports.length).toBeGreaterThan(sources.length);
+  const files = new Set(sources.map(({ path }) => path));
+  const broken = imports.filter(
+    ({ isLibrary, target }) => !isLibrary && target.startsWith('src/') && !files.has(target),
+  );
+  expect(broken).toEqual([]);
+});
+
+test('the parts themselves form no circle', () => {
+  const seen: string[] = [];
+  for (const { name, mayUse } of parts) {
+    expect(mayUse.filter((other) => !seen.includes(other))).toEqual([]);
+    seen.push(name);
+  }
+});
+
+describe('a breach is found and explained', () => {
+  const breachesOf = (path: string, text: string) => findBreaches([{ path, text }], dependencies);
+
+  test.each([
+    [
+      'src/warehouse/x.ts',
+      `import { a } from '../stream/log.ts';`,
+      'warehouse may use contract, ground, configuration, access, not stream',
+    ],
+    [
+      'src/contract/x.ts',
+      `import type { A } from '../access/grant.ts';`,
+      'contract may use ground, not access',
+    ],
+    ['src/stream/x.ts', `export * from '../warehouse/shard.ts';`, 'not warehouse'],
+    ['src/simulate/x.ts', `const run = await import('../rollup/rollup.ts');`, 'not rollup'],
+    ['src/pipeline/x.ts', `import { startWorker } from '../../jobs/worker.ts';`, 'src never uses jobs'],
+    ['src/report/x.ts', `import { main } from '../cli/main.ts';`, 'only entry points use entry points'],
+    [
+      'src/stream/x.ts',
+      `import { type Config, loadConfig } from '../config.ts';`,
+      'only entry points read the config',
+    ],
+    ['src/stream/x.ts', `import {\n  a,\n  b,\n} from 'bullmq';`, 'bullmq lives in jobs/'],
+    ['src/stream/x.ts', `import 'ioredis';`, 'ioredis lives in'],
+    ['jobs/x.ts', `import { Redis } from 'ioredis';`, 'ioredis lives in jobs/backend.ts'],
+    ['src/contract/x.ts', `import { decode } from 'cbor-x';`, 'cbor-x lives in src/contract/codec.ts'],
+    ['src/rollup/x.ts', `import { DuckDBInstance } from '@duckdb/node-api';`, '@duckdb/node-api lives in'],
+    [
+      'src/report/x.ts',
+      `import { deflate } from 'pako/lib/deflate';`,
+      'pako is not a dependency in package.json',
+    ],
+    ['src/report/x.ts', `const zone = process.env.TZ;`, 'only entry points read the environment'],
+    ['src/new/x.ts', `import { a } from '../time.ts';`, 'src/new/x.ts belongs to no part'],
+    [
+      'src/report/x.ts',
+      `import { a } from '../../test/support/until.ts';`,
+      'belongs to no part of the product',
+    ],
+  ])('%s: %s', (path, text, rule) => {
+    const breaches = breachesOf(path, `// a line above\n${text}\n`);
+    expect(breaches).toHaveLength(1);
+    expect(breaches[0]).toContain(`${path}:2: `);
+    expect(breaches[0]).toContain(rule);
+  });
+
+  test.each([
+    ['src/cli/up.ts', `import { startWorker } from '../../jobs/worker.ts';`],
+    ['src/cli.ts', `const debug = process.env.WATTLINE_DEBUG;`],
+    ['src/rollup/x.ts', `import type { DuckDBConnection } from '@duckdb/node-api';`],
+    ['src/rollup/x.ts', `import { type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';`],
+    ['src/stream/x.ts', `import type { Config } from '../config.ts';`],
+    ['src/stream/x.ts', `import { join } from 'node:path';`],
+    ['src/stream/x.ts', `import { z } from 'zod/mini';`],
+    ['src/stream/x.ts', `// import { Queue } from 'bullmq';`],
+  ])('%s may: %s', (path, text) => {
+    expect(breachesOf(path, `${text}\n`)).toEqual([]);
+  });
+});
+
+test('every library that is declared has a home', () => {
+  expect(dependencies.filter((name) => !libraryHomes[name])).toEqual([]);
+});

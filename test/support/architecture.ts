@@ -1,0 +1,194 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+
+/** One import statement, as found in a source file. */
+export interface Import {
+  file: string;
+  line: number;
+  text: string;
+  /** A path from the root of the project (`src/time.ts`), or the name of a library (`@duckdb/node-api`). */
+  target: string;
+  isLibrary: boolean;
+  typesOnly: boolean;
+}
+
+export interface SourceFile {
+  /** From the root of the project, with forward slashes. */
+  path: string;
+  text: string;
+}
+
+/** Where code of one kind lives, and what it may use beside itself. Data flows from the first part to the last. */
+interface Part {
+  name: string;
+  paths: readonly string[];
+  mayUse: readonly string[];
+}
+
+const foundation = ['contract', 'ground'];
+/** What every server of ours has, beside its routes. */
+const httpEdge = ['src/http.ts', 'src/http-errors.ts', 'src/rate-limit.ts', 'src/health.ts'];
+const httpHomes = [...httpEdge, 'src/stream/', 'src/report/'];
+export const parts: readonly Part[] = [
+  { name: 'ground', paths: ['src/time.ts', 'src/units.ts', 'src/errors.ts', 'src/log.ts'], mayUse: [] },
+  { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },
+  { name: 'configuration', paths: ['src/config.ts', 'src/energy-stream.ts'], mayUse: foundation },
+  { name: 'access', paths: ['src/access/'], mayUse: foundation },
+  {
+    name: 'http',
+    paths: httpEdge,
+    mayUse: [...foundation, 'access'],
+  },
+  { name: 'stream', paths: ['src/stream/'], mayUse: [...foundation, 'configuration', 'access', 'http'] },
+  { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'configuration', 'access'] },
+  { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
+  { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
+  {
+    name: 'publish',
+    paths: ['src/publish/'],
+    mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
+  },
+  {
+    name: 'pipeline',
+    paths: ['src/pipeline/'],
+    mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'publish'],
+  },
+  {
+    name: 'report',
+    paths: ['src/report/'],
+    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'publish'],
+  },
+  { name: 'web', paths: ['src/web/'], mayUse: foundation },
+  { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'configuration', 'client'] },
+  { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'configuration', 'pipeline'] },
+];
+/** Entry points put the parts together, so they may use everything. */
+const entryPoints = ['src/cli.ts', 'src/cli/'];
+
+/** Where each library may be used; `types` where only its types may be. A library that is not here has no home yet. */
+export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; types?: readonly string[] }>> =
+  {
+    bullmq: { homes: ['jobs/'] },
+    '@electric-sql/pglite': { homes: ['jobs/'] },
+    ioredis: { homes: ['jobs/backend.ts', 'jobs/lease.ts', 'src/stream/log-redis.ts'] },
+    '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
+    '@duckdb/node-api': { homes: ['src/warehouse/', 'src/publish/', 'src/report/'], types: ['src/rollup/'] },
+    'cbor-x': { homes: ['src/contract/codec.ts'] },
+    lmdb: { homes: ['src/stream/'] },
+    'socket.io': { homes: ['src/stream/socket.ts'] },
+    'socket.io-client': { homes: ['src/client/socket.ts'] },
+    undici: { homes: ['src/client/', 'src/simulate/'] },
+    jose: { homes: ['src/access/'] },
+    fastify: { homes: httpHomes },
+    'fastify-type-provider-zod': { homes: httpHomes },
+    '@fastify/swagger': { homes: ['src/report/'] },
+    '@fastify/swagger-ui': { homes: ['src/report/'] },
+    'csv-parse': { homes: ['src/report/'] },
+    pino: { homes: ['src/log.ts'] },
+    'temporal-polyfill': { homes: ['src/time.ts'] },
+    yaml: { homes: ['src/config.ts', 'src/cli/config.ts'] },
+    commander: { homes: ['src/cli/'] },
+    // The one language in which every border is described.
+    zod: { homes: ['src/', 'jobs/'] },
+  };
+
+/** Reads the sources that the rules are about. */
+export function readSources(root: string): SourceFile[] {
+  return globSync(['src/**/*.ts', 'jobs/**/*.ts'], { cwd: root }).map((path) => ({
+    path: path.replaceAll('\\', '/'),
+    text: readFileSync(join(root, path), 'utf8'),
+  }));
+}
+
+const STATEMENT = /^(?:import|export)\b(?<names>[^'";]*?)\bfrom\s*(['"])(?<from>[^'"]+)\2/gm;
+const BARE = /^import\s*(['"])(?<from>[^'"]+)\1/gm;
+const DYNAMIC = /\bimport\(\s*(['"`])(?<from>[^'"`]+)\1/g;
+
+export function findImports({ path, text }: SourceFile): Import[] {
+  const matches = [STATEMENT, BARE, DYNAMIC].flatMap((pattern) => [...text.matchAll(pattern)]);
+  return matches
+    .map((match): Import => {
+      const { names = '', from = '' } = match.groups ?? {};
+      const isLibrary = !from.startsWith('.');
+      return {
+        file: path,
+        line: text.slice(0, match.index).split('\n').length,
+        text: match[0].replace(/\s+/g, ' '),
+        target: isLibrary ? libraryName(from) : posix.join(posix.dirname(path), from),
+        isLibrary,
+        typesOnly: isTypesOnly(names),
+      };
+    })
+    .toSorted((a, b) => a.line - b.line);
+}
+
+/** `import type { … }`, or braces in which every name is a type. */
+function isTypesOnly(names: string): boolean {
+  if (/^\s+type\b/.test(names)) return true;
+  const inBraces = /^\s*\{([^}]*)\}\s*$/.exec(names)?.[1];
+  const listed = inBraces?.split(',').filter((name) => name.trim() !== '') ?? [];
+  return listed.length > 0 && listed.every((name) => /^\s*type\s/.test(name));
+}
+
+function libraryName(from: string): string {
+  return from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/**
+ * Checks the rules of the architecture.
+ * @param dependencies the libraries that package.json declares for use at run time
+ * @returns one line for each breach: where, what stands there, and which rule it breaks
+ */
+export function findBreaches(sources: readonly SourceFile[], dependencies: readonly string[]): string[] {
+  return sources.flatMap((source) => [
+    ...findImports(source).flatMap((found) => {
+      const rule = found.isLibrary ? brokenLibraryRule(found, dependencies) : brokenDirectionRule(found);
+      return rule ? [`${found.file}:${found.line}: ${found.text}  <- ${rule}`] : [];
+    }),
+    ...findEnvironmentUse(source),
+  ]);
+}
+
+function brokenDirectionRule({ file, target, typesOnly }: Import): string | undefined {
+  if (isIn(file, entryPoints)) return undefined;
+  if (isIn(target, entryPoints)) return 'only entry points use entry points';
+  const from = partOf(file);
+  const to = partOf(target);
+  if (!from) return `${file} belongs to no part; add it to test/support/architecture.ts`;
+  if (!to) return `${target} belongs to no part of the product`;
+  if (to.name === 'jobs' && from.name !== 'jobs') return 'src never uses jobs';
+  if (from !== to && !from.mayUse.includes(to.name))
+    return `${from.name} may use ${from.mayUse.join(', ') || 'nothing'}, not ${to.name}`;
+  if (target === 'src/config.ts' && !typesOnly)
+    return 'only entry points read the configuration; types are fine';
+  return undefined;
+}
+
+function brokenLibraryRule(found: Import, dependencies: readonly string[]): string | undefined {
+  const { file, target, typesOnly } = found;
+  if (target.startsWith('node:')) return undefined;
+  if (!dependencies.includes(target)) return `${target} is not a dependency in package.json`;
+  const home = libraryHomes[target];
+  if (!home) return `${target} has no home yet; give it one in test/support/architecture.ts`;
+  if (isIn(file, home.homes) || (typesOnly && isIn(file, home.types ?? []))) return undefined;
+  return `${target} lives in ${home.homes.join(', ')}`;
+}
+
+function findEnvironmentUse({ path, text }: SourceFile): string[] {
+  if (isIn(path, entryPoints)) return [];
+  return text.split('\n').flatMap((line, index) => {
+    if (!/\bprocess\.env\b/.test(line)) return [];
+    return [`${path}:${index + 1}: ${line.trim()}  <- only entry points read the environment`];
+  });
+}
+
+function partOf(path: string): Part | undefined {
+  return parts.find(({ paths }) => isIn(path, paths));
+}
+
+function isIn(path: string, places: readonly string[]): boolean {
+  return places.some((place) => (place.endsWith('/') ? path.startsWith(place) : path === place));
+}
