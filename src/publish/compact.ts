@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { listValue } from '@duckdb/node-api';
 import { HOUR_MS, MINUTE_MS, type UtcMs } from '../time.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
 import type { DatasetName } from './datasets.ts';
@@ -193,7 +192,7 @@ async function mergeFiles(
         period,
         level,
         select: `SELECT * FROM read_parquet($inputs, hive_partitioning = false) ORDER BY ${ORDER[dataset]}`,
-        parameters: { inputs: listValue(inputs) },
+        parameters: { inputs },
         rows: files.reduce((sum, { rows }) => sum + rows, 0),
         ...(files.some((one) => one.energyWh !== undefined) && { energyWh }),
         createdAtMs: nowMs,

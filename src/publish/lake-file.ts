@@ -2,7 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TransientError } from '../errors.ts';
-import { query, type SqlParameters } from '../warehouse/query.ts';
+import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
 import type { LakeFile } from './commit.ts';
 import { datasets } from './datasets.ts';
 import { hashFile, syncFile, syncFolder } from './durable.ts';
@@ -37,7 +37,7 @@ export async function stageFile(
 ): Promise<StagedFile> {
   const name = `${uniqueName(sequence)}.parquet`;
   const staged = join(paths.staging, name);
-  await connection.run(`COPY (${select}\n) TO $path (${PARQUET})`, { ...parameters, path: staged });
+  await queryText(connection, `COPY (${select}\n) TO $path (${PARQUET})`, { ...parameters, path: staged });
   const [found] = await query<{ row_count: number; bytes: number }>(connection, 'publish/verify-file', {
     path: staged,
   });

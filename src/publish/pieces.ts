@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../errors.ts';
-import { query, type SqlParameters } from '../warehouse/query.ts';
+import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import type { Commit, LakeFile } from './commit.ts';
 import { type DatasetName, datasets, wholeDatasets } from './datasets.ts';
@@ -206,10 +206,11 @@ async function findQuarantine(
 async function findWhole(connection: DuckDBConnection, head: Commit | undefined): Promise<Piece[]> {
   const pieces: Piece[] = [];
   for (const dataset of wholeDatasets) {
-    const reader = await connection.runAndReadAll(
-      `SELECT count(*)::DOUBLE, coalesce(bit_xor(hash(whole)), 0)::VARCHAR FROM (${loadSql(datasets[dataset].select)}) AS whole`,
+    const [found] = await queryText<{ row_count: number; fingerprint: string }>(
+      connection,
+      `SELECT count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${loadSql(datasets[dataset].select)}) AS whole`,
     );
-    const [rows, fingerprint] = reader.getRows()[0] as [number, string];
+    const { row_count: rows, fingerprint } = found!;
     const replaces = head?.files.filter((file) => file.dataset === dataset) ?? [];
     const old = replaces[0];
     if (rows === (old?.rows ?? 0) && (old === undefined || old.fingerprint === fingerprint)) continue;

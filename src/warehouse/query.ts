@@ -8,14 +8,23 @@ export type SqlParameters = Record<string, DuckDBValue | readonly string[] | rea
  * Runs `sql/<name>.sql` with its parameters bound by name, and reads all rows.
  * BIGINT and UBIGINT come back as bigint; a bigint parameter is bound as HUGEINT, so the statement casts it.
  */
-export async function query<Row extends Record<string, DuckDBValue>>(
+export function query<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
   name: string,
+  parameters: SqlParameters = {},
+): Promise<Row[]> {
+  return queryText(connection, loadSql(name), parameters);
+}
+
+/** As `query`, for a statement that is put together from files of `sql/`. */
+export async function queryText<Row extends Record<string, DuckDBValue>>(
+  connection: DuckDBConnection,
+  sql: string,
   parameters: SqlParameters = {},
 ): Promise<Row[]> {
   const values = Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, Array.isArray(value) ? listValue(value) : value]),
   ) as Record<string, DuckDBValue>;
-  const reader = await connection.runAndReadAll(loadSql(name), values);
+  const reader = await connection.runAndReadAll(sql, values);
   return reader.getRowObjects() as Row[];
 }

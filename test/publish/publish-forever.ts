@@ -21,6 +21,7 @@ for (let round = 0; ; round++) {
   await storeIntervals(shard, { series: 1, day, energyWh: [energyWh] });
   await storeDays(shard, [{ day, device: 1, energyWh }]);
   await publish(shard, { lakeDir, clock: systemClock, log: silentLog });
+  process.stdout.write('published\n');
   if (round % 4 === 3) {
     // Everything written so far is over and quiet an hour later.
     const clock = { now: () => systemClock.now() + HOUR_MS };

@@ -1,5 +1,6 @@
 // A reader that looks at the lake again and again and prints a line for each generation that it found to be as its commit says.
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { readCommit, readCurrent } from '../../src/publish/commit.ts';
 import { generationPath, lakePaths } from '../../src/publish/layout.ts';
@@ -13,6 +14,7 @@ let last = 0;
 process.stdout.write('ready\n');
 
 for (;;) {
+  await sleep(5);
   const sequence = await readCurrent(paths);
   if (sequence === undefined) {
     if (last > 0) throw new Error('current has gone');

@@ -1,0 +1,2 @@
+-- How many values "chosen" has.
+SELECT count(*)::DOUBLE AS value_count FROM chosen

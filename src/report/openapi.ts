@@ -1,0 +1,38 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { jsonSchemaTransform } from 'fastify-type-provider-zod';
+
+/**
+ * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, a page to browse at /docs that loads
+ * nothing from elsewhere.
+ */
+export async function registerOpenApi(app: FastifyInstance, options: { version: string }): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Wattline',
+        version: options.version,
+        description:
+          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR; the WebSocket interface (socket.io) is described in the README.',
+      },
+      tags: [
+        { name: 'report', description: 'Energy over the published data' },
+        { name: 'stream', description: 'The latest messages, in the order in which they were stored' },
+      ],
+      components: {
+        securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'API token' } },
+      },
+    },
+    transform: jsonSchemaTransform,
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    uiConfig: { deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
+  });
+  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
+    reply.header('Cache-Control', 'no-cache').send(app.swagger()),
+  );
+}

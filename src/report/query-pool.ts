@@ -1,0 +1,111 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { StreamError } from '../contract/errors.ts';
+
+export interface QueryPoolOptions {
+  /** Folders that queries may read files in; everything else of the disk is closed to them. */
+  folders: readonly string[];
+  threads: number;
+  memoryMegabytes: number;
+  /** Queries that run at a time. More would only take turns, and keep file reads of the whole process waiting. */
+  queriesMax: number;
+  /** Queries that may wait for their turn. */
+  waitingMax: number;
+  queryMsMax: number;
+}
+
+/** An in-memory DuckDB that reads files, a few queries at a time. */
+export interface QueryPool {
+  /**
+   * Runs `work` with a connection of its own as soon as there is one.
+   * @throws StreamError StorageUnavailable when too many are waiting, or when it takes too long; then the query has been stopped
+   */
+  run<Result>(work: (connection: DuckDBConnection) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  /** Waits for the queries that run, then closes. */
+  close(): Promise<void>;
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPool> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: String(options.threads),
+    memory_limit: `${options.memoryMegabytes}MiB`,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  });
+  const free: DuckDBConnection[] = [];
+  for (let index = 0; index < options.queriesMax; index++) free.push(await instance.connect());
+  await restrict(free[0]!, options.folders);
+  const waiting: Array<(connection: DuckDBConnection) => void> = [];
+  const running = new Set<Promise<unknown>>();
+
+  function take(): Promise<DuckDBConnection> {
+    const connection = free.pop();
+    if (connection) return Promise.resolve(connection);
+    if (waiting.length >= options.waitingMax)
+      throw new StreamError(
+        'StorageUnavailable',
+        'too many reports are being computed; ask again in a moment',
+        {},
+        RETRY_AFTER_SECONDS,
+      );
+    return new Promise((resolve) => waiting.push(resolve));
+  }
+
+  function giveBack(connection: DuckDBConnection): void {
+    const next = waiting.shift();
+    if (next) next(connection);
+    else free.push(connection);
+  }
+
+  async function runOn<Result>(
+    work: (connection: DuckDBConnection) => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    const connection = await take();
+    const limit = AbortSignal.timeout(options.queryMsMax);
+    const stop = signal ? AbortSignal.any([limit, signal]) : limit;
+    const interrupt = () => connection.interrupt();
+    stop.addEventListener('abort', interrupt);
+    try {
+      stop.throwIfAborted();
+      return await work(connection);
+    } catch (error) {
+      if (!limit.aborted) throw error;
+      throw new StreamError(
+        'StorageUnavailable',
+        `the report takes longer than ${options.queryMsMax / 1000} s; ask for fewer days or devices`,
+        {},
+        RETRY_AFTER_SECONDS,
+      );
+    } finally {
+      stop.removeEventListener('abort', interrupt);
+      giveBack(connection);
+    }
+  }
+
+  return {
+    run(work, signal) {
+      const query = runOn(work, signal);
+      running.add(query);
+      const forget = () => running.delete(query);
+      query.then(forget, forget);
+      return query;
+    },
+    async close() {
+      await Promise.allSettled(running);
+      for (const connection of free.splice(0)) connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+async function restrict(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
+  await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  // Names of files are never used twice, so what was read of a file's footer stays true.
+  await connection.run('SET GLOBAL parquet_metadata_cache = true');
+  const list = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`);
+  await connection.run(`SET GLOBAL allowed_directories = [${list.join(', ')}]`);
+  await connection.run('SET GLOBAL enable_external_access = false');
+  await connection.run('SET GLOBAL lock_configuration = true');
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { Authorization } from '../access/authorize.ts';
+import { StreamError } from '../contract/errors.ts';
+import { deviceIdSchema } from '../contract/messages.ts';
+import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
+import type { DailyEnergyQuery } from './daily-energy.ts';
+
+/** Five years, a leap day or two included. */
+export const DAYS_MAX = 1_827;
+const DEVICES_MAX = 10_000;
+
+const once = { error: 'must be given once' };
+const daySchema = z
+  .string(once)
+  .refine(isLocalDate, { error: 'must be a day that exists, such as 2026-11-20' });
+
+export const dailyEnergyQuerySchema = z.object({
+  startDate: daySchema.optional().meta({
+    description: "First day of the range. Default: yesterday in the workgroup's time zone",
+    example: '2026-11-01',
+  }),
+  endDate: daySchema.optional().meta({
+    description: `Last day of the range, included. Default: yesterday. At most ${DAYS_MAX} days`,
+    example: '2026-11-20',
+  }),
+  groupBy: z
+    .literal('source', { error: 'must be "source", given once' })
+    .optional()
+    .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
+  devices: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .meta({
+      description:
+        'Only these devices: repeated, or separated by commas. Default: all that the token may see',
+    }),
+});
+export type DailyEnergyParameters = z.output<typeof dailyEnergyQuerySchema>;
+
+/**
+ * What is asked for, with the defaults filled in and cut to what the caller may see.
+ * @throws StreamError InvalidRequest that names the parameter
+ */
+export function dailyEnergyQuery(
+  parameters: DailyEnergyParameters,
+  { devices: visible }: Authorization,
+  zone: string,
+  nowMs: UtcMs,
+): DailyEnergyQuery {
+  const yesterday = addDays(localDateOf(nowMs, zone), -1);
+  const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
+  checkRange(startDay, endDay);
+  const wanted = parameters.devices === undefined ? undefined : parseDevices(parameters.devices);
+  const devices =
+    visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
+  return { startDay, endDay, bySource: groupBy === 'source', devices: devices?.sort() };
+}
+
+function checkRange(startDay: LocalDate, endDay: LocalDate): void {
+  const days = daysBetween(startDay, endDay) + 1;
+  if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
+  if (days > DAYS_MAX) throw invalid('startDate', `the range has ${days} days and ${DAYS_MAX} are the most`);
+}
+
+function parseDevices(value: string | readonly string[]): string[] {
+  const texts = (typeof value === 'string' ? [value] : value).flatMap((text) => text.split(','));
+  if (texts.length > DEVICES_MAX) throw invalid('devices', `at most ${DEVICES_MAX} devices can be named`);
+  const devices = new Set<string>();
+  for (const text of texts) {
+    const device = deviceIdSchema.safeParse(text.trim());
+    if (!device.success)
+      throw invalid('devices', 'must be device ids (UUIDs), repeated or separated by commas');
+    devices.add(device.data);
+  }
+  return [...devices];
+}
+
+function invalid(parameter: string, message: string): StreamError {
+  return new StreamError('InvalidRequest', `${parameter}: ${message}`, { parameter });
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { openReport } from './support.ts';
+
+interface Document {
+  openapi: string;
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        parameters: Array<{ name: string; in: string; required?: boolean }>;
+        responses: Record<string, { content: Record<string, { example?: unknown }> }>;
+        security: unknown;
+      }
+    >
+  >;
+}
+
+test('the description names the endpoint, its parameters and what it answers', async () => {
+  const at = await openReport();
+  const response = await at.get('/openapi.json', { token: undefined });
+  expect(response.headers.get('content-type')).toContain('application/json');
+  const document = (await response.json()) as Document;
+  expect(document.openapi).toBe('3.1.0');
+  expect(Object.keys(document.paths)).toEqual(['/api/v1/orgs/{workgroupId}/daily-energy']);
+  const { get: operation, ...others } = document.paths['/api/v1/orgs/{workgroupId}/daily-energy']!;
+  expect(others).toEqual({});
+  expect(
+    operation!.parameters.map(({ name, in: place, required }) => [name, place, required ?? false]),
+  ).toEqual([
+    ['startDate', 'query', false],
+    ['endDate', 'query', false],
+    ['groupBy', 'query', false],
+    ['devices', 'query', false],
+    ['workgroupId', 'path', true],
+  ]);
+  expect(operation!.security).toEqual([{ token: [] }]);
+  expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '503']);
+});
+
+test('the page works without anything from elsewhere, under a content security policy', async () => {
+  const at = await openReport();
+  const page = await at.get('/docs', { token: undefined });
+  expect(page.status).toBe(200);
+  const policy = page.headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'self'");
+  const html = await page.text();
+  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
+  expect(loaded.length).toBeGreaterThan(2);
+  for (const url of loaded) {
+    expect(url).not.toMatch(/^(?:https?:)?\/\//);
+    const response = await at.get(new URL(url, page.url).pathname, { token: undefined });
+    expect([url, response.status]).toEqual([url, 200]);
+    await response.arrayBuffer();
+  }
+  // No script in the page itself but for what the policy lets through.
+  for (const [, attributes] of html.matchAll(/<script([^>]*)>/g)) expect(attributes).toContain('src=');
+});

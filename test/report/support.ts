@@ -1,0 +1,83 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { onTestFinished } from 'vitest';
+import { type Access, createAccess } from '../../src/access/access.ts';
+import type { IssueRequest } from '../../src/access/grant.ts';
+import { configSchema, type WorkgroupConfig } from '../../src/config.ts';
+import { createHttpServer } from '../../src/http.ts';
+import { silentLog } from '../../src/log.ts';
+import { type LakeReader, openLakeReader } from '../../src/report/lake.ts';
+import { registerOpenApi } from '../../src/report/openapi.ts';
+import { registerReportRoutes } from '../../src/report/routes.ts';
+import { HOUR_MS } from '../../src/time.ts';
+import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+export interface ReportFixture extends Fixture {
+  app: FastifyInstance;
+  base: string;
+  lake: LakeReader;
+  access: Access;
+  token: string;
+  /** GETs a path with the token that may see everything, or another one. */
+  get(
+    path: string,
+    options?: { token?: string | undefined; headers?: Record<string, string> },
+  ): Promise<Response>;
+  /** The daily-energy report for a query string. */
+  report(query: string, token?: string): Promise<Record<string, Record<string, number>>>;
+  issue(scope: IssueRequest['scopes'][string]): Promise<string>;
+}
+
+export function workgroupConfig(settings: Partial<WorkgroupConfig> = {}): WorkgroupConfig {
+  return configSchema.parse({ workgroups: [{ id: WORKGROUP, ...settings }] }).workgroups[0]!;
+}
+
+/** A real warehouse, lake, access and HTTP server. */
+export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promise<ReportFixture> {
+  const dataDir = tempDir();
+  const clock = createTestClock();
+  const fixture = await openFixture(dataDir, clock);
+  onTestFinished(() => fixture.shard.close());
+  const access = await createAccess({ dataDir, issuer: 'wattline', clock });
+  const lake = await openLakeReader({ lakeDir: fixture.lakeDir });
+  onTestFinished(() => lake.close());
+  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 100_000, clock });
+  await registerOpenApi(app, { version: '0.0.0' });
+  registerReportRoutes(app, {
+    lake,
+    access,
+    workgroups: [workgroupConfig(settings)],
+    clock,
+    log: silentLog,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const issue: ReportFixture['issue'] = async (scope) =>
+    (await access.issue({ subject: 'test', scopes: { [WORKGROUP]: scope }, lifetimeMs: 1_000 * HOUR_MS }))
+      .token;
+  const everything = await issue({ permissions: ['search:read'] });
+  const get: ReportFixture['get'] = (path, options = {}) => {
+    const token = 'token' in options ? options.token : everything;
+    return fetch(base + path, {
+      headers: { ...(token && { Authorization: `Bearer ${token}` }), ...options.headers },
+    });
+  };
+  return {
+    ...fixture,
+    app,
+    base,
+    lake,
+    access,
+    token: everything,
+    get,
+    async report(query, token = everything) {
+      const response = await get(`/api/v1/orgs/${WORKGROUP}/daily-energy?${query}`, { token });
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return (await response.json()) as Record<string, Record<string, number>>;
+    },
+    issue,
+  };
+}
