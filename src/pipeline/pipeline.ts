@@ -1,0 +1,96 @@
+import { Worker } from 'node:worker_threads';
+import { TransientError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { fromPlainError, type ThreadReply, type ThreadRequest } from './messages.ts';
+import type { Assignment, OperationName, Operations } from './operations.ts';
+
+/** The pipeline's thread as the main thread sees it: shards are opened, asked for work, and closed. */
+export interface Pipeline {
+  /** Opens a workgroup's shard and takes it over from its last owner. */
+  open(assignment: Assignment): Promise<{ epoch: bigint }>;
+  /** Runs an operation on an open shard. `transfer`: buffers that move to the thread instead of being copied. */
+  run<Name extends OperationName>(
+    workgroupId: string,
+    operation: Name,
+    args: Operations[Name]['args'],
+    transfer?: ArrayBuffer[],
+  ): Promise<Operations[Name]['result']>;
+  /** Waits for what runs on the shard, and lets its file go. Closing what is not open does nothing. */
+  closeShard(workgroupId: string): Promise<void>;
+  /** Closes every shard, then ends the thread. */
+  close(): Promise<void>;
+}
+
+interface Thread {
+  worker: Worker;
+  pending: Map<number, PromiseWithResolvers<unknown>>;
+}
+
+type RequestBody = ThreadRequest extends infer Request
+  ? Request extends unknown
+    ? Omit<Request, 'id'>
+    : never
+  : never;
+
+/** Starts the thread with the first shard; one that has crashed is started again with the next. */
+export function createPipeline(options: { logLevel: string; log: Log }): Pipeline {
+  let thread: Thread | undefined;
+  let lastId = 0;
+
+  function start(): Thread {
+    const worker = new Worker(siblingModule('thread'), { workerData: { logLevel: options.logLevel } });
+    const pending: Thread['pending'] = new Map();
+    const started: Thread = { worker, pending };
+    worker.on('message', (reply: ThreadReply) => {
+      const call = pending.get(reply.id);
+      pending.delete(reply.id);
+      if ('error' in reply) call?.reject(fromPlainError(reply.error));
+      else call?.resolve(reply.result);
+    });
+    worker.on('error', (error) => options.log.error({ error: error.message }, 'pipeline.thread-failed'));
+    worker.on('exit', () => {
+      if (thread === started) thread = undefined;
+      const ended = new TransientError(
+        'PipelineEnded',
+        'the pipeline thread has ended; its work starts again from the checkpoint',
+      );
+      for (const call of pending.values()) call.reject(ended);
+      pending.clear();
+    });
+    return started;
+  }
+
+  function send(to: Thread, request: RequestBody, transfer: ArrayBuffer[] = []): Promise<unknown> {
+    lastId += 1;
+    const call = Promise.withResolvers<unknown>();
+    to.pending.set(lastId, call);
+    to.worker.postMessage({ id: lastId, ...request }, transfer);
+    return call.promise;
+  }
+
+  return {
+    async open(assignment) {
+      thread ??= start();
+      return (await send(thread, { kind: 'open', assignment })) as { epoch: bigint };
+    },
+    async run(workgroupId, operation, args, transfer) {
+      if (!thread) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open`);
+      return (await send(thread, { kind: 'run', workgroupId, operation, args }, transfer)) as never;
+    },
+    async closeShard(workgroupId) {
+      if (thread) await send(thread, { kind: 'close', workgroupId });
+    },
+    async close() {
+      const ending = thread;
+      if (!ending) return;
+      const exited = new Promise((resolve) => ending.worker.once('exit', resolve));
+      await send(ending, { kind: 'end' });
+      await exited;
+    },
+  };
+}
+
+/** A module beside this one, from source or as built. */
+function siblingModule(name: string): URL {
+  return new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+}

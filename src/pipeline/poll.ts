@@ -1,0 +1,118 @@
+import type { Ask } from '../client/position.ts';
+import type { RawAnswer, RestSource } from '../client/rest.ts';
+import { TerminalError, TransientError } from '../errors.ts';
+import { SECOND_MS, type UtcMs } from '../time.ts';
+import type { LandReply } from './operations.ts';
+import type { Pipeline } from './pipeline.ts';
+
+export interface PollOptions {
+  pipeline: Pick<Pipeline, 'run'>;
+  source: Pick<RestSource, 'fetch'>;
+  workgroupId: string;
+  signal: AbortSignal;
+}
+
+/** What a slice of polling came to. */
+export interface PollResult {
+  messages: number;
+  quarantined: number;
+  /** The head of the stream was reached; else the slice's time was over. */
+  upToDate: boolean;
+  /** Append time of the newest message that has landed. */
+  lastStoreTimeMs: UtcMs | undefined;
+  nextOffset: bigint | undefined;
+  /** Messages behind the head, where the server says so. */
+  lagMessages: number | undefined;
+}
+
+/** A slice ends after this even if the stream goes on: the next one follows at once. */
+const SLICE_MS = 20 * SECOND_MS;
+/** What the server may wait for a next message, so that a trickle is not held back for its whole 20 s. */
+const WAIT_SECONDS = 1;
+/** Answers that are being landed while the next is read. */
+const IN_FLIGHT_MAX = 2;
+
+/**
+ * Reads the stream from the checkpoint to its head and lands what it reads; the next answer is fetched while this one is landed.
+ * @throws TransientError when the upstream cannot be read now, TerminalError when a person has to change something
+ */
+export async function pollSlice({ pipeline, source, workgroupId, signal }: PollOptions): Promise<PollResult> {
+  const untilMs = performance.now() + SLICE_MS;
+  const result: PollResult = {
+    messages: 0,
+    quarantined: 0,
+    upToDate: false,
+    lastStoreTimeMs: undefined,
+    nextOffset: undefined,
+    lagMessages: undefined,
+  };
+  let { ask } = await pipeline.run(workgroupId, 'position', undefined);
+  const inFlight: Promise<LandReply>[] = [];
+  try {
+    while (!result.upToDate && performance.now() < untilMs) {
+      signal.throwIfAborted();
+      const answer = await source.fetch({ ask, waitSeconds: WAIT_SECONDS, signal });
+      const next = announcedNext(answer);
+      result.lagMessages = answer.lagMessages;
+      inFlight.push(land(pipeline, workgroupId, ask, answer));
+      if (next !== undefined && inFlight.length < IN_FLIGHT_MAX) {
+        ask = next;
+        continue;
+      }
+      const replies = await Promise.all(inFlight.splice(0, next === undefined ? IN_FLIGHT_MAX : 1));
+      for (const reply of replies) note(result, reply);
+      ask = next ?? nextAsk(replies.at(-1)!);
+    }
+    return result;
+  } finally {
+    for (const reply of await Promise.allSettled(inFlight))
+      if (reply.status === 'fulfilled') note(result, reply.value);
+  }
+}
+
+function land(
+  pipeline: Pick<Pipeline, 'run'>,
+  workgroupId: string,
+  ask: Ask,
+  answer: RawAnswer,
+): Promise<LandReply> {
+  const landing = pipeline.run(workgroupId, 'land', { ask, answer }, [answer.bytes.buffer]);
+  // Failures are met where the reply is awaited, which may be after the next answer has come.
+  landing.catch(() => undefined);
+  return landing;
+}
+
+/** Where to read on, if the answer says so before it is understood: a full batch of a server of ours. */
+function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undefined {
+  if (status !== 200 || upToDate !== false || nextOffset === undefined || !/^\d{1,20}$/.test(nextOffset))
+    return undefined;
+  return { kind: 'offset', offset: BigInt(nextOffset) };
+}
+
+function note(result: PollResult, reply: LandReply): void {
+  if (reply.kind !== 'delivered') return;
+  result.messages += reply.messages;
+  result.quarantined += reply.quarantined;
+  result.upToDate = reply.upToDate;
+  result.lastStoreTimeMs = reply.position.lastStoreTimeMs;
+  if (reply.position.ask.kind === 'offset') result.nextOffset = reply.position.ask.offset;
+}
+
+function nextAsk(reply: LandReply): Ask {
+  switch (reply.kind) {
+    case 'delivered':
+    case 'restart':
+    case 'elsewhere':
+      return reply.position.ask;
+    case 'again':
+      throw new TransientError('UpstreamFailed', reply.because, {
+        details: { retryAfterMs: reply.retryAfterMs },
+      });
+    case 'fail':
+      throw reply.retryable
+        ? new TransientError(reply.code, reply.message)
+        : new TerminalError(reply.code, reply.message);
+    default:
+      return reply satisfies never;
+  }
+}
