@@ -11,7 +11,7 @@ import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { openFixture, rows } from './support.ts';
 
-const KILLS = 12;
+const KILLS = 9;
 
 interface Running {
   child: ChildProcess;

@@ -3,7 +3,7 @@ import { silentLog } from '../../src/log.ts';
 import { compactLake } from '../../src/publish/compact.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { HOUR_MS, systemClock } from '../../src/time.ts';
-import { addSeries, landMessages, openTestShard, storeDays, storeIntervals } from './support.ts';
+import { addSeries, landMessages, openTestShard, replaceDays, replaceIntervals } from './support.ts';
 
 const [dataDir] = process.argv.slice(2);
 if (!dataDir) throw new Error('usage: publish-forever.ts <dataDir>');
@@ -18,8 +18,10 @@ for (let round = 0; ; round++) {
   storeTimeMs += 1000;
   const energyWh = Math.floor(Math.random() * 10_000);
   const day = `2026-11-${String(1 + (round % 20)).padStart(2, '0')}`;
-  await storeIntervals(shard, { series: 1, day, energyWh: [energyWh] });
-  await storeDays(shard, [{ day, device: 1, energyWh }]);
+  await shard.transaction(async (connection) => {
+    await replaceIntervals(connection, { series: 1, day, energyWh: [energyWh] });
+    await replaceDays(connection, [{ day, device: 1, energyWh }]);
+  });
   await publish(shard, { lakeDir, clock: systemClock, log: silentLog });
   process.stdout.write('published\n');
   if (round % 4 === 3) {

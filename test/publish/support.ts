@@ -98,26 +98,35 @@ export async function replaceDays(connection: DuckDBConnection, days: readonly T
   });
 }
 
-/** Stands in for the roll-up: replaces a device's intervals of one UTC day. */
-export async function storeIntervals(
-  shard: Shard,
-  options: { series: number; day: LocalDate; energyWh: readonly number[]; flags?: number },
+export interface TestIntervals {
+  series: number;
+  day: LocalDate;
+  /** Of the first intervals of the day (UTC). */
+  energyWh: readonly number[];
+  flags?: number;
+}
+
+/** Stands in for the roll-up: replaces the intervals of a series and one UTC day. */
+export async function storeIntervals(shard: Shard, intervals: TestIntervals): Promise<void> {
+  await shard.transaction((connection) => replaceIntervals(connection, intervals));
+}
+
+export async function replaceIntervals(
+  connection: DuckDBConnection,
+  { series, day, energyWh, flags = 0 }: TestIntervals,
 ): Promise<void> {
-  const { series, day, energyWh, flags = 0 } = options;
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  await shard.transaction(async (connection) => {
+  await connection.run(
+    'DELETE FROM interval_energy WHERE series_id = $series AND interval_start_ms // 86400000 = $start::BIGINT // 86400000',
+    { series, start: startMs },
+  );
+  for (const [index, wh] of energyWh.entries()) {
     await connection.run(
-      'DELETE FROM interval_energy WHERE series_id = $series AND interval_start_ms // 86400000 = $start::BIGINT // 86400000',
-      { series, start: startMs },
+      'INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags) VALUES ($series, $start, $wh, 900000, $flags)',
+      { series, start: startMs + index * 900_000, wh, flags },
     );
-    for (const [index, wh] of energyWh.entries()) {
-      await connection.run(
-        'INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags) VALUES ($series, $start, $wh, 900000, $flags)',
-        { series, start: startMs + index * 900_000, wh, flags },
-      );
-    }
-    await connection.run("INSERT INTO dirty_partition VALUES ('interval_energy', $day)", { day });
-  });
+  }
+  await connection.run("INSERT INTO dirty_partition VALUES ('interval_energy', $day)", { day });
 }
 
 /** Declares a series of one device and source. */
