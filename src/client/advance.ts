@@ -5,7 +5,6 @@ import { type Ask, type AttemptBounds, defaultBounds, type Position, type Step }
 import { breakOf, gapOf, inNewLog, restart } from './restart.ts';
 import { type Survey, survey } from './survey.ts';
 
-const AHEAD_OFFSETS_MAX = 1_000;
 const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
 
 /**
@@ -48,7 +47,6 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
   const named = wentBack ? undefined : batch.nextOffset;
   const found = survey(batch.columns, {
     lastOffset: position.lastOffset,
-    ahead: new Set(position.aheadOffsets),
     nextOffset: named,
     asked,
   });
@@ -67,18 +65,13 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
   if (!hasMoved && !isNew && isSuspicious) return afterStall(position, batch, found, bounds);
 
   const gap = gapOf(position, batch, found);
-  const known = new Set([...position.aheadOffsets, ...found.aheadOffsets]);
-  const lastOffset = found.lastOffset;
   return {
     kind: 'deliver',
     position: {
       ask,
       epoch: batch.epoch ?? position.epoch,
-      lastOffset,
+      lastOffset: found.lastOffset,
       lastStoreTimeMs: latest(position.lastStoreTimeMs, found.lastStoreTimeMs),
-      aheadOffsets: [...known]
-        .filter((offset) => lastOffset === undefined || offset > lastOffset)
-        .slice(-AHEAD_OFFSETS_MAX),
       inclusive,
       gap: undefined,
       failures: 0,
@@ -86,9 +79,10 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
       restarts: asked === undefined ? position.restarts : 0,
       stalls: 0,
     },
-    keep: { rows: found.rows, afterOffset: position.lastOffset },
+    keep: { rows: found.rows, afterOffset: position.lastOffset, throughOffset: found.throughOffset },
     messages: found.messages,
     duplicates: found.duplicates,
+    beyond: found.beyond,
     outOfOrder: found.outOfOrder,
     upToDate: batch.upToDate ?? (found.messages === 0 && !hasMoved),
     gap,

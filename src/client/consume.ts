@@ -29,6 +29,7 @@ export interface StreamBatch {
   /** What could not be read before these messages. */
   gap: Gap | undefined;
   duplicates: number;
+  beyond: number;
   outOfOrder: number;
 }
 
@@ -87,8 +88,8 @@ export async function* readStream(
       if (outcome.kind === 'batch' && (step.messages > 0 || step.gap || hasMoved(from, position))) {
         const { columns } = outcome;
         keepNew(columns, step.keep);
-        const { upToDate, gap, duplicates, outOfOrder } = step;
-        yield { columns, names, position, upToDate, gap, duplicates, outOfOrder };
+        const { upToDate, gap, duplicates, beyond, outOfOrder } = step;
+        yield { columns, names, position, upToDate, gap, duplicates, beyond, outOfOrder };
       }
       if (step.upToDate) {
         if (options.untilUpToDate) return;

@@ -51,6 +51,7 @@ export function exchange(
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     let controller: Dispatcher.DispatchController | undefined;
+    let stopped: Error | undefined;
     let status = 0;
     let headers: IncomingHttpHeaders = {};
     let body = createBody(0, bytesMax, allocate);
@@ -69,7 +70,8 @@ export function exchange(
     function stop(reason: unknown): void {
       settle();
       reject(reason);
-      controller?.abort(reason instanceof Error ? reason : new Error('aborted', { cause: reason }));
+      stopped = asError(reason);
+      controller?.abort(stopped);
     }
 
     dispatcher.dispatch(
@@ -87,7 +89,8 @@ export function exchange(
       {
         onRequestStart(given) {
           controller = given;
-          if (signal?.aborted) given.abort(asError(signal.reason));
+          // It may have been stopped while it waited for a connection.
+          if (stopped) given.abort(stopped);
         },
         onResponseStart(_controller, statusCode, responseHeaders) {
           if (statusCode < 200) return;

@@ -5,10 +5,14 @@ import type { DeliverStep } from './position.ts';
  * Leaves only what a step says to keep, in place and in its order. What cannot be placed (rejected messages without an
  * offset) stays.
  */
-export function keepNew(columns: MessageColumns, { rows, afterOffset }: DeliverStep['keep']): void {
-  if (afterOffset !== undefined) {
-    columns.rejected = columns.rejected.filter(({ offset }) => offset === undefined || offset > afterOffset);
-  }
+export function keepNew(columns: MessageColumns, keep: DeliverStep['keep']): void {
+  const { rows, afterOffset, throughOffset } = keep;
+  columns.rejected = columns.rejected.filter(
+    ({ offset }) =>
+      offset === undefined ||
+      ((afterOffset === undefined || offset > afterOffset) &&
+        (throughOffset === undefined || offset <= throughOffset)),
+  );
   if (rows !== 'all') keepRows(columns, rows);
 }
 

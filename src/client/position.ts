@@ -16,8 +16,6 @@ export interface Position {
   /** The newest message that has been delivered; older ones are dropped when they come again. */
   lastOffset: Offset | undefined;
   lastStoreTimeMs: UtcMs | undefined;
-  /** Delivered, but beyond `ask`: they will come again. */
-  aheadOffsets: readonly Offset[];
   /** The server has returned the very offset that was asked for. */
   inclusive: boolean;
   /** A gap that has been met; it is reported with the first batch behind it, so that it can be stored with it, once. */
@@ -43,9 +41,15 @@ export interface DeliverStep {
   kind: 'deliver';
   position: Position;
   /** What to keep of the batch; see `keepNew`. Nothing may be left, as at the head of a quiet stream. */
-  keep: { rows: 'all' | Uint32Array; afterOffset: Offset | undefined };
+  keep: {
+    rows: 'all' | Uint32Array;
+    afterOffset: Offset | undefined;
+    throughOffset: Offset | undefined;
+  };
   messages: number;
+  /** Messages left out: delivered before, and beyond the position (they come again). */
   duplicates: number;
+  beyond: number;
   outOfOrder: number;
   upToDate: boolean;
   gap: Gap | undefined;
@@ -82,7 +86,6 @@ export function startPosition(
     epoch: known.epoch,
     lastOffset: known.lastOffset,
     lastStoreTimeMs: known.lastStoreTimeMs,
-    aheadOffsets: [],
     inclusive: false,
     gap: undefined,
     failures: 0,

@@ -82,7 +82,6 @@ export function inNewLog(position: Position, { reason, epoch, to, tail }: Break)
       : tail !== undefined && lastOffset !== undefined && lastOffset >= tail
         ? tail - 1n
         : lastOffset,
-    aheadOffsets: isOtherLog ? [] : position.aheadOffsets,
     inclusive: isOtherLog ? false : position.inclusive,
     gap: {
       reason,

@@ -15,13 +15,15 @@ export interface Survey {
   unplaced: number;
   /** Messages that had been delivered before, or stand in the batch twice. */
   duplicates: number;
+  /** Messages that are not due: they lie beyond `throughOffset` and will come again. */
+  beyond: number;
   /** Messages that came after one with a higher offset. */
   outOfOrder: number;
   firstOffset: Offset | undefined;
-  /** The newest offset that all readers of this position have seen; what lies beyond the position does not count. */
+  /** The newest offset that is delivered, before this batch or with it. */
   lastOffset: Offset | undefined;
-  /** Offsets of delivered messages that lie beyond the position, and so will come again. */
-  aheadOffsets: Offset[];
+  /** What is due ends here; undefined where the server's positions are numbers of another kind. */
+  throughOffset: Offset | undefined;
   firstStoreTimeMs: UtcMs | undefined;
   lastStoreTimeMs: UtcMs | undefined;
   /** The offset of the message that came last, which is where a server that names no position has got to. */
@@ -32,95 +34,107 @@ export interface Survey {
 }
 
 /**
- * Sorts a batch into new and old. A message is old when its offset is not above `lastOffset`, or among `ahead`.
- * New messages are delivered by offset whatever order they came in; one that lies beyond the position the server names
- * (or has got to) is delivered too, but does not move `lastOffset`: a single wild offset must not hide all that follows.
+ * Sorts a batch into old and new. A message is old when its offset is not above `lastOffset`. New ones are delivered by
+ * offset, whatever order they came in. One that lies beyond the position that the server names (or has got to) is left
+ * for its turn: delivered now it would be delivered again, and as the newest one it would hide all that follows.
  */
 export function survey(
   batch: Positions,
-  known: {
-    lastOffset: Offset | undefined;
-    ahead: ReadonlySet<Offset>;
-    nextOffset: Offset | undefined;
-    asked: Offset | undefined;
-  },
+  known: { lastOffset: Offset | undefined; nextOffset: Offset | undefined; asked: Offset | undefined },
 ): Survey {
-  const arrivedLast = newest(
-    batch.count > 0 ? offsetAt(batch, batch.count - 1) : undefined,
-    batch.rejected.at(-1)?.offset,
-  );
+  const { lastOffset, asked } = known;
+  const end = batch.count - 1;
+  const arrivedLast = newest(end >= 0 ? offsetAt(batch, end) : undefined, batch.rejected.at(-1)?.offset);
   const reached = known.nextOffset ?? arrivedLast;
-  const newRejected = batch.rejected.filter(
-    ({ offset }) => offset === undefined || known.lastOffset === undefined || offset > known.lastOffset,
-  );
-  const rejectedOffsets = newRejected.flatMap(({ offset }) => (offset === undefined ? [] : [offset]));
-
-  if (
-    known.ahead.size === 0 &&
-    isRising(batch, known.lastOffset) &&
-    (batch.count === 0 || reached === undefined || offsetAt(batch, batch.count - 1) <= reached)
-  ) {
-    const first = batch.count > 0 ? offsetAt(batch, 0) : undefined;
-    const last = batch.count > 0 ? offsetAt(batch, batch.count - 1) : undefined;
-    return {
-      rows: 'all',
-      messages: batch.count + newRejected.length,
-      unplaced: newRejected.length - rejectedOffsets.length,
-      duplicates: batch.rejected.length - newRejected.length,
-      outOfOrder: 0,
-      firstOffset: rejectedOffsets.reduce(older, first),
-      lastOffset: rejectedOffsets.reduce(newest, newest(known.lastOffset, last)),
-      aheadOffsets: [],
-      firstStoreTimeMs: batch.count > 0 ? instantAt(batch.storeTime, 0) : undefined,
-      lastStoreTimeMs: lastStoreTime(batch),
-      arrivedLast,
-      duplicateStoreTimeMs: undefined,
-      hasAsked: known.asked !== undefined && (first === known.asked || rejectedOffsets.includes(known.asked)),
-    };
-  }
-  return surveySlowly(batch, known, reached, arrivedLast, newRejected.length, rejectedOffsets);
+  const rejected = batch.rejected.flatMap(({ offset }) => (offset === undefined ? [] : [offset]));
+  const isReached = (offset: Offset) => reached !== undefined && offset <= reached;
+  const isPlain =
+    isRising(batch, lastOffset) && (end < 0 || isReached(offsetAt(batch, end))) && rejected.every(isReached);
+  const found = isPlain ? surveyPlain(batch, asked) : surveyRows(batch, lastOffset, reached, rejected, asked);
+  const { throughOffset = isPlain ? reached : undefined } = found;
+  const isNew = (offset: Offset) => lastOffset === undefined || offset > lastOffset;
+  const isDue = (offset: Offset) => throughOffset === undefined || offset <= throughOffset;
+  const newRejected = rejected.filter(isNew);
+  const dueRejected = newRejected.filter(isDue);
+  const unplaced = batch.rejected.length - rejected.length;
+  return {
+    ...found,
+    throughOffset,
+    messages: found.messages + dueRejected.length + unplaced,
+    unplaced,
+    duplicates: found.duplicates + rejected.length - newRejected.length,
+    beyond: found.beyond + newRejected.length - dueRejected.length,
+    firstOffset: dueRejected.reduce(older, found.firstOffset),
+    lastOffset: dueRejected.reduce(newest, newest(lastOffset, found.lastOffset)),
+    arrivedLast,
+    hasAsked: found.hasAsked || (asked !== undefined && rejected.includes(asked)),
+  };
 }
 
-function surveySlowly(
+/** What a survey finds in the rows alone. */
+type RowSurvey = Omit<Survey, 'unplaced' | 'arrivedLast'>;
+
+/** Rows in order, all of them new and due: the common case, in one look. */
+function surveyPlain(batch: Positions, asked: Offset | undefined): RowSurvey {
+  const { count } = batch;
+  const firstOffset = count > 0 ? offsetAt(batch, 0) : undefined;
+  return {
+    rows: 'all',
+    messages: count,
+    duplicates: 0,
+    beyond: 0,
+    outOfOrder: 0,
+    firstOffset,
+    lastOffset: count > 0 ? offsetAt(batch, count - 1) : undefined,
+    throughOffset: undefined,
+    firstStoreTimeMs: count > 0 ? instantAt(batch.storeTime, 0) : undefined,
+    lastStoreTimeMs: lastStoreTime(batch),
+    duplicateStoreTimeMs: undefined,
+    hasAsked: asked !== undefined && firstOffset === asked,
+  };
+}
+
+function surveyRows(
   batch: Positions,
-  known: { lastOffset: Offset | undefined; ahead: ReadonlySet<Offset>; asked: Offset | undefined },
+  lastOffset: Offset | undefined,
   reached: Offset | undefined,
-  arrivedLast: Offset | undefined,
-  newRejected: number,
-  rejectedOffsets: Offset[],
-): Survey {
+  rejected: Offset[],
+  asked: Offset | undefined,
+): RowSurvey {
   const rowOf = new Map<Offset, number>();
-  let outOfOrder = 0;
   let highest: Offset | undefined;
+  let outOfOrder = 0;
   let duplicateStoreTimeMs: UtcMs | undefined;
   let hasAsked = false;
+  let isComparable = rejected.some((offset) => reached !== undefined && offset <= reached);
   for (let row = 0; row < batch.count; row++) {
     const offset = offsetAt(batch, row);
     if (highest !== undefined && offset < highest) outOfOrder++;
     highest = newest(highest, offset);
-    if (offset === known.asked) hasAsked = true;
-    if ((known.lastOffset !== undefined && offset <= known.lastOffset) || known.ahead.has(offset)) {
+    if (offset === asked) hasAsked = true;
+    if (reached !== undefined && offset <= reached) isComparable = true;
+    if (lastOffset !== undefined && offset <= lastOffset) {
       duplicateStoreTimeMs = Math.max(duplicateStoreTimeMs ?? 0, instantAt(batch.storeTime, row));
-    } else rowOf.set(offset, row);
+    } else if (!rowOf.has(offset)) rowOf.set(offset, row);
   }
-  const offsets = [...rowOf.keys()].sort((left, right) => (left < right ? -1 : 1));
-  const isReached = (offset: Offset) => reached === undefined || offset <= reached;
-  // A server whose positions are numbers of another kind: then nothing is beyond.
-  const counting = offsets.some(isReached) || offsets.length === 0 ? offsets.filter(isReached) : offsets;
+  const throughOffset = isComparable ? reached : undefined;
+  const offsets = [...rowOf.keys()]
+    .filter((offset) => throughOffset === undefined || offset <= throughOffset)
+    .sort((left, right) => (left < right ? -1 : 1));
   const rows = Uint32Array.from(offsets, (offset) => rowOf.get(offset)!);
-  const storeTimes = counting.map((offset) => instantAt(batch.storeTime, rowOf.get(offset)!));
+  const storeTimes = Array.from(rows, (row) => instantAt(batch.storeTime, row));
+  const beyond = rowOf.size - rows.length;
   return {
     rows,
-    messages: rows.length + newRejected,
-    unplaced: newRejected - rejectedOffsets.length,
-    duplicates: batch.count - rows.length + batch.rejected.length - newRejected,
+    messages: rows.length,
+    duplicates: batch.count - rows.length - beyond,
+    beyond,
     outOfOrder,
-    firstOffset: rejectedOffsets.reduce(older, offsets[0]),
-    lastOffset: rejectedOffsets.reduce(newest, newest(known.lastOffset, counting.at(-1))),
-    aheadOffsets: offsets.slice(counting.length),
-    firstStoreTimeMs: rows.length > 0 ? instantAt(batch.storeTime, rows[0]!) : undefined,
+    firstOffset: offsets[0],
+    lastOffset: offsets.at(-1),
+    throughOffset,
+    firstStoreTimeMs: storeTimes[0],
     lastStoreTimeMs: storeTimes.length > 0 ? storeTimes.reduce((a, b) => Math.max(a, b)) : undefined,
-    arrivedLast,
     duplicateStoreTimeMs,
     hasAsked,
   };

@@ -137,15 +137,36 @@ describe('disorder', () => {
     expect(delivered(step, outcome)).toEqual([5n, 6n, 7n, 8n]);
   });
 
-  test('a wild offset is delivered once and hides nothing that follows', () => {
+  test('a wild offset hides nothing that follows, and is delivered when its turn comes', () => {
     const wild = 1n << 62n;
     const first = batch([5n, wild, 6n], { nextOffset: 7n });
     const step = deliver(advance(at(5), first));
-    expect(delivered(step, first)).toEqual([5n, 6n, wild]);
-    expect(step.position.lastOffset).toBe(6n);
-    const next = batch([7n, wild, 8n], { nextOffset: 9n });
+    expect(step).toMatchObject({ beyond: 1, outOfOrder: 1, position: { lastOffset: 6n } });
+    expect(delivered(step, first)).toEqual([5n, 6n]);
+    const next = batch([7n, 8n, wild], { nextOffset: wild + 1n });
     const after = deliver(advance(step.position, next));
-    expect(delivered(after, next)).toEqual([7n, 8n]);
+    expect(delivered(after, next)).toEqual([7n, 8n, wild]);
+  });
+
+  test('a message that cannot be decoded is left for its turn too', () => {
+    const outcome = batch([5]);
+    outcome.columns.rejected = [7n, 6n].map((offset) => ({
+      offset,
+      reason: 'invalid_data',
+      detail: '',
+      bytes: new Uint8Array(),
+    }));
+    const step = deliver(advance(at(5), { ...outcome, nextOffset: 6n }));
+    delivered(step, outcome);
+    expect(outcome.columns.rejected.map(({ offset }) => offset)).toEqual([6n]);
+    expect(step).toMatchObject({ messages: 2, beyond: 1, position: { lastOffset: 6n } });
+  });
+
+  test('positions that are numbers of another kind than offsets hold nothing back', () => {
+    const outcome = batch([1_000, 1_001], { nextOffset: 3n });
+    const step = deliver(advance(startPosition({ kind: 'offset', offset: 2n }), outcome));
+    expect(delivered(step, outcome)).toEqual([1_000n, 1_001n]);
+    expect(step.position).toMatchObject({ ask: { offset: 3n }, lastOffset: 1_001n });
   });
 
   test('whatever the batches, no message is delivered twice and the newest position never falls', () => {
@@ -166,7 +187,7 @@ describe('disorder', () => {
               const rows = delivered(step, outcome);
               expect(rows).toEqual([...rows].sort((a, b) => (a < b ? -1 : 1)));
               expect(rows).toHaveLength(step.messages);
-              expect(step.messages + step.duplicates).toBe(found.length);
+              expect(step.messages + step.duplicates + step.beyond).toBe(found.length);
               for (const offset of rows) {
                 expect(seen.has(offset)).toBe(false);
                 seen.add(offset);

@@ -39,7 +39,7 @@ test('the kept messages are whole, in the order asked for, and nothing of the ot
           .filter(() => choices.next().value)
           .sort((left, right) => left.key - right.key)
           .map(({ row }) => row);
-        keepNew(columns, { rows: Uint32Array.from(rows), afterOffset: undefined });
+        keepNew(columns, { rows: Uint32Array.from(rows), afterOffset: undefined, throughOffset: undefined });
         expect(messagesOf(columns, names)).toEqual(rows.map((row) => before[row]));
         expect(columns.other.size).toBeLessThanOrEqual(rows.length);
         expect(columns.fieldStart[0]).toBe(0);
@@ -49,8 +49,11 @@ test('the kept messages are whole, in the order asked for, and nothing of the ot
   );
 });
 
-test('rejected messages that were delivered before go, those without an offset stay', () => {
-  const columns = columnsFromMessages([{ offset: 3 }, { offset: 4 }, 'nothing'], createNameTable());
-  keepNew(columns, { rows: 'all', afterOffset: 3n });
+test('rejected messages that were delivered before go, so do those that come again, and those without an offset stay', () => {
+  const columns = columnsFromMessages(
+    [{ offset: 3 }, { offset: 4 }, { offset: 5 }, 'nothing'],
+    createNameTable(),
+  );
+  keepNew(columns, { rows: 'all', afterOffset: 3n, throughOffset: 4n });
   expect(columns.rejected.map(({ offset }) => offset)).toEqual([4n, undefined]);
 });
