@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parentPort } from 'node:worker_threads';
+import { createAccess } from '../src/access/access.ts';
+import { createHttpServer } from '../src/http.ts';
+import { silentLog } from '../src/log.ts';
+import { openLmdbLog } from '../src/stream/log-lmdb.ts';
+import { registerStreamRoutes } from '../src/stream/routes.ts';
+import { createStream } from '../src/stream/stream.ts';
+import { startSystemTimer } from '../src/stream/timer.ts';
+import { systemClock } from '../src/time.ts';
+import { telemetryBodies } from './telemetry-bodies.ts';
+
+/**
+ * The service and, beside it, a bare `node:http` server that sends a ready buffer of the same size, in a thread of
+ * their own, so that the client which measures them does not share theirs.
+ */
+const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
+const retentionMs = 3_600_000;
+const stream = createStream({
+  openLog: () =>
+    openLmdbLog({
+      path: join(dataDir, 'log'),
+      clock: systemClock,
+      retentionMs,
+      cacheBytesMax: 64e6,
+      log: silentLog,
+    }),
+  retentionMs,
+  clock: systemClock,
+  startTimer: startSystemTimer,
+  log: silentLog,
+});
+const access = await createAccess({ dataDir, issuer: 'bench', clock: systemClock });
+const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000_000 });
+const { batch } = telemetryBodies(1, 10_000)[0]!;
+const devices = [...new Set(batch.devices)].filter((device) => device !== null);
+const groups = { half: devices.filter((_, index) => index % 2 === 0) };
+registerStreamRoutes(app, { stream, access, groupsOf: () => groups });
+await app.listen({ host: '127.0.0.1', port: 0 });
+
+const log = await stream.logOf('bench');
+await log.append(batch);
+const { bytes } = batch;
+const bare = createServer((_request, response) => {
+  response.writeHead(200, { 'Content-Type': 'application/cbor', 'Content-Length': bytes.length });
+  response.end(bytes);
+});
+await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
+
+const issue = async (restriction: { deviceGroups?: string[] }) => {
+  const scope = { permissions: ['search:read' as const, 'data:write' as const], ...restriction };
+  return (await access.issue({ subject: 'bench', scopes: { bench: scope }, lifetimeMs: 3_600_000 })).token;
+};
+const origin = ({ port }: AddressInfo) => `http://127.0.0.1:${port}`;
+parentPort!.postMessage({
+  service: origin(app.server.address() as AddressInfo),
+  bare: origin(bare.address() as AddressInfo),
+  token: await issue({}),
+  restrictedToken: await issue({ deviceGroups: ['half'] }),
+  bytes: bytes.length,
+});
+parentPort!.once('message', async () => {
+  await stream.close();
+  await app.close();
+  bare.closeAllConnections();
+  bare.close();
+  rmSync(dataDir, { recursive: true });
+});
