@@ -4,7 +4,7 @@ import { appendMessage, type ColumnsOptions } from './columns-from.ts';
 import { jsonDepth, parseJsonExact } from './json-text.ts';
 import { limits } from './limits.ts';
 import { MalformedError } from './malformed.ts';
-import { isMap, readOffset } from './message-from.ts';
+import { isMap, readOffset } from './plain-values.ts';
 
 /** What an answer says beside its messages; undefined where it does not say. */
 export interface BodyFacts {

@@ -3,7 +3,8 @@ import { messageKinds } from './columns.ts';
 import { clearColumns, createColumns, reserveFields, reserveMessage } from './columns-buffer.ts';
 import { readDevice } from './device-words.ts';
 import { jsonText } from './json-text.ts';
-import { EXTRA_MEMBER, messageFrom, type PlainMessage } from './message-from.ts';
+import { messageFrom, type PlainMessage } from './message-from.ts';
+import { EXTRA_MEMBER } from './plain-values.ts';
 
 export interface ColumnsOptions {
   /** The table of messages that name none. */

@@ -3,8 +3,8 @@ import { reserveMessage } from './columns-buffer.ts';
 import { DEVICE_TEXT_BYTES, readDevice } from './device-words.ts';
 import { beginFields, createFieldScan, type FieldScan, scanFields } from './fast-fields.ts';
 import { KEY_BYTES_MAX, member, memberAt, NONE } from './member-keys.ts';
-import { isFieldName, isName, isTableName } from './message-from.ts';
 import { createNameCache } from './name-cache.ts';
+import { isFieldName, isName, isTableName } from './plain-values.ts';
 import { createScan, type Scan, type ScannedNames, scanInstant, scanName, scanUint } from './scan.ts';
 
 /**

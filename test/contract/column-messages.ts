@@ -1,3 +1,5 @@
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
 import type { MessageColumns, NameTable } from '../../src/contract/columns.ts';
 import { messageKinds } from '../../src/contract/columns.ts';
 import { deviceText } from '../../src/contract/device-words.ts';
@@ -42,4 +44,12 @@ export function columnMessages(columns: MessageColumns, names: NameTable): Colum
 
 function pair(words: Uint32Array, index: number): number {
   return words[index * 2 + 1]! * 0x1_0000_0000 + words[index * 2]!;
+}
+
+/** Strict equality, also of objects with a member called "constructor", which toStrictEqual takes for their type. */
+export function expectSame(actual: unknown, expected: unknown, about = ''): void {
+  if (isDeepStrictEqual(actual, expected)) return;
+  const text = (value: unknown) => inspect(value, { depth: 20, maxArrayLength: null, sorted: true });
+  expect(text(actual), about).toBe(text(expected));
+  expect.unreachable(`two values differ that look alike ${about}`);
 }

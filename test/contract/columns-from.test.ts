@@ -211,15 +211,25 @@ describe('a message', () => {
     ['it has no append time', without('store_time'), 'invalid_store_time', 'store_time'],
     ['its data are no map', { ...telemetry, data: [1] }, 'invalid_data', 'not an array'],
     ['it has no data', without('data'), 'invalid_data', 'missing'],
-    ['a field has no name', { ...telemetry, data: { '': 1 } }, 'invalid_data', 'field names'],
+    [
+      'a field has no name',
+      { ...telemetry, data: { '': 1 } },
+      'invalid_data',
+      'has a name that must be text of 1 to 128',
+    ],
     [
       'a field has an endless name',
       { ...telemetry, data: { ['x'.repeat(129)]: 1 } },
       'invalid_data',
-      'field names',
+      'has a name that must be text of 1 to 128',
     ],
     ['a field takes the name of ours', { ...telemetry, data: { $extra: 1 } }, 'invalid_data', '$extra'],
-    ['a name is no Unicode', { ...telemetry, data: { '\ud800': 1 } }, 'invalid_data', 'field names'],
+    [
+      'a name is no Unicode',
+      { ...telemetry, data: { '\ud800': 1 } },
+      'invalid_data',
+      'has a name that must be text of 1 to 128',
+    ],
     [
       'a state is another',
       { ...telemetry, kind: 'device_status', state: 'sleepy' },

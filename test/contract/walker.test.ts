@@ -10,7 +10,7 @@ import { createNameTable } from '../../src/contract/names.ts';
 import { readBodyHeader } from '../../src/contract/read-body.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/contract/walker.ts';
 import { itemBytes, referenceDecode } from './cbor-items.ts';
-import { columnMessages } from './column-messages.ts';
+import { columnMessages, expectSame } from './column-messages.ts';
 import { oddMessages, regularMessages } from './message-items.ts';
 
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -37,7 +37,7 @@ describe('the walker', () => {
         const expected = messages.map((bytes) => renamed(referenceDecode(bytes)));
         const reference = columnsFromMessages(expected, names);
         expect(columns.rejected).toStrictEqual([]);
-        expect(columnMessages(columns, names)).toStrictEqual(columnMessages(reference, names));
+        expectSame(columnMessages(columns, names), columnMessages(reference, names));
         expect(columns.count).toBe(items.length);
       }),
       { numRuns: 1_500 },
@@ -73,17 +73,21 @@ describe('the walker', () => {
         const messages = items.map((item) => new Uint8Array(itemBytes(item)));
         const columns = columnsOf(decoder.decode(bodyOf(messages)));
         const reference = messages.map((bytes) => slowly(bytes, names));
-        expect(columnMessages(columns, names)).toStrictEqual(reference.flatMap(({ accepted }) => accepted));
-        expect(columns.rejected.map((each) => ({ ...each, bytes: Buffer.from(each.bytes) }))).toStrictEqual(
+        expectSame(
+          columnMessages(columns, names),
+          reference.flatMap(({ accepted }) => accepted),
+        );
+        expectSame(
+          columns.rejected.map((each) => ({ ...each, bytes: Buffer.from(each.bytes) })),
           reference.flatMap(({ rejected }) => rejected),
         );
         accepted += columns.count;
         rejected += columns.rejected.length;
       }),
-      { numRuns: 4_000 },
+      { numRuns: 2_500 },
     );
-    expect(rejected).toBeGreaterThan(1_000);
-    expect(accepted).toBeGreaterThan(1_000);
+    expect(rejected).toBeGreaterThan(600);
+    expect(accepted).toBeGreaterThan(600);
   });
 
   it('reads what encodeMessages wrote', () => {
