@@ -301,3 +301,17 @@ test('a chunk is lent to one batch at a time', () => {
   const firsts = [second, third, fourth].map(([chunk]) => chunk!.getColumnValues(1)[0]);
   expect(firsts).toEqual([100n, 200n, 300n]);
 });
+
+test('texts do not pile up in chunks that are used again and again', () => {
+  const filler = createChunkFiller();
+  const text = `{"note":"${'x'.repeat(1_000)}"}`;
+  const columns = columnsOf(messagesFrom(0, CHUNK_ROWS).map((message) => ({ ...message, other: text })));
+  const fill = (times: number) => {
+    for (let round = 0; round < times; round++) filler.release(filler.fill(columns, 0, CHUNK_ROWS, round));
+  };
+  fill(10);
+  const before = process.memoryUsage.rss();
+  fill(200);
+  // 400 MB of text went through.
+  expect(process.memoryUsage.rss() - before).toBeLessThan(100e6);
+});

@@ -56,7 +56,7 @@ describe.each([
       const disk = makeDisk(one.megabytes);
       if (disk === undefined) return;
       const path = join(disk.folder, 'acme.duckdb');
-      const child = startLanding([path, one.memory, 0, 20_000, 150], disk.inShell);
+      const child = startLanding([path, one.memory, 0, 20_000, 10], disk.inShell);
       await child.said(({ kind }) => kind === 'failed');
       const failedAt = child.events.length;
       const failures = child.events.filter(({ kind }) => kind === 'failed');

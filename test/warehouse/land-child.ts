@@ -1,5 +1,6 @@
 // Lands batches without end, several under way at a time, and says of each when it is durable: for tests that kill it,
-// or take its disk away. Arguments: path, memory in MiB, extra migrations, messages a batch at most, batches (0: no end).
+// or take its disk away. Arguments: path, memory in MiB, extra migrations, messages a batch at most, batches after a
+// failure (without one it goes on until it is killed).
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../src/log.ts';
@@ -8,7 +9,7 @@ import { openShard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf } from './batches.ts';
 import { withExtraMigrations } from './extra-migrations.ts';
 
-const [path = '', memory = '256', extra = '0', messagesMax = '2000', batchesMax = '0'] =
+const [path = '', memory = '256', extra = '0', messagesMax = '2000', batchesAfter = '1'] =
   process.argv.slice(2);
 const IN_FLIGHT = 3;
 
@@ -24,7 +25,8 @@ const shard = await openShard({
 const field = shard.names.idOf(`field_${process.pid}`);
 say({ kind: 'opened', epoch: String(shard.epoch) });
 
-let landed = 0;
+let hasFailed = false;
+let landedAfter = 0;
 let next = 0;
 for (;;) {
   next = Number((await shard.checkpoint('stream').catch(() => undefined))?.nextOffset ?? next);
@@ -33,9 +35,10 @@ for (;;) {
   if (failed) {
     const { code, retryable } = failed.reason as { code: string; retryable: boolean };
     say({ kind: 'failed', code, retryable });
+    hasFailed = true;
     await sleep(50);
   }
-  if (Number(batchesMax) > 0 && landed >= Number(batchesMax)) break;
+  if (landedAfter >= Number(batchesAfter)) break;
 }
 await shard.close();
 say({ kind: 'closed' });
@@ -55,7 +58,7 @@ async function landNext(): Promise<void> {
     return batchOf(first, count, { columns: columnsOf(messages) });
   });
   if (result.kind !== 'landed') return;
-  landed++;
+  if (hasFailed) landedAfter++;
   say({ kind: 'landed', nextOffset: Number(result.nextOffset) });
 }
 
