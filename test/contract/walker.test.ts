@@ -40,7 +40,7 @@ describe('the walker', () => {
         expectSame(columnMessages(columns, names), columnMessages(reference, names));
         expect(columns.count).toBe(items.length);
       }),
-      { numRuns: 1_500 },
+      { numRuns: 1_000 },
     );
   });
 
