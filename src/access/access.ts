@@ -39,9 +39,10 @@ export interface ListedToken extends TokenRecord {
 export interface Access {
   /**
    * Makes a token.
+   * @param options.unlisted a short-lived one of the program's own, which nobody needs to see in the list
    * @throws InputError for a request that makes no sense, TerminalError where there is no private key
    */
-  issue(request: IssueRequest): Promise<IssuedToken>;
+  issue(request: IssueRequest, options?: { unlisted?: boolean }): Promise<IssuedToken>;
   /** Ends a token everywhere, within a request's time. Revoking it again, or one not issued here, is fine. */
   revoke(tokenId: string): { known: boolean; alreadyRevoked: boolean };
   /** The tokens issued here, newest first. */
@@ -107,7 +108,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   };
 
   return {
-    async issue(request) {
+    async issue(request, { unlisted = false } = {}) {
       const parsed = issueRequestSchema.safeParse(request);
       if (!parsed.success)
         throw new InputError(
@@ -139,7 +140,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         issuedAtMs: issuedAtSeconds * 1_000,
         expiresAtMs: expiresAtSeconds * 1_000,
       };
-      files.addIssued(record);
+      if (!unlisted) files.addIssued(record);
       return { ...record, token };
     },
     revoke(tokenId) {

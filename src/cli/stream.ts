@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { addListenOptions, type ListenOptions, listenOn } from './listen-options.ts';
-import { notAvailable, runService, type Service } from './service.ts';
+import { runRoles } from './serve.ts';
+import { runService, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 export function addStreamCommand(program: Command, terminal: Terminal): void {
@@ -17,8 +18,8 @@ export function addStreamCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Serves the stream until `service.signal` aborts. */
-export async function runStream(_config: Config, _service: Service): Promise<void> {
-  throw notAvailable('stream');
+export async function runStream(config: Config, service: Service): Promise<void> {
+  await runRoles({ ...config, http: { ...config.http, port: config.http.streamPort } }, ['stream'], service);
 }
 
 const help = `

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { addListenOptions, type ListenOptions, listenOn } from './listen-options.ts';
-import { notAvailable, runService, type Service } from './service.ts';
+import { runRoles } from './serve.ts';
+import { runService, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 export function addUpCommand(program: Command, terminal: Terminal): void {
@@ -15,8 +16,8 @@ export function addUpCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Runs stream, worker and report in this process until `service.signal` aborts. */
-export async function runUp(_config: Config, _service: Service): Promise<void> {
-  throw notAvailable('up');
+export async function runUp(config: Config, service: Service): Promise<void> {
+  await runRoles(config, ['stream', 'worker', 'report'], service);
 }
 
 const help = `

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
-import { notAvailable, runService, type Service } from './service.ts';
+import { runRoles } from './serve.ts';
+import { runService, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 export function addWorkerCommand(program: Command, terminal: Terminal): void {
@@ -12,8 +13,8 @@ export function addWorkerCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Works on the shards that are this worker's until `service.signal` aborts. */
-export async function runWorker(_config: Config, _service: Service): Promise<void> {
-  throw notAvailable('worker');
+export async function runWorker(config: Config, service: Service): Promise<void> {
+  await runRoles(config, ['worker'], service);
 }
 
 const help = `

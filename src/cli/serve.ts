@@ -1,0 +1,173 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { startWorker } from '../../jobs/worker.ts';
+import { type Access, createAccess } from '../access/access.ts';
+import type { TokenSource } from '../client/rest.ts';
+import type { Config, WorkgroupConfig } from '../config.ts';
+import { type Health, registerHealth } from '../health.ts';
+import { createHttpServer } from '../http.ts';
+import { lakeFolder } from '../pipeline/operations.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
+import { createStages } from '../pipeline/stages.ts';
+import { createStatusBook } from '../pipeline/status.ts';
+import { openLakeReader } from '../report/lake.ts';
+import { registerOpenApi } from '../report/openapi.ts';
+import { lakeReadiness } from '../report/readiness.ts';
+import { registerReportRoutes } from '../report/routes.ts';
+import { openLmdbLog } from '../stream/log-lmdb.ts';
+import { createMemoryLog } from '../stream/log-memory.ts';
+import { registerStreamRoutes } from '../stream/routes.ts';
+import { createStream } from '../stream/stream.ts';
+import { startSystemTimer } from '../stream/timer.ts';
+import { HOUR_MS } from '../time.ts';
+import type { Service } from './service.ts';
+import { version } from './version.ts';
+
+export type Role = 'stream' | 'worker' | 'report';
+
+/** Parts that run until they are stopped, and where they are reached. */
+export interface Running {
+  /** Where `/api/v1/...` begins; undefined where only the worker runs. */
+  url: string | undefined;
+  access: Access;
+  /** Stops everything in order: nothing new comes in, what has come in is finished. Within 20 s. */
+  stop(): Promise<void>;
+}
+
+/** Starts the roles in this process, those that serve HTTP on one port. */
+export async function startRoles(
+  config: Config,
+  roles: readonly Role[],
+  { log, clock }: Pick<Service, 'log' | 'clock'>,
+): Promise<Running> {
+  const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock });
+  const stops: Array<() => Promise<void>> = [];
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne();
+  };
+  try {
+    let url: string | undefined;
+    if (roles.includes('stream') || roles.includes('report')) {
+      const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
+      await registerOpenApi(app, { version });
+      const health = registerHealth(app);
+      if (roles.includes('stream')) stops.push(addStream(app, config, { access, log, clock }));
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, { access, log, clock }));
+      stops.push(() => app.close());
+      url = await listen(app, config);
+    }
+    if (roles.includes('worker')) {
+      const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
+      stops.push(await addWorker(config, ownUrl, { access, log, clock }));
+    }
+    return { url, access, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Runs the roles until the process is asked to end. */
+export async function runRoles(config: Config, roles: readonly Role[], service: Service): Promise<void> {
+  const running = await startRoles(config, roles, service);
+  if (running.url)
+    service.terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
+  if (!service.signal.aborted) {
+    await new Promise((resolve) => service.signal.addEventListener('abort', resolve, { once: true }));
+  }
+  await running.stop();
+}
+
+type Parts = Pick<Service, 'log' | 'clock'> & { access: Access };
+
+function addStream(app: FastifyInstance, config: Config, { access, log, clock }: Parts): () => Promise<void> {
+  const { retention: retentionMs, cacheMegabytes, log: kind } = config.stream;
+  const cacheBytesMax = cacheMegabytes * 1024 * 1024;
+  const stream = createStream({
+    openLog: (workgroupId) =>
+      kind === 'memory'
+        ? createMemoryLog({ bytesMax: cacheBytesMax, retentionMs, clock, log })
+        : openLmdbLog({
+            path: join(config.dataDir, 'stream', workgroupId),
+            cacheBytesMax,
+            retentionMs,
+            clock,
+            log,
+          }),
+    retentionMs,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
+  const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
+  registerStreamRoutes(app, { stream, access, groupsOf: (workgroupId) => groups.get(workgroupId) });
+  app.addHook('preClose', async () => stream.drain());
+  return () => stream.close();
+}
+
+async function addReport(
+  app: FastifyInstance,
+  health: Health,
+  config: Config,
+  { access, log, clock }: Parts,
+): Promise<() => Promise<void>> {
+  const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
+  registerReportRoutes(app, { lake, access, workgroups: config.workgroups, clock, log });
+  const workgroupIds = config.workgroups.map(({ id }) => id);
+  health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
+  return () => lake.close();
+}
+
+async function addWorker(
+  config: Config,
+  ownUrl: string,
+  { access, log, clock }: Parts,
+): Promise<() => Promise<void>> {
+  const pipeline = createPipeline({ logLevel: config.logLevel, log });
+  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const upstreamOf = (workgroup: WorkgroupConfig) => ({
+    url: workgroup.upstream?.url ?? ownUrl,
+    workgroup: workgroup.upstream?.workgroup ?? workgroup.id,
+    table: workgroup.upstream?.table ?? '-',
+    ...(workgroup.upstream
+      ? workgroup.upstream.token !== undefined && { token: workgroup.upstream.token }
+      : { token: ownToken(access, workgroup.id) }),
+  });
+  const stages = createStages({ config, pipeline, status, clock, upstreamOf });
+  const { openShard, closeShard } = stages;
+  const worker = await startWorker({ config, dependencies: { stages, openShard, closeShard }, log, clock });
+  return async () => {
+    await worker.stop();
+    await stages.close();
+  };
+}
+
+/** A token of this process's own for its own stream, made anew before it runs out or when it is refused. */
+function ownToken(access: Access, workgroupId: string): TokenSource {
+  let token: string | undefined;
+  let renewAtMs = 0;
+  return async (renew) => {
+    if (token === undefined || renew || performance.now() >= renewAtMs) {
+      const scopes = { [workgroupId]: { permissions: ['search:read' as const, 'org:audit' as const] } };
+      const issued = await access.issue(
+        { subject: 'wattline-worker', scopes, lifetimeMs: HOUR_MS },
+        { unlisted: true },
+      );
+      token = issued.token;
+      renewAtMs = performance.now() + HOUR_MS / 2;
+    }
+    return token;
+  };
+}
+
+async function listen(app: FastifyInstance, config: Config): Promise<string> {
+  await app.listen({ host: config.http.host, port: config.http.port });
+  return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
+}
+
+/** An address that can be called: a server that listens everywhere is reached on this machine. */
+function httpUrl(host: string, port: number): string {
+  const callable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${callable.includes(':') ? `[${callable}]` : callable}:${port}`;
+}

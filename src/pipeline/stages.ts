@@ -1,0 +1,127 @@
+import { createRestSource, type RestSource, type TokenSource } from '../client/rest.ts';
+import type { Config, WorkgroupConfig } from '../config.ts';
+import { errorMessage, TerminalError } from '../errors.ts';
+import type { Clock, UtcMs } from '../time.ts';
+import type { Pipeline } from './pipeline.ts';
+import { type PollResult, pollSlice } from './poll.ts';
+import type { StatusBook, StatusStage } from './status.ts';
+
+export interface StagesOptions {
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'workgroups'>;
+  pipeline: Pipeline;
+  status: StatusBook;
+  clock: Clock;
+  /** Where a workgroup's stream is read, and with which token. */
+  upstreamOf(workgroup: WorkgroupConfig): {
+    url: string;
+    workgroup: string;
+    table: string;
+    token?: TokenSource;
+  };
+}
+
+/** The stages of the pipeline by workgroup, for whatever drives them: each reads where it stands and does a bounded piece of work. */
+export interface PipelineStages {
+  poll(workgroupId: string, signal: AbortSignal): Promise<PollResult>;
+  rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
+  publish(workgroupId: string): Promise<void>;
+  maintain(workgroupId: string): Promise<void>;
+  openShard(workgroupId: string): Promise<void>;
+  closeShard(workgroupId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createStages(options: StagesOptions): PipelineStages {
+  const { config, pipeline, status, clock } = options;
+  const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const sources = new Map<string, RestSource>();
+
+  function workgroupOf(workgroupId: string): WorkgroupConfig {
+    const workgroup = workgroups.get(workgroupId);
+    if (!workgroup) {
+      throw new TerminalError('UnknownWorkgroup', `the configuration has no workgroup ${workgroupId}`);
+    }
+    return workgroup;
+  }
+
+  function sourceOf(workgroupId: string): RestSource {
+    let source = sources.get(workgroupId);
+    if (!source) {
+      source = createRestSource({ ...options.upstreamOf(workgroupOf(workgroupId)), clock });
+      sources.set(workgroupId, source);
+    }
+    return source;
+  }
+
+  /** Runs a stage and notes in the status how it went. */
+  async function noted<Result>(
+    workgroupId: string,
+    stage: StatusStage,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const result = await run();
+      status.update(workgroupId, stage, { lastSuccessAtMs: clock.now(), lastError: undefined });
+      return result;
+    } catch (error) {
+      status.update(workgroupId, stage, { lastError: { atMs: clock.now(), message: errorMessage(error) } });
+      throw error;
+    }
+  }
+
+  return {
+    poll: (workgroupId, signal) =>
+      noted(workgroupId, 'poll', async () => {
+        const result = await pollSlice({ pipeline, source: sourceOf(workgroupId), workgroupId, signal });
+        status.update(workgroupId, 'poll', {
+          ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
+          upToDate: result.upToDate,
+          lagMessages: result.lagMessages,
+          lagSeconds: lagSeconds(result, clock.now()),
+          messages: (status.of(workgroupId).poll.messages ?? 0) + result.messages,
+        });
+        return result;
+      }),
+    rollup: (workgroupId, signal) =>
+      noted(workgroupId, 'rollup', async () => {
+        for (let more = true; more && !signal.aborted; ) {
+          const result = await pipeline.run(workgroupId, 'rollUp', undefined);
+          const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
+          status.update(workgroupId, 'rollup', { batchId: String(result.batchId), rejected });
+          more = result.more;
+        }
+      }),
+    publish: (workgroupId) =>
+      noted(workgroupId, 'publish', async () => {
+        const { sequence } = await pipeline.run(workgroupId, 'publish', undefined);
+        status.update(workgroupId, 'publish', { generation: sequence });
+        const { openGaps, quarantined, messages } = await pipeline.run(workgroupId, 'status', undefined);
+        status.count(workgroupId, { gaps: openGaps, quarantined, storedMessages: messages });
+      }),
+    maintain: (workgroupId) =>
+      noted(workgroupId, 'maintain', async () => {
+        await pipeline.run(workgroupId, 'maintain', { dryRun: false });
+      }),
+    async openShard(workgroupId) {
+      const { dataDir, pipeline: settings } = config;
+      await pipeline.open({ workgroup: workgroupOf(workgroupId), dataDir, pipeline: settings });
+    },
+    async closeShard(workgroupId) {
+      await pipeline.closeShard(workgroupId);
+      await sources.get(workgroupId)?.close();
+      sources.delete(workgroupId);
+    },
+    async close() {
+      await pipeline.close();
+      await Promise.all([...sources.values()].map((source) => source.close()));
+      status.flush();
+    },
+  };
+}
+
+function lagSeconds({ upToDate, lastStoreTimeMs }: PollResult, nowMs: UtcMs): number | undefined {
+  if (upToDate) return 0;
+  return lastStoreTimeMs === undefined
+    ? undefined
+    : Math.max(0, Math.round((nowMs - lastStoreTimeMs) / 1000));
+}

@@ -1,0 +1,118 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, SECOND_MS, type UtcMs } from '../time.ts';
+
+/** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
+export interface WorkgroupStatus {
+  workgroupId: string;
+  updatedAtMs: UtcMs;
+  /** The process that wrote it. */
+  processId: number;
+  poll: StageStatus & {
+    nextOffset?: string | undefined;
+    upToDate?: boolean | undefined;
+    /** Messages behind the head, where the upstream says so. */
+    lagMessages?: number | undefined;
+    /** Age of the newest message that has landed, while there are newer ones; 0 at the head. */
+    lagSeconds?: number | undefined;
+    messages?: number | undefined;
+  };
+  rollup: StageStatus & { batchId?: string | undefined; rejected?: number | undefined };
+  publish: StageStatus & { generation?: number | undefined };
+  maintain: StageStatus;
+  gaps: number;
+  quarantined: number;
+  storedMessages: number;
+}
+
+export interface StageStatus {
+  lastSuccessAtMs?: UtcMs | undefined;
+  lastError?: { atMs: UtcMs; message: string } | undefined;
+}
+
+export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
+
+/** Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each. */
+export interface StatusBook {
+  update<Stage extends StatusStage>(
+    workgroupId: string,
+    stage: Stage,
+    facts: Partial<WorkgroupStatus[Stage]>,
+  ): void;
+  count(workgroupId: string, counts: Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages'>): void;
+  of(workgroupId: string): WorkgroupStatus;
+  /** Writes what has not been written yet. */
+  flush(): void;
+}
+
+export function createStatusBook(options: { dataDir: string; clock: Clock }): StatusBook {
+  const { clock } = options;
+  const folder = statusFolder(options.dataDir);
+  mkdirSync(folder, { recursive: true });
+  const known = new Map<string, { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }>();
+
+  function entryOf(workgroupId: string) {
+    let entry = known.get(workgroupId);
+    if (!entry) {
+      const status: WorkgroupStatus = {
+        workgroupId,
+        updatedAtMs: clock.now(),
+        processId: process.pid,
+        poll: {},
+        rollup: {},
+        publish: {},
+        maintain: {},
+        gaps: 0,
+        quarantined: 0,
+        storedMessages: 0,
+      };
+      entry = { status, writtenAtMs: 0, dirty: true };
+      known.set(workgroupId, entry);
+    }
+    return entry;
+  }
+
+  function change(workgroupId: string, facts: Partial<WorkgroupStatus>): void {
+    const entry = entryOf(workgroupId);
+    entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
+    entry.dirty = true;
+    if (clock.now() - entry.writtenAtMs >= SECOND_MS) write(entry);
+  }
+
+  function write(entry: { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }): void {
+    const path = join(folder, `${entry.status.workgroupId}.json`);
+    writeFileSync(`${path}.new`, JSON.stringify(entry.status));
+    renameSync(`${path}.new`, path);
+    entry.writtenAtMs = clock.now();
+    entry.dirty = false;
+  }
+
+  return {
+    update(workgroupId, stage, facts) {
+      change(workgroupId, { [stage]: { ...entryOf(workgroupId).status[stage], ...facts } });
+    },
+    count: change,
+    of: (workgroupId) => entryOf(workgroupId).status,
+    flush() {
+      for (const entry of known.values()) if (entry.dirty) write(entry);
+    },
+  };
+}
+
+/** The status of every workgroup that a worker has written down below `dataDir`; of no use where that was long ago. */
+export function readStatuses(dataDir: string): WorkgroupStatus[] {
+  let files: string[];
+  try {
+    files = readdirSync(statusFolder(dataDir));
+  } catch {
+    return [];
+  }
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .map((file) => JSON.parse(readFileSync(join(statusFolder(dataDir), file), 'utf8')) as WorkgroupStatus);
+}
+
+function statusFolder(dataDir: string): string {
+  return join(dataDir, 'status');
+}
