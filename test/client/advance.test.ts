@@ -167,6 +167,15 @@ describe('disorder', () => {
     const step = deliver(advance(startPosition({ kind: 'offset', offset: 2n }), outcome));
     expect(delivered(step, outcome)).toEqual([1_000n, 1_001n]);
     expect(step.position).toMatchObject({ ask: { offset: 3n }, lastOffset: 1_001n });
+    const bad = batch([], { nextOffset: 4n });
+    bad.columns.rejected = [{ offset: 1_002n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() }];
+    expect(deliver(advance(step.position, bad))).toMatchObject({ messages: 1, beyond: 0 });
+  });
+
+  test('one message of the same kind of number is enough to hold others back, decoded or not', () => {
+    const outcome = batch([50], { nextOffset: 8n });
+    outcome.columns.rejected = [{ offset: 5n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() }];
+    expect(deliver(advance(at(5), outcome))).toMatchObject({ messages: 1, beyond: 1 });
   });
 
   test('whatever the batches, no message is delivered twice and the newest position never falls', () => {

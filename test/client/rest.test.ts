@@ -162,6 +162,19 @@ describe('the watchdog', () => {
   });
 });
 
+test('a request that is aborted while it waits for a connection is never sent', async () => {
+  const { vendor, source } = await vendorAnd({ connectionsMax: 1, timeouts: { totalMs: 300 } });
+  vendor.faults = ['hang'];
+  const first = source.fetch(oldest).catch(() => 'ended');
+  const controller = new AbortController();
+  const second = source.fetch({ ...oldest, signal: controller.signal }).catch(() => 'aborted');
+  controller.abort();
+  expect(await second).toBe('aborted');
+  expect(await first).toBe('ended');
+  expect((await source.fetch(oldest)).status).toBe(200);
+  expect(vendor.requests).toHaveLength(2);
+});
+
 describe('the body', () => {
   test('arrives whole, announced or not, in a buffer that can be transferred', async () => {
     const sent = Buffer.alloc(3_000_001, 'abc');

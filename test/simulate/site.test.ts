@@ -177,6 +177,30 @@ describe('the truth', () => {
     expect(byName['grid meter']).toBeGreaterThan(2_000);
   });
 
+  test('is what the daily registers tell too, though some still show yesterday in the morning', () => {
+    const site = siteOf();
+    const day = '2026-03-21';
+    const from = dayStart(day, zone);
+    const to = dayStart(addDays(day, 1), zone);
+    const daily = new Map<string, Map<number, number>>();
+    for (const { item } of arrivalsThrough(site, to)) {
+      if (!('data' in item) || typeof item.data.today_wh !== 'number' || item.event_time < from) continue;
+      const key = `${item.device}.${item.source ?? 'default'}`;
+      daily.set(key, (daily.get(key) ?? new Map<number, number>()).set(item.event_time, item.data.today_wh));
+    }
+    let stale = 0;
+    for (const [key, byTime] of daily) {
+      const values = [...byTime].sort(([left], [right]) => left - right).map(([, value]) => value);
+      // What stands there before the register falls is yesterday's.
+      const fall = values.findIndex((value, at) => at > 0 && value < values[at - 1]!);
+      if (fall > 0) stale++;
+      expect(values.at(-1)).toBe(truthOf(site, day)[key]);
+      expect(Math.max(...values.slice(Math.max(0, fall)))).toBe(values.at(-1));
+    }
+    expect(stale).toBeGreaterThan(0);
+    expect(stale).toBeLessThan(daily.size);
+  });
+
   test('is nothing before the site began', () => {
     expect(siteOf().truth('2026-03-19')).toEqual([]);
   });
