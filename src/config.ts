@@ -31,7 +31,7 @@ function duration(options: { minMs: number; maxMs: number }) {
 const port = z.coerce.number().int().min(0).max(65_535);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
-const workgroupSchema = z.strictObject({
+export const workgroupSchema = z.strictObject({
   id: workgroupIdSchema,
   /** IANA zone that the days of this workgroup are cut in. */
   timezone: z

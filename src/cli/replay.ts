@@ -1,43 +1,64 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { Config } from '../config.ts';
-import { isLocalDate, type LocalDate } from '../time.ts';
-import { notAvailable, runService, type Service } from './service.ts';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { LocalDate } from '../time.ts';
+import { printData } from './output.ts';
+import { readCases } from './replay-cases.ts';
+import { type ReplayResult, replayCases } from './replay-run.ts';
+import { runWithoutConfig } from './service.ts';
+import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
-
-export interface ReplayOptions {
-  from?: LocalDate;
-  to?: LocalDate;
-}
 
 export function addReplayCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('replay')
-    .description('compute the energy of a workgroup again from the messages that are kept')
-    .argument('<workgroup>', 'its id')
-    .option('--from <day>', 'the first day, YYYY-MM-DD (default: the first there is)', parseDay)
-    .option('--to <day>', 'the last day, YYYY-MM-DD (default: today)', parseDay)
+    .description(
+      'a dry run of your own export: push readings through the whole pipeline and print the energy',
+    )
+    .argument('<path>', 'a folder with case.json and readings.csv.gz, or a JSON file with cases')
     .addHelpText('after', help)
-    .action((workgroupId: string, options: ReplayOptions) =>
-      runService(command, terminal, (config, service) => runReplay(config, workgroupId, options, service)),
+    .action((path: string) =>
+      runWithoutConfig(command, terminal, async (service) => {
+        const cases = await readCases(resolve(terminal.cwd, path));
+        const results: Record<string, ReplayResult> = {};
+        await replayCases(cases, service, (name, result) => {
+          results[name] = result;
+        });
+        printData(command, terminal, results, () => Object.entries(results).map(describe).join('\n'));
+      }),
     );
 }
 
-/** Computes days again; what comes out the same gets no new version. */
-export async function runReplay(
-  _config: Config,
-  _workgroupId: string,
-  _options: ReplayOptions,
-  _service: Service,
-): Promise<void> {
-  throw notAvailable('replay');
+/** Wh by day and source for people, and how it went. */
+function describe([name, { bySource, messages, rejected, seconds }]: [string, ReplayResult]): string {
+  const rows = Object.entries(bySource).flatMap(([day, series]) =>
+    Object.entries(series).map(([key, energyWh]): Row => ({ day, series: key, energyWh })),
+  );
+  const counts = `${messages} messages, ${rejected} rejected, ${seconds.toFixed(1)} s`;
+  return `${name}: ${counts}\n${rows.length > 0 ? formatTable(columns, rows) : 'no energy\n'}`;
 }
 
-function parseDay(text: string): LocalDate {
-  if (!isLocalDate(text)) throw new InvalidArgumentError('Use a day such as 2026-11-20.');
-  return text;
+interface Row {
+  day: LocalDate;
+  series: string;
+  energyWh: number;
 }
+
+const columns = [
+  { title: 'Day', value: (row: Row) => row.day },
+  { title: 'Device.source', value: (row: Row) => row.series },
+  { title: 'Wh', value: (row: Row) => row.energyWh.toLocaleString('en'), align: 'right' as const },
+];
 
 const help = `
+Nothing is kept: it runs on parts of its own in a temporary folder, and reads no configuration.
+
+case.json       { "name", "timezone", "table", "energyStreams": [{ "field", "method", "unit", "maxPower": "10 kW", ... }] }
+readings.csv.gz event_time (ISO 8601 with a zone), device_id, source, then a column for each field; an empty cell is null
+JSON file       an array of such cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
+
+With --json: { "<case>": { "days": { "<day>": { "<device>": Wh } }, "bySource": { "<day>": { "<device>.<source>": Wh } },
+"messages", "rejected", "seconds" } }
+
 Examples:
-  wattline replay home
-  wattline replay home --from 2026-10-01 --to 2026-10-31`;
+  wattline replay ./export
+  wattline replay cases.json --json`;

@@ -11,7 +11,8 @@ import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
 import type { Clock } from '../time.ts';
-import { openShard, type Shard, type ShardStatus } from '../warehouse/shard.ts';
+import { openShard, type Shard } from '../warehouse/shard.ts';
+import type { ShardStatus } from '../warehouse/status.ts';
 
 /** A workgroup to work on, as the thread needs it. */
 export interface Assignment {

@@ -10,6 +10,8 @@ export interface PollOptions {
   source: Pick<RestSource, 'fetch'>;
   workgroupId: string;
   signal: AbortSignal;
+  /** What the server may wait for a next message at the head. Default a second, so that a trickle is not held back. */
+  waitSeconds?: number;
 }
 
 /** What a slice of polling came to. */
@@ -27,8 +29,6 @@ export interface PollResult {
 
 /** A slice ends after this even if the stream goes on: the next one follows at once. */
 const SLICE_MS = 20 * SECOND_MS;
-/** What the server may wait for a next message, so that a trickle is not held back for its whole 20 s. */
-const WAIT_SECONDS = 1;
 /** Answers that are being landed while the next is read. */
 const IN_FLIGHT_MAX = 2;
 
@@ -36,7 +36,8 @@ const IN_FLIGHT_MAX = 2;
  * Reads the stream from the checkpoint to its head and lands what it reads; the next answer is fetched while this one is landed.
  * @throws TransientError when the upstream cannot be read now, TerminalError when a person has to change something
  */
-export async function pollSlice({ pipeline, source, workgroupId, signal }: PollOptions): Promise<PollResult> {
+export async function pollSlice(options: PollOptions): Promise<PollResult> {
+  const { pipeline, source, workgroupId, signal, waitSeconds = 1 } = options;
   const untilMs = performance.now() + SLICE_MS;
   const result: PollResult = {
     messages: 0,
@@ -51,7 +52,7 @@ export async function pollSlice({ pipeline, source, workgroupId, signal }: PollO
   try {
     while (!result.upToDate && performance.now() < untilMs) {
       signal.throwIfAborted();
-      const answer = await source.fetch({ ask, waitSeconds: WAIT_SECONDS, signal });
+      const answer = await source.fetch({ ask, waitSeconds, signal });
       const next = announcedNext(answer);
       result.lagMessages = answer.lagMessages;
       inFlight.push(land(pipeline, workgroupId, ask, answer));

@@ -1,0 +1,190 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { permissions } from '../access/grant.ts';
+import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
+import { createRestSource } from '../client/rest.ts';
+import { type Config, configSchema } from '../config.ts';
+import { decodeCbor, encodeCbor } from '../contract/codec.ts';
+import { limits } from '../contract/limits.ts';
+import { TerminalError } from '../errors.ts';
+import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
+import { pollSlice } from '../pipeline/poll.ts';
+import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
+import type { CaseReading, ReplayCase } from './replay-cases.ts';
+import { startRoles } from './serve.ts';
+import type { Service } from './service.ts';
+
+/** What a case came to. Energy in Wh. */
+export interface ReplayResult {
+  days: Record<LocalDate, Record<string, number>>;
+  bySource: Record<LocalDate, Record<string, number>>;
+  /** Messages that the stream took in, and readings or messages that went to quarantine. */
+  messages: number;
+  rejected: number;
+  seconds: number;
+}
+
+const timeouts: ExchangeTimeouts = { headersMs: 60_000, bodyMs: 60_000, totalMs: 120_000 };
+const ITEMS_PER_REQUEST = 5_000;
+const REPORT_DAYS_MAX = 1_800;
+
+/**
+ * Pushes cases through everything there is, in a temporary folder that is removed afterwards: ingest, stream, poll, land, roll up,
+ * publish and report, with the parts that `up` runs, one case after the other.
+ */
+export async function replayCases(
+  cases: readonly ReplayCase[],
+  service: Service,
+  onResult: (name: string, result: ReplayResult) => void,
+): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'wattline-replay-'));
+  const config: Config = {
+    ...configSchema.parse({
+      dataDir,
+      http: { port: 0, requestsPerMinuteMax: 1_000_000 },
+      stream: { retention: '30d' },
+    }),
+    workgroups: cases.map(({ workgroup }, index) => ({ ...workgroup, id: `case-${index + 1}` })),
+  };
+  const running = await startRoles(config, ['stream', 'report'], service);
+  const pipeline = createPipeline({ logLevel: 'warn', log: service.log });
+  const pool = new Pool(running.url!, { connections: 2 });
+  try {
+    for (const [index, one] of cases.entries()) {
+      service.signal.throwIfAborted();
+      const workgroup = config.workgroups[index]!;
+      const scopes = { [workgroup.id]: { permissions: [...permissions] } };
+      const { token } = await running.access.issue(
+        { subject: 'replay', scopes, lifetimeMs: DAY_MS },
+        { unlisted: true },
+      );
+      const server = { pool, url: running.url!, token, workgroupId: workgroup.id };
+      const startedMs = performance.now();
+      const sent = await sendReadings(server, one);
+      await pipeline.open({ workgroup, dataDir, pipeline: config.pipeline });
+      await drainStream(server, pipeline, service.signal);
+      const { quarantined } = await pipeline.run(workgroup.id, 'status', undefined);
+      const [days, bySource] = await readReport(server, sent, workgroup.timezone);
+      await pipeline.closeShard(workgroup.id);
+      const seconds = Math.round(performance.now() - startedMs) / 1_000;
+      onResult(one.name, { days, bySource, messages: sent.messages, rejected: quarantined, seconds });
+    }
+  } finally {
+    await pool.destroy();
+    await pipeline.close();
+    await running.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+interface Server {
+  pool: Pool;
+  url: string;
+  token: string;
+  workgroupId: string;
+}
+
+interface Sent {
+  messages: number;
+  firstMs: UtcMs | undefined;
+  lastMs: UtcMs | undefined;
+}
+
+/** Posts the readings in their order, in requests of one table each. */
+async function sendReadings(server: Server, { name, readings }: ReplayCase): Promise<Sent> {
+  const sent: Sent = { messages: 0, firstMs: undefined, lastMs: undefined };
+  let waiting: CaseReading[] = [];
+  const send = async () => {
+    if (waiting.length === 0) return;
+    const items = waiting.map(({ device, source, eventTimeMs, data }) => ({
+      device,
+      source,
+      event_time: eventTimeMs,
+      data,
+    }));
+    const path = `/api/v1/tables/${server.workgroupId}/${waiting[0]!.table}/messages`;
+    const headers = { 'content-type': 'application/cbor' };
+    const answer = await request(server, {
+      method: 'POST',
+      path,
+      headers,
+      body: Buffer.from(encodeCbor(items)),
+    });
+    if (answer.status !== 200) throw refused(`case ${name}`, sent.messages, answer.bytes);
+    sent.messages += waiting.length;
+    waiting = [];
+  };
+  for await (const reading of readings()) {
+    if (waiting.length >= ITEMS_PER_REQUEST || (waiting.length > 0 && waiting[0]!.table !== reading.table))
+      await send();
+    waiting.push(reading);
+    sent.firstMs = Math.min(sent.firstMs ?? reading.eventTimeMs, reading.eventTimeMs);
+    sent.lastMs = Math.max(sent.lastMs ?? reading.eventTimeMs, reading.eventTimeMs);
+  }
+  await send();
+  return sent;
+}
+
+/** The ingest's answer names the readings by their place in the request; a person looks for them in the file. */
+function refused(what: string, before: number, bytes: Uint8Array): TerminalError {
+  const body = decodeCbor(bytes) as {
+    message?: string;
+    items?: Array<{ index: number; field: string; reason: string }>;
+  };
+  const items = body.items
+    ?.slice(0, 10)
+    .map(({ index, field, reason }) => `  reading ${before + index + 1}: ${field} ${reason}`);
+  const lines = [`the stream refused readings of ${what}: ${body.message}`, ...(items ?? [])];
+  return new TerminalError('ReadingsRefused', lines.join('\n'));
+}
+
+/** Polls to the head of the stream, then rolls up and publishes what has landed. */
+async function drainStream(server: Server, pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+  const { url, workgroupId, token } = server;
+  const source = createRestSource({ url, workgroup: workgroupId, token });
+  try {
+    for (let upToDate = false; !upToDate; ) {
+      ({ upToDate } = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds: 0 }));
+    }
+  } finally {
+    await source.close();
+  }
+  for (let more = true; more; ) ({ more } = await pipeline.run(workgroupId, 'rollUp', undefined));
+  await pipeline.run(workgroupId, 'publish', undefined);
+}
+
+/** The report over all days of the readings, by device and by source; days without energy left out. */
+async function readReport(server: Server, { firstMs, lastMs }: Sent, timezone: string) {
+  const reports: [ReplayResult['days'], ReplayResult['bySource']] = [{}, {}];
+  if (firstMs === undefined || lastMs === undefined) return reports;
+  const lastDay = addDays(localDateOf(lastMs, timezone), 1);
+  for (const [index, groupBy] of ['', '&groupBy=source'].entries()) {
+    let from = addDays(localDateOf(firstMs, timezone), -1);
+    while (from <= lastDay) {
+      const to = [addDays(from, REPORT_DAYS_MAX), lastDay].sort()[0]!;
+      const path = `/api/v1/orgs/${server.workgroupId}/daily-energy?startDate=${from}&endDate=${to}${groupBy}`;
+      const { status, bytes } = await request(server, { method: 'GET', path, headers: {} });
+      const text = Buffer.from(bytes).toString();
+      if (status !== 200)
+        throw new TerminalError(
+          'ReportFailed',
+          `the report answered with status ${status}: ${text.slice(0, 500)}`,
+        );
+      for (const [day, series] of Object.entries(JSON.parse(text) as ReplayResult['days'])) {
+        if (Object.keys(series).length > 0) reports[index]![day] = series;
+      }
+      from = addDays(to, 1);
+    }
+  }
+  return reports;
+}
+
+function request(
+  { pool, url, token }: Server,
+  call: { method: 'GET' | 'POST'; path: string; headers: Record<string, string>; body?: Buffer },
+) {
+  const headers = { ...call.headers, authorization: `Bearer ${token}` };
+  return exchange(pool, { ...call, origin: url, headers }, { timeouts, bytesMax: 32 * limits.readBytesMax });
+}
