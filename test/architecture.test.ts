@@ -55,7 +55,7 @@ describe('a breach is found and explained', () => {
     ['src/stream/x.ts', `import {\n  a,\n  b,\n} from 'bullmq';`, 'bullmq lives in jobs/'],
     ['src/stream/x.ts', `import 'ioredis';`, 'ioredis lives in'],
     ['jobs/x.ts', `import { Redis } from 'ioredis';`, 'ioredis lives in jobs/backend.ts'],
-    ['src/contract/x.ts', `import { decode } from 'cbor-x';`, 'cbor-x lives in src/contract/codec.ts'],
+    ['src/contract/x.ts', `import { decode } from 'cbor-x';`, 'cbor-x is not a dependency in package.json'],
     ['src/rollup/x.ts', `import { DuckDBInstance } from '@duckdb/node-api';`, '@duckdb/node-api lives in'],
     [
       'src/report/x.ts',
@@ -78,6 +78,7 @@ describe('a breach is found and explained', () => {
 
   test.each([
     ['src/cli/up.ts', `import { startWorker } from '../../jobs/worker.ts';`],
+    ['src/cli/serve.ts', `import type { FastifyInstance } from 'fastify';`],
     ['src/cli.ts', `const debug = process.env.WATTLINE_DEBUG;`],
     ['src/rollup/x.ts', `import type { DuckDBConnection } from '@duckdb/node-api';`],
     ['src/rollup/x.ts', `import { type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';`],
