@@ -1,24 +1,236 @@
-import type { Command } from 'commander';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Config, configSchema } from '../config.ts';
+import { errorMessage } from '../errors.ts';
+import { readStatuses } from '../pipeline/status.ts';
+import { runSimulation, type SimulationReport } from '../simulate/run.ts';
+import { createSite, type Site } from '../simulate/site.ts';
+import { addDays, DAY_MS, dayStart, type LocalDate, localDateOf, SECOND_MS } from '../time.ts';
+import {
+  compareDays,
+  type DayComparison,
+  type DemoState,
+  describeStart,
+  describeState,
+  describeSummary,
+} from './demo-view.ts';
 import { addListenOptions, type ListenOptions } from './listen-options.ts';
-import { notAvailable, runWithoutConfig, type Service } from './service.ts';
+import { globalOptions } from './options.ts';
+import { printData } from './output.ts';
+import { type Running, startRoles } from './serve.ts';
+import { runWithoutConfig, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
+
+const WORKGROUP = 'demo';
+const DAYS_BACK = 2;
+/** The past days are lived through in this time, then the site keeps to the clock. */
+const CATCH_UP_SECONDS = 15;
+const READING_EVERY_MS = 60 * SECOND_MS;
+
+interface DemoOptions extends ListenOptions {
+  seconds?: number;
+  seed: number;
+}
 
 export function addDemoCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('demo')
     .description('show the whole way on a simulated site, without any configuration')
+    .option('--seconds <number>', 'end after this long with a summary (default: on Ctrl-C)', positiveNumber)
+    .option('--seed <number>', 'another site', positiveNumber, 1)
     .addHelpText('after', help);
-  addListenOptions(command).action((options: ListenOptions) =>
-    runWithoutConfig(command, terminal, (service) => runDemo(options, service)),
+  addListenOptions(command).action((options: DemoOptions) =>
+    runWithoutConfig(command, terminal, async (service) => {
+      const isQuiet = globalOptions(command).json ?? false;
+      const summary = await runDemo(
+        options,
+        service,
+        isQuiet ? () => undefined : (text) => terminal.out(text),
+      );
+      printData(command, terminal, summary, () => describeSummary(summary));
+    }),
   );
 }
 
-/** Runs everything on a simulated site until `service.signal` aborts. */
-export async function runDemo(_options: ListenOptions, _service: Service): Promise<void> {
-  throw notAvailable('demo');
+/** What the demo came to. */
+export interface DemoSummary {
+  seconds: number;
+  sent: number;
+  landed: number;
+  generation: number | undefined;
+  /** The simulated days that are over, as reported and as the simulator generated them. */
+  days: DayComparison[];
+}
+
+/** Runs everything on a simulated site in a folder that is removed afterwards, until its time is over or it is interrupted. */
+async function runDemo(
+  options: DemoOptions,
+  service: Service,
+  show: (text: string) => void,
+): Promise<DemoSummary> {
+  const startedMs = performance.now();
+  const dataDir = await mkdtemp(join(tmpdir(), 'wattline-demo-'));
+  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const firstDay = addDays(localDateOf(service.clock.now(), timezone), -DAYS_BACK);
+  const site = createSite({
+    seed: options.seed,
+    timezone,
+    startMs: dayStart(firstDay, timezone),
+    readingEveryMs: READING_EVERY_MS,
+  });
+  const ending = new AbortController();
+  service.signal.addEventListener('abort', () => ending.abort());
+  if (service.signal.aborted) ending.abort();
+  const timer =
+    options.seconds === undefined ? undefined : setTimeout(() => ending.abort(), options.seconds * SECOND_MS);
+  const { running, config } = await start(site, { ...options, dataDir }, service);
+  try {
+    const scopes = { [WORKGROUP]: { permissions: ['search:read' as const, 'data:write' as const] } };
+    const { token } = await running.access.issue({ subject: 'demo', scopes, lifetimeMs: DAY_MS });
+    show(describeStart({ url: running.url!, token, dataDir, workgroup: WORKGROUP, site }));
+    const catchUpSeconds = Math.min(CATCH_UP_SECONDS, (options.seconds ?? Number.POSITIVE_INFINITY) / 2);
+    const simulating = runSimulation({
+      site,
+      url: running.url!,
+      workgroup: WORKGROUP,
+      token,
+      speed: ((DAYS_BACK + 1) * 86_400) / catchUpSeconds,
+      signal: ending.signal,
+      log: service.log,
+    });
+    simulating.catch(() => ending.abort());
+    const report = (day: LocalDate) => readDay(running, token, day);
+    await watch(config, service, ending.signal, {
+      report,
+      timezone,
+      isInteractive: service.terminal.isInteractive,
+      show,
+    });
+    const sent = await simulating;
+    await untilLanded(config, sent, service);
+    const days = await compareDays(site, report, service.clock.now());
+    const { messages: landed = 0 } = statusOf(config)?.poll ?? {};
+    const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
+    return { seconds, sent: sent.items, landed, generation: statusOf(config)?.publish.generation, days };
+  } finally {
+    clearTimeout(timer);
+    await running.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Starts everything on the port that was asked for; else on the usual one, or on a free one where that is taken. */
+async function start(
+  site: Site,
+  { host, port, dataDir }: DemoOptions & { dataDir: string },
+  service: Service,
+): Promise<{ running: Running; config: Config }> {
+  const { timezone, energyStreams, devices } = site;
+  const configOn = (onPort: number) =>
+    configSchema.parse({
+      dataDir,
+      logLevel: 'warn',
+      http: { port: onPort, ...(host && { host }) },
+      pipeline: { publishEvery: '2s' },
+      workgroups: [{ id: WORKGROUP, timezone, energyStreams, devices }],
+    });
+  const roles = ['stream', 'worker', 'report'] as const;
+  const config = configOn(port ?? configSchema.parse({}).http.port);
+  try {
+    return { running: await startRoles(config, roles, service), config };
+  } catch (error) {
+    if (port !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const other = configOn(0);
+    return { running: await startRoles(other, roles, service), config: other };
+  }
+}
+
+interface Watching {
+  report: (day: LocalDate) => Promise<Record<string, number>>;
+  timezone: string;
+  isInteractive: boolean;
+  show: (text: string) => void;
+}
+
+/** Shows how it goes until `signal` aborts: in place on a terminal, a line every few seconds elsewhere. */
+async function watch(
+  config: Config,
+  service: Service,
+  signal: AbortSignal,
+  watching: Watching,
+): Promise<void> {
+  const { report, timezone, isInteractive, show } = watching;
+  let drawnLines = 0;
+  for (let round = 0; !signal.aborted; round += 1) {
+    await pause(SECOND_MS, signal);
+    if (signal.aborted || (!isInteractive && round % 3 !== 0)) continue;
+    const today = localDateOf(service.clock.now(), timezone);
+    const state: DemoState = {
+      nowMs: service.clock.now(),
+      timezone,
+      status: statusOf(config),
+      energyWh: await report(today).catch((error: unknown) => ({ [errorMessage(error)]: 0 })),
+      wide: isInteractive,
+    };
+    const text = describeState(state);
+    show(drawnLines > 0 ? `\u001b[${drawnLines}A\u001b[J${text}` : text);
+    drawnLines = isInteractive ? text.split('\n').length - 1 : 0;
+  }
+}
+
+/** What was sent is on its way through the pipeline for a few seconds more. */
+async function untilLanded(config: Config, sent: SimulationReport, { clock }: Service): Promise<void> {
+  const untilMs = performance.now() + 15 * SECOND_MS;
+  const sentAtMs = clock.now();
+  while (performance.now() < untilMs) {
+    const status = statusOf(config);
+    const isLanded = (status?.poll.messages ?? 0) >= sent.items;
+    // Published after a roll-up that came after the last landing.
+    if (
+      isLanded &&
+      (status?.publish.lastSuccessAtMs ?? 0) >
+        sentAtMs + 2 * config.pipeline.rollupEvery + config.pipeline.publishEvery
+    )
+      return;
+    await pause(200);
+  }
+}
+
+function statusOf({ dataDir }: Config) {
+  return readStatuses(dataDir)[0];
+}
+
+async function readDay({ url }: Running, token: string, day: LocalDate): Promise<Record<string, number>> {
+  const address = `${url}/api/v1/orgs/${WORKGROUP}/daily-energy?groupBy=source&startDate=${day}&endDate=${day}`;
+  const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`the report answered with status ${answer.status}`);
+  return ((await answer.json()) as Record<LocalDate, Record<string, number>>)[day] ?? {};
+}
+
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function positiveNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isFinite(number) || number <= 0) throw new InvalidArgumentError('Use a number above 0.');
+  return number;
 }
 
 const help = `
+Simulated inverters, a battery and a meter live through the last two days within seconds, restarts, outages and late deliveries
+included, and go on in real time. Everything is real but the devices: the stream, the queue, the warehouse, the published lake
+and the report. Nothing is kept afterwards.
+
 Examples:
   wattline demo
+  wattline demo --seconds 30
   wattline demo --port 9000`;

@@ -4,6 +4,8 @@ import type { Environment } from '../config.ts';
 export interface Terminal {
   readonly cwd: string;
   readonly environment: Environment;
+  /** Whether a person looks at standard output, so that text can be drawn again in place. */
+  readonly isInteractive: boolean;
   /** Data: nothing else goes to standard output. */
   out(text: string): void;
   /** Messages for people, errors and log events. */
@@ -27,6 +29,7 @@ export function createTerminal(host: Host): Terminal {
   return {
     cwd: host.cwd(),
     environment: host.env,
+    isInteractive: host.stdout.isTTY === true,
     out: (text) => void host.stdout.write(text),
     err: (text) => void host.stderr.write(text),
     onEnd(listener) {

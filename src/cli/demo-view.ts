@@ -1,0 +1,110 @@
+import type { WorkgroupStatus } from '../pipeline/status.ts';
+import type { Site } from '../simulate/site.ts';
+import { addDays, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
+import type { DemoSummary } from './demo.ts';
+import { formatTable } from './table.ts';
+
+/** One simulated day: what the report says of each series, and what the simulator generated (Wh). */
+export interface DayComparison {
+  day: LocalDate;
+  series: number;
+  reportedWh: number;
+  generatedWh: number;
+  /** Series of which the two differ. */
+  different: string[];
+}
+
+export interface DemoState {
+  nowMs: UtcMs;
+  timezone: string;
+  status: WorkgroupStatus | undefined;
+  energyWh: Record<string, number>;
+  /** A table of all series, instead of one line. */
+  wide: boolean;
+}
+
+export function describeStart(facts: {
+  url: string;
+  token: string;
+  dataDir: string;
+  workgroup: string;
+  site: Site;
+}): string {
+  const { url, token, dataDir, workgroup, site } = facts;
+  return `Wattline demo: ${site.devices.length} simulated devices (${site.devices.map(({ name }) => name).join(', ')}), days of ${site.timezone}
+
+  Report   ${url}/api/v1/orgs/${workgroup}/daily-energy
+  Stream   ${url}/api/v1/tables/${workgroup}/-/latest
+  API      ${url}/docs
+  Lake     ${dataDir}/lake/${workgroup}/current/analytics.duckdb
+
+  TOKEN=${token}
+  curl -H "Authorization: Bearer $TOKEN" "${url}/api/v1/orgs/${workgroup}/daily-energy?groupBy=source"
+
+`;
+}
+
+export function describeState({ nowMs, timezone, status, energyWh, wide }: DemoState): string {
+  const { poll, publish } = status ?? { poll: undefined, publish: undefined };
+  const lag = poll?.lagMessages === undefined ? '?' : `${number(poll.lagMessages)} messages`;
+  const seconds = poll?.lagSeconds === undefined ? '' : `, ${poll.lagSeconds} s`;
+  const line = `${new Date(nowMs).toLocaleTimeString('sv', { timeZone: timezone })}  landed ${number(poll?.messages ?? 0)}  lag ${lag}${seconds}  generation ${publish?.generation ?? '-'}`;
+  const total = Object.values(energyWh).reduce((sum, wh) => sum + wh, 0);
+  if (!wide) return `${line}  today ${number(total)} Wh in ${Object.keys(energyWh).length} series\n`;
+  return `${line}\n\n${formatTable(columns, Object.entries(energyWh))}`;
+}
+
+const columns = [
+  { title: 'Today (device.source)', value: ([key]: [string, number]) => key },
+  { title: 'Wh', value: ([, wh]: [string, number]) => number(wh), align: 'right' as const },
+];
+
+export function describeSummary({ seconds, sent, landed, generation, days }: DemoSummary): string {
+  const lines = days.map(({ day, series, reportedWh, generatedWh, different }) => {
+    const verdict =
+      different.length === 0 ? 'equal' : `${different.length} series differ: ${different.join('; ')}`;
+    return `  ${day}  ${number(reportedWh)} Wh reported, ${number(generatedWh)} Wh generated, ${series} series: ${verdict}`;
+  });
+  return `
+${number(sent)} messages sent and ${number(landed)} landed in ${seconds} s, ${generation ?? 0} generations published.
+${lines.length > 0 ? `Simulated days that are over:\n${lines.join('\n')}` : 'No simulated day was over yet: give it more --seconds.'}
+`;
+}
+
+/** Compares the days that are over, and of which everything has arrived, with what the simulator generated. */
+export async function compareDays(
+  site: Site,
+  report: (day: LocalDate) => Promise<Record<string, number>>,
+  nowMs: UtcMs,
+): Promise<DayComparison[]> {
+  const comparisons: DayComparison[] = [];
+  for (
+    let day = localDateOf(site.startMs, site.timezone);
+    site.settledMs(day) <= nowMs;
+    day = addDays(day, 1)
+  ) {
+    const reported = await report(day);
+    const generated = Object.fromEntries(
+      site.truth(day).map(({ device, source, energyWh }) => [`${device}.${source}`, energyWh]),
+    );
+    const keys = [...new Set([...Object.keys(reported), ...Object.keys(generated)])];
+    comparisons.push({
+      day,
+      series: keys.length,
+      reportedWh: sum(reported),
+      generatedWh: sum(generated),
+      different: keys
+        .filter((key) => (reported[key] ?? 0) !== (generated[key] ?? 0))
+        .map((key) => `${key} ${reported[key] ?? 'no'} instead of ${generated[key] ?? 'no'} Wh`),
+    });
+  }
+  return comparisons;
+}
+
+function sum(energyWh: Record<string, number>): number {
+  return Object.values(energyWh).reduce((total, wh) => total + wh, 0);
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en');
+}
