@@ -1,20 +1,20 @@
-import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../contract/columns.ts';
 import { createNameTable } from '../contract/names.ts';
-import { errorMessage, TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './commit.ts';
-import { type Database, openDatabase } from './database.ts';
-import { isInvalidated, knownFailure, warehouseFailure } from './failures.ts';
+import { openDatabase } from './database.ts';
+import { knownFailure, warehouseFailure } from './failures.ts';
 import { createLanding } from './land.ts';
 import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './owner.ts';
 import type { GapInput, GapResult, LandInput, LandResult } from './plan.ts';
 import { query } from './query.ts';
+import { closedFailure, onConnection, recovering } from './recovery.ts';
 import type { Migration } from './sql.ts';
+import { readStatus, type ShardStatus } from './status.ts';
 
 export interface ShardOptions {
   /** The DuckDB file; made, with its folder, where there is none. */
@@ -58,23 +58,6 @@ export interface Shard {
   close(): Promise<void>;
 }
 
-export interface ShardStatus {
-  workgroupId: string;
-  path: string;
-  epoch: bigint;
-  schema: number;
-  checkpoints: Checkpoint[];
-  messages: number;
-  batches: number;
-  quarantined: number;
-  openGaps: number;
-  names: number;
-  fileBytes: number;
-  walBytes: number;
-}
-
-const CLOSE_WAIT_MS_MAX = 10_000;
-
 /**
  * Opens a workgroup's DuckDB file, brings it to this program's schema and takes ownership of it: whoever owned it before
  * writes nothing from then on.
@@ -85,29 +68,34 @@ const CLOSE_WAIT_MS_MAX = 10_000;
 export async function openShard(options: ShardOptions): Promise<Shard> {
   const { path, workgroupId, clock, log } = options;
   const startMs = performance.now();
-  let database: Database | undefined = await openDatabase(options);
-  let isBroken = false;
-  let reopening: Promise<Database> | undefined;
-  let closing: Promise<void> | undefined;
-
-  const opened = await onConnection(database, (connection) => prepareFile(connection, options)).catch(
+  const file = await openDatabase(options);
+  const prepared = await onConnection(file, (connection) => prepareFile(connection, options)).catch(
     async (error: unknown) => {
-      await database?.close();
+      await file.close();
       throw warehouseFailure(error, path);
     },
   );
-  const { epoch, names } = opened;
+  const { epoch, names, migrations } = prepared;
   const owner = { workgroupId, epoch };
+  let closing: Promise<void> | undefined;
 
+  const database = recovering(file, {
+    path,
+    workgroupId,
+    log,
+    open: () => openDatabase(options),
+    onReopen: () => landing.retire(),
+    check: (connection) => checkOwner(connection, owner),
+  });
   const landing = createLanding({
     names,
-    checkpoints: opened.checkpoints,
-    lastBatchId: opened.lastBatchId,
+    checkpoints: prepared.checkpoints,
+    lastBatchId: prepared.lastBatchId,
     clock,
     log,
-    failure: noteFailure,
+    failure: (error) => database.note(error),
     async openCommitter() {
-      const connection = await connect();
+      const connection = await database.connect();
       try {
         return await createCommitter(connection, owner);
       } catch (error) {
@@ -116,62 +104,29 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       }
     },
   });
-  log.info(
-    {
-      shard: workgroupId,
-      epoch: String(epoch),
-      migrations: opened.migrations,
-      durationMs: Math.round(performance.now() - startMs),
-    },
-    'shard.open',
-  );
-
-  /** One of our errors for what DuckDB throws; remembers when the database has to be opened again. */
-  function noteFailure(error: unknown): Error {
-    if (isInvalidated(error)) isBroken = true;
-    return warehouseFailure(error, path);
-  }
-
-  async function connect(): Promise<DuckDBConnection> {
-    if (database === undefined) throw closedFailure(workgroupId);
-    if (isBroken) {
-      reopening ??= reopen(database).finally(() => {
-        reopening = undefined;
-      });
-      database = await reopening;
-    }
-    return database.connect();
-  }
-
-  /** After a failure that DuckDB does not recover from by itself, such as a checkpoint on a full disk. */
-  async function reopen(broken: Database): Promise<Database> {
-    landing.retire();
-    await broken.idle(CLOSE_WAIT_MS_MAX);
-    await broken.close();
-    const again = await openDatabase(options);
-    try {
-      await onConnection(again, (connection) => checkOwner(connection, owner));
-    } catch (error) {
-      await again.close();
-      throw warehouseFailure(error, path);
-    }
-    isBroken = false;
-    log.warn({ shard: workgroupId }, 'shard.reopened');
-    return again;
-  }
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
   ): Promise<Result> {
     checkOpen();
-    const connection = await connect();
+    const connection = await database.connect();
     try {
       return await runTransaction(connection, () => checkOwner(connection, owner), work);
     } catch (error) {
-      if (isInvalidated(error)) isBroken = true;
+      database.note(error);
+      // What is not DuckDB's is the caller's own.
       throw knownFailure(error, path) ?? error;
     } finally {
       connection.closeSync();
+    }
+  }
+
+  async function read<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result> {
+    checkOpen();
+    try {
+      return await onConnection(database, work);
+    } catch (error) {
+      throw database.note(error);
     }
   }
 
@@ -179,34 +134,14 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     if (closing !== undefined) throw closedFailure(workgroupId);
   }
 
-  async function read<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result> {
-    checkOpen();
-    const connection = await connect();
-    try {
-      return await work(connection);
-    } catch (error) {
-      throw noteFailure(error);
-    } finally {
-      connection.closeSync();
-    }
-  }
-
   async function closeAll(): Promise<void> {
     await landing.drain();
-    const open = database;
-    database = undefined;
-    if (open === undefined) return;
-    await open.idle(CLOSE_WAIT_MS_MAX);
-    try {
-      if (!isBroken) await onConnection(open, (connection) => connection.run('CHECKPOINT'));
-    } catch (error) {
-      // Nothing is lost: what is in the write-ahead log is read from there at the next opening.
-      log.warn({ shard: workgroupId, reason: errorMessage(error) }, 'shard.checkpoint_failed');
-    }
-    await open.close();
+    await database.close();
     log.info({ shard: workgroupId }, 'shard.close');
   }
 
+  const durationMs = Math.round(performance.now() - startMs);
+  log.info({ shard: workgroupId, epoch: String(epoch), migrations, durationMs }, 'shard.open');
   return {
     workgroupId,
     path,
@@ -214,7 +149,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     names,
     async connect() {
       checkOpen();
-      return connect();
+      return database.connect();
     },
     transaction,
     checkpoint: (origin) => read(async (connection) => (await readCheckpoints(connection)).get(origin)),
@@ -226,16 +161,12 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
     },
-    status: () => read((connection) => readStatus(connection, { workgroupId, path, epoch })),
+    status: () => read((connection) => readStatus(connection, { ...owner, path })),
     close() {
       closing ??= closeAll();
       return closing;
     },
   };
-}
-
-function closedFailure(workgroupId: string): TransientError {
-  return new TransientError('WarehouseClosed', `the warehouse of ${workgroupId} is closed; open it again`);
 }
 
 /** Brings the file up to date, takes it over, and reads what landing starts from. */
@@ -251,18 +182,6 @@ async function prepareFile(connection: DuckDBConnection, options: ShardOptions) 
     lastBatchId: Number(last?.batch_id ?? 0),
     checkpoints: await readCheckpoints(connection),
   };
-}
-
-async function onConnection<Result>(
-  database: Database,
-  work: (connection: DuckDBConnection) => Promise<Result>,
-): Promise<Result> {
-  const connection = await database.connect();
-  try {
-    return await work(connection);
-  } finally {
-    connection.closeSync();
-  }
 }
 
 async function runTransaction<Result>(
@@ -281,26 +200,4 @@ async function runTransaction<Result>(
     await connection.run('ROLLBACK').catch(() => {});
     throw error;
   }
-}
-
-async function readStatus(
-  connection: DuckDBConnection,
-  shard: { workgroupId: string; path: string; epoch: bigint },
-): Promise<ShardStatus> {
-  const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
-  const checkpoints = await readCheckpoints(connection);
-  const count = (column: string) => Number(counts?.[column] ?? 0);
-  const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  return {
-    ...shard,
-    schema: count('schema_number'),
-    checkpoints: [...checkpoints.values()],
-    messages: count('message_count'),
-    batches: count('batch_count'),
-    quarantined: count('quarantined_count'),
-    openGaps: count('open_gap_count'),
-    names: count('name_count'),
-    fileBytes: bytes(shard.path),
-    walBytes: bytes(`${shard.path}.wal`),
-  };
 }

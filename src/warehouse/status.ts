@@ -1,0 +1,43 @@
+import { statSync } from 'node:fs';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
+import { query } from './query.ts';
+
+/** What there is in a warehouse, and how far it has read. */
+export interface ShardStatus {
+  workgroupId: string;
+  path: string;
+  epoch: bigint;
+  /** The number of the last migration. */
+  schema: number;
+  checkpoints: Checkpoint[];
+  messages: number;
+  batches: number;
+  quarantined: number;
+  openGaps: number;
+  names: number;
+  fileBytes: number;
+  walBytes: number;
+}
+
+export async function readStatus(
+  connection: DuckDBConnection,
+  shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
+): Promise<ShardStatus> {
+  const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
+  const checkpoints = await readCheckpoints(connection);
+  const count = (column: string) => Number(counts?.[column] ?? 0);
+  const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return {
+    ...shard,
+    schema: count('schema_number'),
+    checkpoints: [...checkpoints.values()],
+    messages: count('message_count'),
+    batches: count('batch_count'),
+    quarantined: count('quarantined_count'),
+    openGaps: count('open_gap_count'),
+    names: count('name_count'),
+    fileBytes: bytes(shard.path),
+    walBytes: bytes(`${shard.path}.wal`),
+  };
+}
