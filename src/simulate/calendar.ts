@@ -55,7 +55,7 @@ export function createCalendar(
 
   function compute(dayNumber: number): SiteDay {
     const bounds = boundsOf(addDays(firstDay, dayNumber));
-    const series = modelDay(plan, bounds, dayNumber, readingEveryMs);
+    const series = modelDay(plan, bounds, dayNumber, readingEveryMs, startMs);
     registersByDay[0] ??= {
       countedWh: series.map(() => 0),
       zeroAtWh: series.map(({ source }) => -source.initialWh),

@@ -23,14 +23,23 @@ export interface SeriesDay {
 /** A device's counter starts again this often (days), each device on another day. */
 const RESTART_EVERY_DAYS = 9;
 
-/** Everything the site's devices count on one local day. `dayNumber` is how many days after the site's first it is. */
-export function modelDay(plan: SitePlan, bounds: DayBounds, dayNumber: number, stepMs: number): SeriesDay[] {
-  const balance = modelBalance(plan, bounds, stepMs);
+/**
+ * Everything the site's devices count on one local day. `dayNumber` is how many days after the site's first it is; before
+ * `fromMs`, when the site begins, nothing is read or counted.
+ */
+export function modelDay(
+  plan: SitePlan,
+  bounds: DayBounds,
+  dayNumber: number,
+  stepMs: number,
+  fromMs: UtcMs,
+): SeriesDay[] {
+  const balance = modelBalance(plan, bounds, stepMs, fromMs);
   return plan.devices.flatMap((device) =>
     device.sources.map((source) => {
       const series =
         device.kind === 'inverter'
-          ? modelPanels(plan, bounds, device, source, stepMs)
+          ? modelPanels(plan, bounds, device, source, stepMs, fromMs)
           : accumulate(device, source, balance.timesMs, balance.powers[source.name!]!, bounds.endMs, stepMs);
       return {
         ...series,
@@ -50,10 +59,11 @@ function modelPanels(
   device: PlannedDevice,
   source: PlannedSource,
   stepMs: number,
+  fromMs: UtcMs,
 ): Counted {
   const timesMs: UtcMs[] = [];
   for (let ms = bounds.startMs + device.phaseMs; ms < bounds.endMs; ms += stepMs) {
-    if (isAwake(plan, bounds, ms)) timesMs.push(ms);
+    if (ms >= fromMs && isAwake(plan, bounds, ms)) timesMs.push(ms);
   }
   const powerW = timesMs.map((ms) => solarW(plan, bounds, source, ms));
   return accumulate(device, source, timesMs, powerW, timesMs.at(-1) ?? bounds.startMs, stepMs);
@@ -78,7 +88,7 @@ function accumulate(
 }
 
 /** Panels, house, battery and grid over the day: what one gives, another takes. */
-function modelBalance(plan: SitePlan, bounds: DayBounds, stepMs: number) {
+function modelBalance(plan: SitePlan, bounds: DayBounds, stepMs: number, fromMs: UtcMs) {
   const battery = createBattery(bounds);
   const panels = plan.devices.flatMap((device) => (device.kind === 'inverter' ? device.sources : []));
   const hasBattery = plan.devices.some((device) => device.kind === 'battery');
@@ -88,9 +98,11 @@ function modelBalance(plan: SitePlan, bounds: DayBounds, stepMs: number) {
   for (let ms = bounds.startMs; ms < bounds.endMs; ms += stepMs) {
     const surplusW =
       panels.reduce((sumW, source) => sumW + solarW(plan, bounds, source, ms), 0) - loadW(plan, bounds, ms);
-    timesMs.push(ms);
-    storedWh.push(battery.storedWh());
+    const heldWh = battery.storedWh();
     const batteryW = hasBattery ? battery.step(ms, stepMs, surplusW) : 0;
+    if (ms < fromMs) continue;
+    timesMs.push(ms);
+    storedWh.push(heldWh);
     const gridW = batteryW - surplusW;
     powers.charge!.push(Math.max(0, batteryW));
     powers.discharge!.push(Math.max(0, -batteryW));

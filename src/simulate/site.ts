@@ -67,6 +67,7 @@ export function createSite(options: SiteOptions): Site {
     const found = kept.get(day);
     if (found) return found;
     const made = arrivalsOfDay(plan, calendar, calendar.dayOf(day)).filter(
+      // A device that was out of reach when the site began is not reported.
       ({ item }) => item.event_time >= startMs,
     );
     kept.set(day, made);
@@ -108,7 +109,7 @@ export function createSite(options: SiteOptions): Site {
         }
       }
     },
-    truth: (day, untilMs = Number.POSITIVE_INFINITY) => truthOf(calendar, startMs, day, untilMs),
+    truth: (day, untilMs = Number.POSITIVE_INFINITY) => truthOf(calendar, day, untilMs),
     settledMs: (day) => calendar.boundsOf(day).endMs + arrivalDelayMsMax,
   };
 }
