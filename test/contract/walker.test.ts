@@ -164,7 +164,9 @@ describe('the walker', () => {
     const decoder = createMessageDecoder(names);
     const items: IngestItem[] = Array.from({ length: 5_000 }, (_, index) => ({
       device: DEVICE,
+      source: 'grid',
       event_time: index,
+      msg_id: index,
       data: Object.fromEntries(Array.from({ length: 30 }, (_, field) => [`f${field}`, index * field])),
     }));
     const batch = encodeMessages(items, 'solar');
@@ -172,7 +174,15 @@ describe('the walker', () => {
     const columns = columnsOf(decoder.decode(large));
     expect(columns.count).toBe(5_000);
     expect(columns.fieldStart[5_000]).toBe(150_000);
-    expect(columnMessages(columns, names)[4_999]!.fields).toContainEqual(['f29', 4_999 * 29]);
+    expect(columnMessages(columns, names)[4_999]).toMatchObject({
+      table: 'solar',
+      kind: 'telemetry',
+      device: DEVICE,
+      source: 'grid',
+      eventTimeMs: 4_999,
+      messageId: 4_999,
+      fields: expect.arrayContaining([['f29', 4_999 * 29]]),
+    });
     const small = columnsOf(decoder.decode(bodyOf([batch.bytes.subarray(0, batch.starts[1])])));
     expect(small.count).toBe(1);
     expect(small.fieldStart[1]).toBe(30);
@@ -192,6 +202,17 @@ describe('the walker', () => {
     expect(columns.rejected[0]).toMatchObject({ offset: undefined, reason: 'malformed' });
     expect(Buffer.from(columns.rejected[0]!.bytes)).toStrictEqual(bad);
     expect(kept.includes(bad)).toBe(true);
+  });
+
+  it.each(['solar', 'grid', 'power', 'fine'])('rejects a message whose %s is not UTF-8', (text) => {
+    const item = { device: DEVICE, source: 'grid', event_time: 5, data: { power: 'fine' } };
+    const { bytes } = encodeMessages([item], 'solar');
+    const bad = Buffer.from(bytes);
+    bad[bad.indexOf(text)] = 0xff;
+    const columns = columnsOf(createMessageDecoder(createNameTable()).decode(bodyOf([bytes, bad])));
+    expect(columns.count).toBe(1);
+    expect(columns.rejected).toHaveLength(1);
+    expect(columns.rejected[0]!.detail).toContain('UTF-8');
   });
 
   it('refuses a body that breaks off, wherever it does', () => {
