@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, configSchema } from '../config.ts';
 import { errorMessage } from '../errors.ts';
 import { readStatuses } from '../pipeline/status.ts';
-import { runSimulation, type SimulationReport } from '../simulate/run.ts';
+import type { SimulationReport } from '../simulate/run.ts';
 import { createSite, type Site } from '../simulate/site.ts';
 import { addDays, DAY_MS, dayStart, type LocalDate, localDateOf, SECOND_MS } from '../time.ts';
 import {
@@ -19,7 +19,7 @@ import {
 import { addListenOptions, type ListenOptions } from './listen-options.ts';
 import { globalOptions } from './options.ts';
 import { printData } from './output.ts';
-import { type Running, startRoles } from './serve.ts';
+import type { Running } from './serve.ts';
 import { runWithoutConfig, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -91,6 +91,7 @@ async function runDemo(
     const { token } = await running.access.issue({ subject: 'demo', scopes, lifetimeMs: DAY_MS });
     show(describeStart({ url: running.url!, token, dataDir, workgroup: WORKGROUP, site }));
     const catchUpSeconds = Math.min(CATCH_UP_SECONDS, (options.seconds ?? Number.POSITIVE_INFINITY) / 2);
+    const { runSimulation } = await import('../simulate/run.ts');
     const simulating = runSimulation({
       site,
       url: running.url!,
@@ -138,6 +139,7 @@ async function start(
     });
   const roles = ['stream', 'worker', 'report'] as const;
   const config = configOn(port ?? configSchema.parse({}).http.port);
+  const { startRoles } = await import('./serve.ts');
   try {
     return { running: await startRoles(config, roles, service), config };
   } catch (error) {

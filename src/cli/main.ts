@@ -35,6 +35,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   }
 }
 
+/** Commands load their parts when they run, so that those which need no engine and no server begin at once. */
 function createProgram(terminal: Terminal): Command {
   const program = new Command('wattline')
     .description('Turns a real-time telemetry stream into daily energy that can be trusted.')

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { LocalDate } from '../time.ts';
 import { printData } from './output.ts';
 import { readCases } from './replay-cases.ts';
-import { type ReplayResult, replayCases } from './replay-run.ts';
+import type { ReplayResult } from './replay-run.ts';
 import { runWithoutConfig } from './service.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -20,6 +20,7 @@ export function addReplayCommand(program: Command, terminal: Terminal): void {
       runWithoutConfig(command, terminal, async (service) => {
         const cases = await readCases(resolve(terminal.cwd, path));
         const results: Record<string, ReplayResult> = {};
+        const { replayCases } = await import('./replay-run.ts');
         await replayCases(cases, service, (name, result) => {
           results[name] = result;
         });

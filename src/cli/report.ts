@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { addListenOptions, type ListenOptions, listenOn } from './listen-options.ts';
-import { runRoles } from './serve.ts';
 import { runService, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -19,6 +18,7 @@ export function addReportCommand(program: Command, terminal: Terminal): void {
 
 /** Serves the reports until `service.signal` aborts. */
 export async function runReport(config: Config, service: Service): Promise<void> {
+  const { runRoles } = await import('./serve.ts');
   await runRoles({ ...config, http: { ...config.http, port: config.http.reportPort } }, ['report'], service);
 }
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { addListenOptions, type ListenOptions, listenOn } from './listen-options.ts';
-import { runRoles } from './serve.ts';
 import { runService, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -17,6 +16,7 @@ export function addUpCommand(program: Command, terminal: Terminal): void {
 
 /** Runs stream, worker and report in this process until `service.signal` aborts. */
 export async function runUp(config: Config, service: Service): Promise<void> {
+  const { runRoles } = await import('./serve.ts');
   await runRoles(config, ['stream', 'worker', 'report'], service);
 }
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
-import { runRoles } from './serve.ts';
 import { runService, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -14,6 +13,7 @@ export function addWorkerCommand(program: Command, terminal: Terminal): void {
 
 /** Works on the shards that are this worker's until `service.signal` aborts. */
 export async function runWorker(config: Config, service: Service): Promise<void> {
+  const { runRoles } = await import('./serve.ts');
   await runRoles(config, ['worker'], service);
 }
 
