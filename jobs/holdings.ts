@@ -6,7 +6,9 @@ import type { Shard } from './shard.ts';
 import { within } from './within.ts';
 
 /** Why a shard is given up. */
-export type GiveUpReason = 'lease-lost' | 'lease-expired' | 'stale-owner' | 'handed-over' | 'worker-stops';
+export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
+/** What a stage can find out about its shard: another worker has taken it over, or it is not open any more. */
+export type LossReason = 'stale-owner' | 'shard-ended';
 
 /** A shard this worker holds the lease of, from the moment it is taken until it is closed. */
 interface Holding {
@@ -49,7 +51,7 @@ export type HoldingState = Holding['state'] | 'waiting' | 'elsewhere';
 export interface HoldingsOptions {
   leases: Leases;
   /** Opens the shard in the warehouse and begins to work on it. */
-  open: (workgroupId: string, onLost: () => void) => Promise<Shard>;
+  open: (workgroupId: string, onLost: (reason: LossReason) => void) => Promise<Shard>;
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
   clock: Clock;
@@ -83,8 +85,12 @@ export function createHoldings(options: HoldingsOptions): Holdings {
 
   /** The whole life of a holding but for the time in which it simply works. */
   async function live(workgroupId: string, holding: Holding): Promise<void> {
+    // A stage of an earlier time may end only now: what it finds out is not about this one.
+    const onLost = (reason: LossReason) => {
+      if (holdings.get(workgroupId) === holding) giveUp(workgroupId, reason);
+    };
     try {
-      holding.shard = await open(workgroupId, () => giveUp(workgroupId, 'stale-owner'));
+      holding.shard = await open(workgroupId, onLost);
     } catch (error) {
       postpone(workgroupId, errorMessage(error));
       log.error({ workgroupId, error: errorMessage(error) }, 'shard.open-failed');

@@ -1,6 +1,7 @@
 import { errorMessage } from '../src/errors.ts';
 import type { Log } from '../src/log.ts';
 import { type Clock, SECOND_MS } from '../src/time.ts';
+import type { LossReason } from './holdings.ts';
 import { createLanes } from './lanes.ts';
 import { createProgress, type StageHealth } from './progress.ts';
 import type { ShardQueue, TickOutcome } from './queue.ts';
@@ -29,8 +30,8 @@ export interface ShardOptions {
   stages: Stages;
   clock: Clock;
   log: Log;
-  /** Called when a stage finds that another worker has taken the shard over. */
-  onLost: () => void;
+  /** Called when a stage finds that the shard cannot be worked on any more. */
+  onLost: (reason: LossReason) => void;
 }
 
 /** Sets the schedules of a workgroup up and begins to work on its ticks. */
@@ -50,7 +51,8 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
         outcome = await runStage(job, { stages, workgroupId, progress, log }, signal);
       });
     } catch (error) {
-      if (isStaleOwner(error)) onLost();
+      const reason = lossReason(error);
+      if (reason) onLost(reason);
       throw error;
     }
     return outcome;
@@ -101,6 +103,8 @@ export function isUnscheduled({ state }: StageHealth): boolean {
 }
 
 /** By its code, because the error may come from another thread, where classes do not survive. */
-function isStaleOwner(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'StaleOwner';
+function lossReason(error: unknown): LossReason | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  if (error.code === 'StaleOwner') return 'stale-owner';
+  return error.code === 'ShardNotOpen' || error.code === 'PipelineEnded' ? 'shard-ended' : undefined;
 }

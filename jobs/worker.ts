@@ -14,6 +14,10 @@ import { within } from './within.ts';
 
 /** What the jobs act on, provided by whoever starts the worker. */
 export interface WorkerDependencies {
+  /**
+   * A stage that throws an error with the code `StaleOwner` has lost its shard to another worker; with `ShardNotOpen` or
+   * `PipelineEnded` the shard is opened again.
+   */
   stages: Stages;
   /** Opens the shard and takes it over from its last owner. Called before any stage of the workgroup. */
   openShard(workgroupId: string): Promise<void>;

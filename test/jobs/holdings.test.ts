@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createHoldings } from '../../jobs/holdings.ts';
+import { createHoldings, type LossReason } from '../../jobs/holdings.ts';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import type { Shard } from '../../jobs/shard.ts';
 import { silentLog } from '../../src/log.ts';
@@ -24,7 +24,7 @@ function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
     },
   };
   let attempts = 0;
-  const lost = new Map<string, () => void>();
+  const lost = new Map<string, (reason: LossReason) => void>();
   const holdings = createHoldings({
     leases,
     clock,
@@ -149,12 +149,29 @@ test('a shard that another worker has written to is given up and left alone for 
   const { clock, lost, holdings } = setUp();
   await holdings.take('a');
   await settle();
-  lost.get('a')!();
+  lost.get('a')!('stale-owner');
   await settle();
   expect(holdings.describe('a').state).toBe('waiting');
   expect(holdings.mayTake('a')).toBe(false);
   clock.ms += leaseMs;
   expect(holdings.mayTake('a')).toBe(true);
+});
+
+test('a shard that has ended is closed, and may be opened again at once', async () => {
+  const { events, lost, holdings } = setUp();
+  await holdings.take('a');
+  await settle();
+  const lostBefore = lost.get('a')!;
+  lostBefore('shard-ended');
+  lostBefore('shard-ended');
+  await settle();
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
+  expect(holdings.mayTake('a')).toBe(true);
+  await holdings.take('a');
+  await settle();
+  lostBefore('shard-ended');
+  await settle();
+  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
 });
 
 test('giving everything up waits for shards that are open and for those being opened', async () => {

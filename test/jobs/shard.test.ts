@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBackend, type QueueBackend } from '../../jobs/backend.ts';
+import type { LossReason } from '../../jobs/holdings.ts';
 import { startShard } from '../../jobs/shard.ts';
 import type { StageName, Stages } from '../../jobs/stages.ts';
-import { StaleOwnerError } from '../../src/errors.ts';
+import { StaleOwnerError, TransientError } from '../../src/errors.ts';
 import { silentLog } from '../../src/log.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -24,7 +25,7 @@ afterAll(async () => {
 });
 
 let nextId = 0;
-async function setUp(run: Partial<Stages>, onLost = () => {}) {
+async function setUp(run: Partial<Stages>, onLost: (reason: LossReason) => void = () => {}) {
   const workgroupId = `w${nextId++}`;
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
   const idle = async () => undefined;
@@ -69,12 +70,15 @@ test('roll-up and publish of a shard never run at once, while a poll goes on bes
   expect(together).toContain('poll+publish');
 });
 
-test('a shard is lost once a stage finds another owner in the warehouse', async () => {
-  let losses = 0;
-  const { end } = await setUp({ poll: () => Promise.reject(new StaleOwnerError('a', 1n, 2n)) }, () => {
-    losses += 1;
-  });
-  await until('the loss is noticed', () => losses > 0);
+test.each([
+  [new StaleOwnerError('a', 1n, 2n), 'stale-owner'],
+  [new TransientError('ShardNotOpen', 'the warehouse of a is not open'), 'shard-ended'],
+  [Object.assign(new Error('from another thread'), { code: 'PipelineEnded' }), 'shard-ended'],
+])('a shard is lost once a stage finds that %s', async (error, reason) => {
+  const losses: LossReason[] = [];
+  const { end } = await setUp({ poll: () => Promise.reject(error) }, (loss) => losses.push(loss));
+  await until('the loss is noticed', () => losses.length > 0);
+  expect(losses[0]).toBe(reason);
   await end();
 });
 
