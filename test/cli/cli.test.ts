@@ -3,13 +3,37 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
-import { runCli } from '../support/run-cli.ts';
+import { main } from '../../src/cli/main.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+import { type CliResult, runCli } from '../support/run-cli.ts';
 
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'wattline-cli-'));
 });
 afterAll(() => rm(cwd, { recursive: true }));
+
+/** Runs a command in this process, which is enough for what it only prints. */
+async function runHere(args: readonly string[]): Promise<CliResult> {
+  const result: CliResult = { code: null, stdout: '', stderr: '' };
+  const terminal: Terminal = {
+    cwd,
+    environment: {},
+    isInteractive: false,
+    out: (text) => {
+      result.stdout += text;
+    },
+    err: (text) => {
+      result.stderr += text;
+    },
+    onEnd: () => () => undefined,
+    exit: (code) => {
+      throw new Error(`exit ${code}`);
+    },
+  };
+  result.code = await main(args, terminal);
+  return result;
+}
 
 describe.concurrent('the command line', () => {
   test('prints its version in words and as JSON', async () => {
@@ -43,7 +67,7 @@ describe.concurrent('the command line', () => {
   test.each(['up', 'stream', 'worker', 'report', 'status', 'token create', 'config check', 'replay', 'demo'])(
     'gives examples in the help of %s',
     async (command) => {
-      const { code, stdout } = await runCli([...command.split(' '), '--help'], { cwd });
+      const { code, stdout } = await runHere([...command.split(' '), '--help']);
       expect(code).toBe(0);
       expect(stdout).toMatch(new RegExp(`Examples:\\n(.*\\n)*.*wattline ${command}`));
     },
@@ -58,7 +82,7 @@ describe.concurrent('the command line', () => {
       `wattline: option '--port <number>' argument '70000' is invalid. Use a number from 0 to 65535.\n`,
     ],
   ])('answers %j with one line and exit code 2', async (args, stderr) => {
-    expect(await runCli(args, { cwd })).toEqual({ code: 2, stdout: '', stderr });
+    expect(await runHere(args)).toEqual({ code: 2, stdout: '', stderr });
   });
 
   test('reports a wrong command line as one JSON object where JSON was asked for', async () => {
