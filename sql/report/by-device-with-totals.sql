@@ -10,4 +10,3 @@ FROM (
   GROUP BY c.day, c.device
 )
 GROUP BY day
-ORDER BY day

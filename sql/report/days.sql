@@ -1,5 +1,6 @@
 -- Daily energy of the days from $start_day to $end_day, both included, from the files of one generation ($files).
--- Read as "chosen" by by-source, by-device and by-device-with-totals.
-SELECT day, device, source, energy_wh
-FROM read_parquet($files, hive_partitioning = false)
+-- A day lies in one file, sorted by device and source, so that file_row_number is its order.
+-- Read as "chosen" by by-source, by-device, by-device-with-totals and count.
+SELECT day, device, source, energy_wh, file_row_number
+FROM read_parquet($files, hive_partitioning = false, file_row_number = true)
 WHERE day >= $start_day::DATE AND day <= $end_day::DATE

@@ -29,6 +29,7 @@ export function filesOfRange(generation: Generation, { startDay, endDay }: Daily
 /**
  * The daily energy report as JSON text: a key for each day of the range, in order, even where it is empty; series
  * sorted by key; Wh as integers.
+ * @returns the text as UTF-8, in parts: joined they could take another 250 MB
  * @throws StreamError InvalidRequest when it would be too large
  */
 export async function dailyEnergyJson(
@@ -37,7 +38,7 @@ export async function dailyEnergyJson(
   query: DailyEnergyQuery,
   totals: TotalSources,
   signal?: AbortSignal,
-): Promise<Buffer> {
+): Promise<Uint8Array[]> {
   const files = generation ? filesOfRange(generation, query) : [];
   if (!generation || files.length === 0 || query.devices?.length === 0) return assemble(query, new Map());
   const { startDay, endDay, devices } = query;
@@ -90,16 +91,21 @@ async function readDays(
   return new Map(found.map(({ day, members }) => [day, members.bytes]));
 }
 
-function assemble({ startDay, endDay }: DailyEnergyQuery, days: ReadonlyMap<LocalDate, Uint8Array>): Buffer {
+function assemble(
+  { startDay, endDay }: DailyEnergyQuery,
+  days: ReadonlyMap<LocalDate, Uint8Array>,
+): Uint8Array[] {
   const parts: Uint8Array[] = [];
-  for (let day = startDay, first = true; day <= endDay; day = addDays(day, 1), first = false) {
+  let before = '{';
+  for (let day = startDay; day <= endDay; day = addDays(day, 1)) {
     const members = days.get(day);
-    parts.push(Buffer.from(`${first ? '{' : ','}"${day}":{`));
-    if (members) parts.push(members);
-    parts.push(CLOSE);
+    before += `"${day}":{`;
+    if (members) {
+      parts.push(Buffer.from(before), members);
+      before = '';
+    }
+    before += day === endDay ? '}}' : '},';
   }
-  parts.push(CLOSE);
-  return Buffer.concat(parts);
+  parts.push(Buffer.from(before));
+  return parts;
 }
-
-const CLOSE = Buffer.from('}');

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Access } from '../access/access.ts';
@@ -93,24 +94,28 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
 
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
-      let body: Buffer;
+      let parts: Uint8Array[];
       try {
-        body = await dailyEnergyJson(lake, generation, query, totals, gone.signal);
+        parts = await dailyEnergyJson(lake, generation, query, totals, gone.signal);
       } catch (error) {
         // The query was stopped because nobody waits for it any more.
         if (gone.signal.aborted) return reply.send();
         throw error;
       }
+      const bytes = parts.reduce((sum, part) => sum + part.length, 0);
       log.debug(
         {
           shard: workgroupId,
           generation: generation?.commit.sequence,
-          bytes: body.length,
+          bytes,
           durationMs: Math.round(performance.now() - startedMs),
         },
         'report.daily_energy',
       );
-      return reply.type('application/json; charset=utf-8').send(body);
+      return reply
+        .type('application/json; charset=utf-8')
+        .header('Content-Length', String(bytes))
+        .send(Readable.from(parts, { objectMode: false }));
     },
   );
   rejectOtherMethods(app, url, ['GET']);
