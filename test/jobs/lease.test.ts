@@ -40,11 +40,11 @@ test('of many who ask at once one gets it', async () => {
 });
 
 test('a lease that is not held again runs out, one that is held does not', async () => {
-  const { first, second } = setUp(800);
+  const { first, second } = setUp(1_200);
   await first.hold('left');
   await first.hold('kept');
   for (let round = 0; round < 5; round++) {
-    await sleep(250);
+    await sleep(300);
     expect(await second.hold('kept')).toBe(false);
     expect(await first.hold('kept')).toBe(true);
   }
