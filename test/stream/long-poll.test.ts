@@ -7,7 +7,7 @@ import type { StreamLog } from '../../src/stream/log.ts';
 import { createMemoryLog } from '../../src/stream/log-memory.ts';
 import { type PollAnswer, type PollRequest, poll } from '../../src/stream/long-poll.ts';
 import { decodeParts, deviceId, telemetryBatch, wideTelemetry } from '../support/messages.ts';
-import { createTestClock, settle } from '../support/test-clock.ts';
+import { createTestClock, settle, type TestClock } from '../support/test-clock.ts';
 
 const RETENTION_MS = 3_600_000;
 
@@ -170,21 +170,19 @@ describe('holding a request', () => {
     const { clock, log, start } = setUp();
     await log.append(telemetryBatch(1, { device: 2 }));
     await log.append(telemetryBatch(1, { device: 1 }));
-    /** A store so slow that each read takes 3 s and looks at one message. */
-    const slow: StreamLog = {
-      ...log,
-      async read(request) {
-        await clock.pass(3_000);
-        const outcome = await log.read({ ...request, limit: 1, filter: {} });
-        if (outcome.kind !== 'batch') return outcome;
-        const visible = decodeParts(outcome.parts).filter(
-          (message) => 'device' in message && message.device === deviceId(1),
-        );
-        return { ...outcome, full: false, ...(visible.length === 0 && { parts: [], count: 0, bytes: 0 }) };
-      },
-    };
+    const slow = slowStore(log, clock);
     const state = start({ filter: { devices: new Set([deviceId(1)]) } }, slow);
     await clock.advance(12_000);
+    expect(state.answer).toMatchObject({ count: 1, upToDate: true });
+  });
+
+  test('messages that come while idle count from when they came, not from when they were scanned', async () => {
+    const { clock, log, start } = setUp();
+    const state = start({ filter: { devices: new Set([deviceId(1)]) } }, slowStore(log, clock));
+    await clock.advance(3_500);
+    await log.append(telemetryBatch(1, { device: 2 }));
+    await log.append(telemetryBatch(1, { device: 1 }));
+    await clock.advance(10_000);
     expect(state.answer).toMatchObject({ count: 1, upToDate: true });
   });
 
@@ -301,3 +299,19 @@ describe('where a read starts', () => {
     expect(following.error).toMatchObject({ code: 'OffsetExpired' });
   });
 });
+
+/** A store so slow that each read takes 3 s and looks at one message; it shows those of device 1. */
+function slowStore(log: StreamLog, clock: TestClock): StreamLog {
+  return {
+    ...log,
+    async read(request) {
+      await clock.pass(3_000);
+      const outcome = await log.read({ ...request, limit: 1, filter: {} });
+      if (outcome.kind !== 'batch') return outcome;
+      const visible = decodeParts(outcome.parts).filter(
+        (message) => 'device' in message && message.device === deviceId(1),
+      );
+      return { ...outcome, full: false, ...(visible.length === 0 && { parts: [], count: 0, bytes: 0 }) };
+    },
+  };
+}

@@ -205,8 +205,10 @@ describe('a read', () => {
       signal: caller.signal,
     }).catch(() => 'gone');
     await until(() => held === 1);
+    const startedMs = performance.now();
     caller.abort();
     await until(() => held === 0);
+    expect(performance.now() - startedMs).toBeLessThan(600);
     expect(await request).toBe('gone');
   });
 });
