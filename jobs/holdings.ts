@@ -13,6 +13,8 @@ export type LossReason = 'stale-owner' | 'shard-ended';
 /** A shard this worker holds the lease of, from the moment it is taken until it is closed. */
 interface Holding {
   state: 'opening' | 'owned' | 'closing';
+  /** The lease has been or is being given back, so it must not be prolonged again. */
+  isReleased: boolean;
   /** The lease is ours for certain until then, whatever we hear of the store. */
   leaseUntilMs: UtcMs;
   shard: Shard | undefined;
@@ -73,6 +75,7 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     if (!(await leases.hold(workgroupId))) return false;
     const holding: Holding = {
       state: 'opening',
+      isReleased: false,
       leaseUntilMs: askedAtMs + leases.leaseMs,
       shard: undefined,
       giveUp: undefined,
@@ -107,6 +110,7 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     const stopped = (await holding.shard?.stop(STOP_MS)) ?? 'stopped';
     const closed = await within(close(workgroupId), CLOSE_MS).catch(errorMessage);
     await holding.shard?.close();
+    holding.isReleased = true;
     // A lease that is no longer ours is not released: releasing compares the owner.
     await leases.release(workgroupId).catch(() => undefined);
     holdings.delete(workgroupId);
@@ -145,7 +149,8 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     take,
     giveUp,
     async renew() {
-      await Promise.all([...holdings].map(([workgroupId, holding]) => renewOne(workgroupId, holding)));
+      const held = [...holdings].filter(([, { isReleased }]) => !isReleased);
+      await Promise.all(held.map(([workgroupId, holding]) => renewOne(workgroupId, holding)));
     },
     async giveUpAll(reason) {
       for (const workgroupId of holdings.keys()) giveUp(workgroupId, reason);

@@ -7,7 +7,7 @@ import {
 } from 'bullmq';
 import { z } from 'zod';
 import type { Log } from '../src/log.ts';
-import { HOUR_MS, SECOND_MS } from '../src/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/time.ts';
 import { type Schedule, type StageName, stageNames } from './stages.ts';
 import { within } from './within.ts';
 
@@ -75,7 +75,7 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
   store: QueueStore<Backend, Connection>,
   log: Log,
 ): ShardQueue {
-  const onError = (error: Error) => log.debug({ workgroupId, error: error.message }, 'queue.error');
+  const onError = createErrorReporter(workgroupId, log);
   const { Queue, Worker } = withBackend(store.factory);
   const queue = new Queue<{ workgroupId: string }, TickOutcome>(workgroupId, {
     ...store.options,
@@ -148,4 +148,17 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
 function throwCodeOnly(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
   throw new Error(/^[A-Za-z_]{1,64}$/.test(code) ? code : 'Failed');
+}
+
+/** BullMQ tries for ever and complains each time: an error is reported when it is new and then once a minute. */
+function createErrorReporter(workgroupId: string, log: Log): (error: Error) => void {
+  let last: { message: string; atMs: number } | undefined;
+  return ({ message }) => {
+    const nowMs = performance.now();
+    if (last?.message === message && nowMs - last.atMs < MINUTE_MS) return;
+    last = { message, atMs: nowMs };
+    // Outages of the connection are reported where it is made.
+    const isConnection = /ECONN|EPIPE|Connection is closed|ETIMEDOUT/.test(message);
+    log[isConnection ? 'debug' : 'warn']({ workgroupId, error: message }, 'queue.error');
+  };
 }

@@ -11,11 +11,14 @@ const leaseMs = 10_000;
 function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
+  /** Workgroups whose lease was asked for. */
+  const held: string[] = [];
   const store = { isAway: false, takenByOther: new Set<string>() };
   const local = createLocalLeases(leaseMs);
   const leases: Leases = {
     ...local,
     async hold(workgroupId) {
+      held.push(workgroupId);
       if (store.isAway) throw new Error('the store is away');
       return !store.takenByOther.has(workgroupId);
     },
@@ -50,7 +53,7 @@ function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
       events.push(`close ${workgroupId}`);
     },
   });
-  return { clock, events, store, lost, holdings };
+  return { clock, events, held, store, lost, holdings };
 }
 
 const settle = async () => {
@@ -95,6 +98,17 @@ test('a shard that cannot be opened is closed, its lease released, and tried aga
   await holdings.take('a');
   await settle();
   expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+});
+
+test('a lease that is being given back is not prolonged, or nobody could take it', async () => {
+  const { events, holdings, held } = setUp();
+  await holdings.take('a');
+  await settle();
+  holdings.giveUp('a', 'handed-over');
+  while (!events.includes('release a')) await Promise.resolve();
+  held.length = 0;
+  await holdings.renew();
+  expect(held).toEqual([]);
 });
 
 test('a shard whose lease another worker has got is given up', async () => {
