@@ -97,7 +97,7 @@ async function openRedis(options: { url: string; log: Log; leaseMs: number }): P
     leaseConnection.disconnect();
     throw new TransientError(
       'QueueUnreachable',
-      `Redis at ${new URL(url).host} cannot be used (${errorMessage(error)}); start it, or set queue.redisUrl`,
+      `Redis at ${new URL(url).host} cannot be used (${watch.lastError() ?? errorMessage(error)}); start it, or set queue.redisUrl`,
       { cause: error },
     );
   }
@@ -115,6 +115,7 @@ async function openRedis(options: { url: string; log: Log; leaseMs: number }): P
     onRecovered: watch.onRecovered,
     tidy: async () => undefined,
     async close() {
+      watch.end();
       queueConnection.disconnect();
       leaseConnection.disconnect();
     },
@@ -124,15 +125,15 @@ async function openRedis(options: { url: string; log: Log; leaseMs: number }): P
 /** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
 function watchConnection(redis: Redis, log: Log) {
   const listeners: Array<() => void> = [];
-  let state: 'starting' | 'reachable' | 'unreachable' = 'starting';
-  let lastError = 'the connection closed';
+  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
+  let lastError: string | undefined;
   redis.on('error', (error) => {
     lastError = errorMessage(error);
   });
   redis.on('close', () => {
     if (state !== 'reachable') return;
     state = 'unreachable';
-    log.error({ error: lastError }, 'queue.unreachable');
+    log.error({ error: lastError ?? 'the connection closed' }, 'queue.unreachable');
   });
   redis.on('ready', () => {
     if (state !== 'unreachable') return;
@@ -144,6 +145,10 @@ function watchConnection(redis: Redis, log: Log) {
     begin: () => {
       state = 'reachable';
     },
+    end: () => {
+      state = 'not-watched';
+    },
+    lastError: () => lastError,
     onRecovered: (listener: () => void) => void listeners.push(listener),
   };
 }

@@ -1,0 +1,49 @@
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { openBackend } from '../../jobs/backend.ts';
+import { TransientError } from '../../src/errors.ts';
+import { silentLog } from '../../src/log.ts';
+import { startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+
+const config = (redisUrl: string) => ({
+  dataDir: '/nowhere',
+  queue: { backend: 'redis' as const, redisUrl },
+});
+
+/** The names of the events that are logged. */
+function recordLog() {
+  const events: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void events.push(JSON.parse(line).msg) });
+  return { events, log };
+}
+
+test('a Redis that is not there is worth trying again, and its password is not told', async () => {
+  const opening = openBackend({ config: config('redis://worker:hunter2@127.0.0.1:1'), log: silentLog });
+  const error = await opening.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(TransientError);
+  expect(error).toMatchObject({ code: 'QueueUnreachable' });
+  expect(String(error)).toMatch(/Redis at 127\.0\.0\.1:1 cannot be used .*ECONNREFUSED/);
+  expect(String(error)).not.toContain('hunter2');
+});
+
+test('an outage is reported once when it begins and once when it ends, and a Redis that may evict is warned of', async () => {
+  const redis = await startRedis();
+  const client = new Redis(redis.url);
+  await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  client.disconnect();
+  const { events, log } = recordLog();
+  const backend = await openBackend({ config: config(redis.url), log });
+  expect(events).toEqual(['queue.redis-may-evict']);
+  let recoveries = 0;
+  backend.onRecovered(() => {
+    recoveries += 1;
+  });
+  await redis.restart({ downMs: 500 });
+  await until('it has recovered', () => recoveries > 0);
+  expect(events).toEqual(['queue.redis-may-evict', 'queue.unreachable', 'queue.reachable']);
+  await backend.close();
+  await redis.stop();
+  expect(events).toHaveLength(3);
+});
