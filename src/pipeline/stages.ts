@@ -24,8 +24,8 @@ export interface StagesOptions {
 export interface PipelineStages {
   poll(workgroupId: string, signal: AbortSignal): Promise<PollResult>;
   rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
-  publish(workgroupId: string): Promise<void>;
-  maintain(workgroupId: string): Promise<void>;
+  publish(workgroupId: string, signal: AbortSignal): Promise<void>;
+  maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
   closeShard(workgroupId: string): Promise<void>;
   close(): Promise<void>;
@@ -57,6 +57,7 @@ export function createStages(options: StagesOptions): PipelineStages {
   async function noted<Result>(
     workgroupId: string,
     stage: StatusStage,
+    signal: AbortSignal,
     run: () => Promise<Result>,
   ): Promise<Result> {
     try {
@@ -64,14 +65,17 @@ export function createStages(options: StagesOptions): PipelineStages {
       status.update(workgroupId, stage, { lastSuccessAtMs: clock.now(), lastError: undefined });
       return result;
     } catch (error) {
-      status.update(workgroupId, stage, { lastError: { atMs: clock.now(), message: errorMessage(error) } });
+      // Being told to stop is no failure.
+      if (!signal.aborted) {
+        status.update(workgroupId, stage, { lastError: { atMs: clock.now(), message: errorMessage(error) } });
+      }
       throw error;
     }
   }
 
   return {
     poll: (workgroupId, signal) =>
-      noted(workgroupId, 'poll', async () => {
+      noted(workgroupId, 'poll', signal, async () => {
         const result = await pollSlice({ pipeline, source: sourceOf(workgroupId), workgroupId, signal });
         status.update(workgroupId, 'poll', {
           ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
@@ -83,7 +87,7 @@ export function createStages(options: StagesOptions): PipelineStages {
         return result;
       }),
     rollup: (workgroupId, signal) =>
-      noted(workgroupId, 'rollup', async () => {
+      noted(workgroupId, 'rollup', signal, async () => {
         for (let more = true; more && !signal.aborted; ) {
           const result = await pipeline.run(workgroupId, 'rollUp', undefined);
           const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
@@ -91,15 +95,15 @@ export function createStages(options: StagesOptions): PipelineStages {
           more = result.more;
         }
       }),
-    publish: (workgroupId) =>
-      noted(workgroupId, 'publish', async () => {
+    publish: (workgroupId, signal) =>
+      noted(workgroupId, 'publish', signal, async () => {
         const { sequence } = await pipeline.run(workgroupId, 'publish', undefined);
         status.update(workgroupId, 'publish', { generation: sequence });
         const { openGaps, quarantined, messages } = await pipeline.run(workgroupId, 'status', undefined);
         status.count(workgroupId, { gaps: openGaps, quarantined, storedMessages: messages });
       }),
-    maintain: (workgroupId) =>
-      noted(workgroupId, 'maintain', async () => {
+    maintain: (workgroupId, signal) =>
+      noted(workgroupId, 'maintain', signal, async () => {
         await pipeline.run(workgroupId, 'maintain', { dryRun: false });
       }),
     async openShard(workgroupId) {

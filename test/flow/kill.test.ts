@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+
+const KILLS = 30;
+const BATCH = 200;
+const DEVICE = '00000000-0000-4000-8000-000000000001';
+
+test(`after ${KILLS} kills under load the lake holds every acknowledged message exactly once`, {
+  timeout: 400_000,
+}, async () => {
+  const service = await createServiceProcess({
+    logLevel: 'warn',
+    pipeline: { pollEvery: '200ms', rollupEvery: '500ms', publishEvery: '500ms' },
+    workgroups: [
+      {
+        id: 'home',
+        energyStreams: [
+          { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '100 kW' },
+        ],
+      },
+    ],
+  });
+  const acknowledged = new Set<number>();
+  let nextId = 0;
+  for (let round = 0; round < KILLS; round += 1) {
+    await service.start();
+    const loading = new AbortController();
+    const load = (async () => {
+      while (!loading.signal.aborted) {
+        const first = nextId;
+        nextId += BATCH;
+        if (await post(service, first))
+          for (let id = first; id < first + BATCH; id += 1) acknowledged.add(id);
+      }
+    })();
+    await sleep(200 + Math.random() * 2_300);
+    await service.kill();
+    loading.abort();
+    await load;
+  }
+  expect(acknowledged.size).toBeGreaterThan(KILLS * BATCH);
+
+  await service.start();
+  const held =
+    'SELECT message_id::DOUBLE AS id, count(*)::DOUBLE AS copies FROM messages GROUP BY message_id ORDER BY id';
+  await until(
+    'the lake holds as many messages as were acknowledged',
+    async () => ((await queryLake(service.config, 'home', held))?.length ?? 0) >= acknowledged.size,
+    60_000,
+  );
+  await service.stop();
+  const rows = (await queryLake(service.config, 'home', held)) as Array<{ id: number; copies: number }>;
+  const ids = new Set(rows.map(({ id }) => id));
+  expect(rows.filter(({ copies }) => copies !== 1)).toEqual([]);
+  expect([...acknowledged].filter((id) => !ids.has(id))).toEqual([]);
+
+  // The register grows by one Wh a message, whatever was killed in between.
+  const [energy] = (await queryLake(
+    service.config,
+    'home',
+    'SELECT sum(energy_wh)::DOUBLE AS wh FROM daily_energy',
+  )) as [{ wh: number }];
+  const [first, last] = [rows[0]!.id, rows.at(-1)!.id];
+  expect(energy.wh).toBe(last - first);
+});
+
+/** Posts messages whose counter, register and time all say which one they are. @returns whether they were acknowledged */
+async function post({ url, token }: ServiceProcess, first: number): Promise<boolean> {
+  const startMs = Date.UTC(2026, 0, 1);
+  const items = Array.from({ length: BATCH }, (_, index) => ({
+    device: DEVICE,
+    source: 'pv',
+    event_time: startMs + (first + index) * 100,
+    msg_id: first + index,
+    data: { total_wh: 1_000_000 + first + index },
+  }));
+  try {
+    const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(items),
+    });
+    await answer.arrayBuffer();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
