@@ -48,7 +48,7 @@ const BYTES_PER_MESSAGE_EXPECTED = 320;
  */
 export function encodeMessages(items: readonly IngestItem[], table: string): EncodedBatch {
   const writer = createWriter(items.length * BYTES_PER_MESSAGE_EXPECTED);
-  const telemetryStart = messageStart(table, 'telemetry');
+  const startOfTelemetry = telemetryStart(table);
   const statusStart = messageStart(DEVICE_STATUS_TABLE, 'device_status');
   const auditStart = messageStart(AUDIT_TABLE, 'audit');
   const starts = new Uint32Array(items.length + 1);
@@ -65,7 +65,7 @@ export function encodeMessages(items: readonly IngestItem[], table: string): Enc
       tables.push(DEVICE_STATUS_TABLE);
       devices.push(item.device);
     } else {
-      writeTelemetry(writer, telemetryStart, item);
+      writeTelemetry(writer, startOfTelemetry, item);
       tables.push(table);
       devices.push(item.device);
     }
@@ -94,6 +94,11 @@ export function stampMessages(batch: EncodedBatch, firstOffset: Offset, storeTim
       high++;
     }
   }
+}
+
+/** How every telemetry message of a table begins, for the ingest that copies what was sent instead of encoding it. */
+export function telemetryStart(table: string): Uint8Array {
+  return messageStart(table, 'telemetry');
 }
 
 /** What messages of one table and kind have in common: everything up to the members that differ. The first byte is set later. */

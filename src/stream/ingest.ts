@@ -1,8 +1,9 @@
 import { StreamError } from '../contract/errors.ts';
 import { limits } from '../contract/limits.ts';
 import { type EncodedBatch, encodeMessages } from '../contract/message-bytes.ts';
-import { AUDIT_TABLE, WILDCARD_TABLE } from '../contract/messages.ts';
+import { AUDIT_TABLE, DEVICE_STATUS_TABLE, WILDCARD_TABLE } from '../contract/messages.ts';
 import { checkItems, type ItemProblem, problemsListedMax } from './check-items.ts';
+import { copyItems } from './copy-items.ts';
 import { type IngestType, readItems } from './ingest-body.ts';
 import type { Appended, StreamLog } from './log.ts';
 
@@ -23,7 +24,12 @@ export async function ingest(log: StreamLog, request: IngestRequest): Promise<Ap
   return log.append(encodeBody(request));
 }
 
+/** The usual request, telemetry in CBOR, is not taken apart; whatever is unusual about another comes out below. */
 function encodeBody({ table, body, type, devices }: IngestRequest): EncodedBatch {
+  if (type === 'application/cbor' && table !== DEVICE_STATUS_TABLE) {
+    const copied = copyItems(body, table, devices);
+    if (copied !== undefined) return copied;
+  }
   const items = readItems(body, type);
   const checked = checkItems(items, table, devices);
   if (checked.kind === 'invalid') throw badItems(checked.problems, checked.badItems, items.length);
