@@ -27,8 +27,11 @@ export async function writeAnalytics(
       await connection.run('BEGIN');
       for (const view of analyticsViews) await createView(connection, catalog, root, commit, view);
       await connection.run('COMMIT');
-    } finally {
+    } catch (error) {
+      // Nothing to roll back where COMMIT was what failed.
       await connection.run('ROLLBACK').catch(() => {});
+      throw error;
+    } finally {
       await connection.run(`DETACH ${catalog}`);
     }
   } finally {

@@ -223,6 +223,28 @@ test('a generation whose layout was cut off is completed by the next run', async
   expect(await analyse('SELECT count(*) FROM messages')).toEqual([[10n]]);
 });
 
+test('a crash after the commit but before the warehouse knows of it doubles nothing', async () => {
+  const { shard, publish, head, analyse } = await fixture();
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
+  const lost: PublishShard = {
+    ...shard,
+    transaction: (work) =>
+      shard.transaction(async (connection) => {
+        await work(connection);
+        throw new Error('the transaction is lost');
+      }),
+  };
+  await expect(publish(lost)).rejects.toThrow('the transaction is lost');
+  expect((await head()).sequence).toBe(1);
+
+  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 1 });
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + 1000 });
+  await publish();
+  expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[10n, 10n]]);
+  expect(await analyse('SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
+});
+
 test('a session of an analyst goes on seeing the generation it was opened on', async () => {
   const { shard, paths, publish } = await fixture();
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
