@@ -1,0 +1,45 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { readme, readmeBlocks, repositoryRoot } from '../support/readme.ts';
+import { runCli } from '../support/run-cli.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+describe('the README', () => {
+  test('shows configurations that are valid', () => {
+    const configurations = readmeBlocks('yaml');
+    expect(configurations.length).toBeGreaterThanOrEqual(2);
+    for (const text of configurations) {
+      const cwd = tempDir();
+      writeFileSync(join(cwd, 'wattline.yaml'), text);
+      expect(loadConfig({ cwd, environment: {} }).workgroups[0]!.id).toBe('home');
+    }
+  });
+
+  test('shows the defaults as they are', () => {
+    const cwd = tempDir();
+    const text = readmeBlocks('yaml').find((block) => block.includes('requestsPerMinuteMax'))!;
+    writeFileSync(join(cwd, 'wattline.yaml'), text);
+    const { workgroups: _shown, ...shown } = loadConfig({ cwd, environment: {} });
+    const { workgroups: _none, ...defaults } = loadConfig({
+      cwd: tempDir(),
+      environment: { WATTLINE_DATA_DIR: shown.dataDir },
+    });
+    expect(shown).toEqual(defaults);
+  });
+
+  test('shows a replay case that replays', async () => {
+    const cwd = tempDir();
+    writeFileSync(join(cwd, 'my-cases.json'), readmeBlocks('json')[0]!);
+    const { code, stdout } = await runCli(['replay', 'my-cases.json', '--json'], { cwd });
+    expect(code).toBe(0);
+    const { days } = JSON.parse(stdout)['my-inverter'];
+    expect(Object.values(days['2026-06-01'])).toEqual([21_500]);
+  }, 60_000);
+
+  test('links to files that exist', () => {
+    for (const [, path] of readme.matchAll(/\]\(([^)#]+)\)/g))
+      expect([path, existsSync(join(repositoryRoot, path!))]).toEqual([path, true]);
+  });
+});
