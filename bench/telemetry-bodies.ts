@@ -19,13 +19,7 @@ export function telemetryBodies(bodies: number, messages: number): StampableBody
   return Array.from({ length: bodies }, (_, number) => {
     const items = Array.from({ length: messages }, (_, index) => item(random, number * messages + index));
     const encoded = encodeMessages(items, 'solar');
-    const header = readBodyHeader({
-      count: messages,
-      nextOffset: FIRST_OFFSET,
-      upToDate: false,
-      earliestOffset: FIRST_OFFSET,
-      epoch: 'bench',
-    });
+    const header = headerOf(messages, FIRST_OFFSET);
     const body = new Uint8Array(header.length + encoded.bytes.length);
     body.set(header);
     body.set(encoded.bytes, header.length);
@@ -33,11 +27,21 @@ export function telemetryBodies(bodies: number, messages: number): StampableBody
   });
 }
 
-/** Makes a body the `number`th batch of the stream. @returns where the batch begins and ends */
-export function stampBody(body: StampableBody, number: number): { fromOffset: bigint; nextOffset: bigint } {
+/** Makes a body the `number`th answer of the stream. @returns where it begins and where to read on */
+export function stampBody(
+  { body, batch }: StampableBody,
+  number: number,
+): { fromOffset: bigint; nextOffset: bigint } {
   const fromOffset = FIRST_OFFSET + (BigInt(number) << 20n);
-  stampMessages(body.batch, fromOffset, 1_780_000_000_000 + number);
-  return { fromOffset, nextOffset: fromOffset + BigInt(body.batch.count) };
+  const nextOffset = fromOffset + (1n << 20n);
+  stampMessages(batch, fromOffset, 1_780_000_000_000 + number);
+  body.set(headerOf(batch.count, nextOffset));
+  return { fromOffset, nextOffset };
+}
+
+/** Always of one length, because both offsets take eight bytes. */
+function headerOf(count: number, nextOffset: bigint): Uint8Array {
+  return readBodyHeader({ count, nextOffset, upToDate: false, earliestOffset: FIRST_OFFSET, epoch: 'bench' });
 }
 
 const sources = ['inverter', 'battery', 'grid_meter'];

@@ -11,6 +11,7 @@ import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
 import type { Clock } from '../time.ts';
+import type { LandInput } from '../warehouse/plan.ts';
 import { openShard, type Shard } from '../warehouse/shard.ts';
 import type { ShardStatus } from '../warehouse/status.ts';
 
@@ -116,50 +117,62 @@ async function storedPosition(shard: Shard): Promise<Position> {
 }
 
 /**
- * Understands one answer of the upstream and lands what is new in it. Answers come in the order in which they were asked for; the
- * next one is understood while this one is still being committed, and refused by the landing if this one fails.
+ * Understands one answer of the upstream and lands what is new in it. Answers come in the order in which they were asked for;
+ * the next one is decoded while this one is being committed, and refused by the landing if this one fails.
  */
 async function land(open: OpenShard, { ask, answer }: Operations['land']['args']): Promise<LandReply> {
-  const { shard, position } = open;
-  if (!sameAsk(ask, position.ask)) return { kind: 'elsewhere', position };
-  const outcome = open.interpret(answer);
-  const step = advance(position, outcome);
-  if (step.kind === 'fail') return step;
-  open.position = step.position;
-  if (step.kind !== 'deliver' || outcome.kind !== 'batch') return step as Exclude<Step, DeliverStep>;
-  const { messages, upToDate } = step;
-  const delivered = {
-    kind: 'delivered' as const,
-    messages,
-    quarantined: 0,
-    position: step.position,
-    upToDate,
-  };
-  const next = step.position.ask;
-  if (next.kind !== 'offset') return delivered;
-  const quarantined = outcome.columns.rejected.length;
-  if (messages === 0 && quarantined === 0 && !step.gap && sameAsk(next, ask)) return delivered;
-  keepNew(outcome.columns, step.keep);
+  let reply: LandReply | undefined;
   try {
-    const landed = await shard.land({
-      origin: ORIGIN,
-      columns: outcome.columns,
-      fromOffset: ask.kind === 'offset' ? ask.offset : undefined,
-      nextOffset: next.offset,
-      logEpoch: step.position.epoch,
-      gap: step.gap,
+    const landed = await open.shard.land(() => {
+      const understood = understand(open, ask, answer);
+      reply = understood.reply;
+      return understood.batch;
     });
-    if (landed.kind === 'out-of-step' || landed.kind === 'recreated') {
+    if (landed?.kind === 'out-of-step' || landed?.kind === 'recreated') {
       throw new TransientError(
         'OutOfStep',
         'the warehouse stands elsewhere than the reader; reading again from its checkpoint',
       );
     }
-    return { ...delivered, quarantined: landed.kind === 'landed' ? landed.quarantined : 0 };
+    return reply?.kind === 'delivered' && landed?.kind === 'landed'
+      ? { ...reply, quarantined: landed.quarantined }
+      : reply!;
   } catch (error) {
-    open.position = await storedPosition(shard);
+    open.position = await storedPosition(open.shard);
     throw error;
   }
+}
+
+/** Moves the reader by one answer. @returns what there is to land, if anything, and what to say once it has landed */
+function understand(
+  open: OpenShard,
+  ask: Ask,
+  answer: RawAnswer,
+): { reply: LandReply; batch: LandInput | undefined } {
+  const { position } = open;
+  const nothing = (reply: LandReply) => ({ reply, batch: undefined });
+  if (!sameAsk(ask, position.ask)) return nothing({ kind: 'elsewhere', position });
+  const outcome = open.interpret(answer);
+  const step = advance(position, outcome);
+  if (step.kind === 'fail') return nothing(step);
+  open.position = step.position;
+  if (step.kind !== 'deliver' || outcome.kind !== 'batch') return nothing(step as Exclude<Step, DeliverStep>);
+  const { messages, upToDate, gap } = step;
+  const next = step.position.ask;
+  const reply = { kind: 'delivered', messages, quarantined: 0, position: step.position, upToDate } as const;
+  if (next.kind !== 'offset') return nothing(reply);
+  const isEmpty = messages === 0 && outcome.columns.rejected.length === 0;
+  if (isEmpty && !gap && sameAsk(next, ask)) return nothing(reply);
+  keepNew(outcome.columns, step.keep);
+  const batch = {
+    origin: ORIGIN,
+    columns: outcome.columns,
+    fromOffset: ask.kind === 'offset' ? ask.offset : undefined,
+    nextOffset: next.offset,
+    logEpoch: step.position.epoch,
+    gap,
+  };
+  return { reply, batch };
 }
 
 function sameAsk(one: Ask, other: Ask): boolean {

@@ -23,13 +23,16 @@ import {
 export interface Landing {
   /**
    * Lands a batch. Landing the same batch again changes nothing.
-   * @param batch the batch, which is copied before this returns; or a function that makes it, which is called once there
-   *   is room, so that a decoder can use its buffers again right after
+   * @param batch the batch, which is copied before this returns; or a function that makes it (or finds that there is
+   *   nothing to land), which is called in turn and once there is room. Its buffers are free again right after, and it
+   *   runs while the transaction before it is written, which is the fastest way
    * @returns once what it says is durable
    * @throws StaleOwnerError when another worker has taken the shard; nothing has landed then
    * @throws TransientError when the file could not be written (a full disk); nothing has landed then
    */
-  push(batch: LandInput | (() => LandInput)): Promise<LandResult>;
+  push<Made extends LandInput | undefined = LandInput>(
+    batch: LandInput | (() => Made),
+  ): Promise<LandResult | Extract<Made, undefined>>;
   /**
    * Records a gap and moves the checkpoint to its end, where that is known. Recording it again changes nothing.
    * @param logEpoch the log that is read from now on
@@ -87,11 +90,14 @@ export function createLanding(options: LandingOptions): Landing {
   let isRetired = false;
   let running: Promise<void> | undefined;
 
-  async function push(batch: LandInput | (() => LandInput)): Promise<LandResult> {
+  async function push<Made extends LandInput | undefined = LandInput>(
+    batch: LandInput | (() => Made),
+  ): Promise<LandResult | Extract<Made, undefined>> {
     if (typeof batch !== 'function') return land(batch);
     turn = turn.then(room);
     await turn;
-    return land(batch());
+    const made = batch();
+    return made === undefined ? (made as Extract<Made, undefined>) : land(made);
   }
 
   async function room(): Promise<void> {

@@ -7,10 +7,10 @@ import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { knownFailure, warehouseFailure } from './failures.ts';
-import { createLanding } from './land.ts';
+import { createLanding, type Landing } from './land.ts';
 import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './owner.ts';
-import type { GapInput, GapResult, LandInput, LandResult } from './plan.ts';
+import type { GapInput, GapResult } from './plan.ts';
 import { query } from './query.ts';
 import { closedFailure, onConnection, recovering } from './recovery.ts';
 import type { Migration } from './sql.ts';
@@ -50,7 +50,7 @@ export interface Shard {
   /** Where an origin stands, as stored; undefined where nothing of it has landed. */
   checkpoint(origin: string): Promise<Checkpoint | undefined>;
   /** See `Landing.push`. */
-  land(batch: LandInput | (() => LandInput)): Promise<LandResult>;
+  land: Landing['push'];
   /** See `Landing.recordGap`. */
   recordGap(origin: string, gap: GapInput, logEpoch?: string): Promise<GapResult>;
   status(): Promise<ShardStatus>;
