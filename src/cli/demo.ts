@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, configSchema } from '../config.ts';
-import { errorMessage } from '../errors.ts';
+import { errorMessage, TransientError } from '../errors.ts';
 import { readStatuses } from '../pipeline/status.ts';
 import type { SimulationReport } from '../simulate/run.ts';
 import { createSite, type Site } from '../simulate/site.ts';
@@ -143,7 +143,7 @@ async function start(
   try {
     return { running: await startRoles(config, roles, service), config };
   } catch (error) {
-    if (port !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (port !== undefined || !(error instanceof TransientError && error.code === 'PortTaken')) throw error;
     const other = configOn(0);
     return { running: await startRoles(other, roles, service), config: other };
   }

@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { WorkerHealth } from '../../jobs/health.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import type { TokenSource } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
+import { TransientError } from '../errors.ts';
 import { type Health, registerHealth } from '../health.ts';
 import { createHttpServer } from '../http.ts';
 import { lakeFolder } from '../pipeline/operations.ts';
@@ -48,10 +50,11 @@ export async function startRoles(
   };
   try {
     let url: string | undefined;
+    let health: Health | undefined;
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
       await registerOpenApi(app, { version });
-      const health = registerHealth(app);
+      health = registerHealth(app);
       if (roles.includes('stream')) stops.push(addStream(app, config, { access, log, clock }));
       if (roles.includes('report')) stops.push(await addReport(app, health, config, { access, log, clock }));
       stops.push(() => app.close());
@@ -59,7 +62,9 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
-      stops.push(await addWorker(config, ownUrl, { access, log, clock }));
+      const worker = await addWorker(config, ownUrl, { access, log, clock });
+      stops.push(worker.stop);
+      health?.addLiveness('worker', () => ({ ok: worker.health().live }));
     }
     return { url, access, stop };
   } catch (error) {
@@ -123,7 +128,7 @@ async function addWorker(
   config: Config,
   ownUrl: string,
   { access, log, clock }: Parts,
-): Promise<() => Promise<void>> {
+): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
   const pipeline = createPipeline({ logLevel: config.logLevel, log });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
   const upstreamOf = (workgroup: WorkgroupConfig) => ({
@@ -137,9 +142,12 @@ async function addWorker(
   const stages = createStages({ config, pipeline, status, clock, upstreamOf });
   const { openShard, closeShard } = stages;
   const worker = await startWorker({ config, dependencies: { stages, openShard, closeShard }, log, clock });
-  return async () => {
-    await worker.stop();
-    await stages.close();
+  return {
+    health: worker.health,
+    async stop() {
+      await worker.stop();
+      await stages.close();
+    },
   };
 }
 
@@ -162,7 +170,19 @@ function ownToken(access: Access, workgroupId: string): TokenSource {
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {
-  await app.listen({ host: config.http.host, port: config.http.port });
+  const { host, port } = config.http;
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new TransientError(
+      'PortTaken',
+      `port ${port} of ${host} is taken; end what listens there, or choose another with --port`,
+      {
+        cause: error,
+      },
+    );
+  }
   return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
 }
 

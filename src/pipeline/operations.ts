@@ -5,6 +5,8 @@ import { keepNew } from '../client/keep-new.ts';
 import { type Ask, type DeliverStep, type Position, type Step, startPosition } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
+import type { MessageColumns } from '../contract/columns.ts';
+import { limits } from '../contract/limits.ts';
 import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type MaintainResult, maintain } from '../publish/maintain.ts';
@@ -14,6 +16,8 @@ import type { Clock } from '../time.ts';
 import type { LandInput } from '../warehouse/plan.ts';
 import { openShard, type Shard } from '../warehouse/shard.ts';
 import type { ShardStatus } from '../warehouse/status.ts';
+import { toPlainError } from './messages.ts';
+import { afterFailure, afterSuccess, isHopeless, type Stuck, sameAsk } from './stuck.ts';
 
 /** A workgroup to work on, as the thread needs it. */
 export interface Assignment {
@@ -31,7 +35,8 @@ export type LandReply =
 
 /** What can be asked of an open shard. Adding an operation is one line here and one in `operations`. */
 export interface Operations {
-  position: { args: undefined; result: Position };
+  /** Where to read on, and how many messages at a time. */
+  position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
   rollUp: { args: undefined; result: RollUpResult };
   publish: { args: undefined; result: PublishResult };
@@ -46,6 +51,7 @@ export interface OpenShard {
   assignment: Assignment;
   interpret: Interpreter;
   position: Position;
+  stuck: Stuck | undefined;
   clock: Clock;
   log: Log;
 }
@@ -58,7 +64,10 @@ export type Handler<Name extends OperationName> = (
 const ORIGIN = 'stream';
 
 export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
-  position: async (open) => open.position,
+  position: async ({ position, stuck }) => ({
+    ask: position.ask,
+    messagesMax: stuck?.messagesMax ?? limits.messagesPerReadMax,
+  }),
   land,
   rollUp: ({ shard, assignment, clock, log }) =>
     rollUp(shard, {
@@ -95,7 +104,8 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
   });
   const table = workgroup.upstream?.table;
   const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
-  return { shard, assignment, interpret, position: await storedPosition(shard), clock, log };
+  const position = await storedPosition(shard);
+  return { shard, assignment, interpret, position, stuck: undefined, clock, log };
 }
 
 export function lakeFolder({ dataDir }: { dataDir: string }): string {
@@ -134,10 +144,12 @@ async function land(open: OpenShard, { ask, answer }: Operations['land']['args']
         'the warehouse stands elsewhere than the reader; reading again from its checkpoint',
       );
     }
+    if (landed?.kind === 'landed') open.stuck = afterSuccess(open.stuck);
     return reply?.kind === 'delivered' && landed?.kind === 'landed'
       ? { ...reply, quarantined: landed.quarantined }
       : reply!;
   } catch (error) {
+    open.stuck = afterFailure(open.stuck, ask, toPlainError(error).code);
     open.position = await storedPosition(open.shard);
     throw error;
   }
@@ -164,6 +176,7 @@ function understand(
   const isEmpty = messages === 0 && outcome.columns.rejected.length === 0;
   if (isEmpty && !gap && sameAsk(next, ask)) return nothing(reply);
   keepNew(outcome.columns, step.keep);
+  if (isHopeless(open.stuck, ask)) setAside(outcome.columns, answer.bytes);
   const batch = {
     origin: ORIGIN,
     columns: outcome.columns,
@@ -175,8 +188,12 @@ function understand(
   return { reply, batch };
 }
 
-function sameAsk(one: Ask, other: Ask): boolean {
-  if (one.kind === 'offset' && other.kind === 'offset') return one.offset === other.offset;
-  if (one.kind === 'timestamp' && other.kind === 'timestamp') return one.timestampMs === other.timestampMs;
-  return one.kind === other.kind;
+/** Turns what cannot be landed into something that can: its bytes, with the reason. */
+function setAside(columns: MessageColumns, bytes: Uint8Array): void {
+  const offset =
+    columns.count > 0 ? (BigInt(columns.offset[1]!) << 32n) | BigInt(columns.offset[0]!) : undefined;
+  columns.count = 0;
+  columns.rejected = [
+    { offset, reason: 'cannot_land', detail: 'the warehouse refused it again and again', bytes },
+  ];
 }

@@ -1,9 +1,12 @@
 import type { Ask } from '../client/position.ts';
 import type { RawAnswer, RestSource } from '../client/rest.ts';
+import { limits } from '../contract/limits.ts';
 import { TerminalError, TransientError } from '../errors.ts';
 import { SECOND_MS, type UtcMs } from '../time.ts';
+import { toPlainError } from './messages.ts';
 import type { LandReply } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
+import { isBatchFailure } from './stuck.ts';
 
 export interface PollOptions {
   pipeline: Pick<Pipeline, 'run'>;
@@ -31,13 +34,14 @@ export interface PollResult {
 const SLICE_MS = 20 * SECOND_MS;
 /** Answers that are being landed while the next is read. */
 const IN_FLIGHT_MAX = 2;
+/** More than it takes to shrink a batch to one message and to set that aside. */
+const BATCH_FAILURES_MAX = 20;
 
 /**
  * Reads the stream from the checkpoint to its head and lands what it reads; the next answer is fetched while this one is landed.
  * @throws TransientError when the upstream cannot be read now, TerminalError when a person has to change something
  */
 export async function pollSlice(options: PollOptions): Promise<PollResult> {
-  const { pipeline, source, workgroupId, signal, waitSeconds = 1 } = options;
   const untilMs = performance.now() + SLICE_MS;
   const result: PollResult = {
     messages: 0,
@@ -47,13 +51,36 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
     nextOffset: undefined,
     lagMessages: undefined,
   };
-  let { ask } = await pipeline.run(workgroupId, 'position', undefined);
+  for (let failures = 0; !result.upToDate && performance.now() < untilMs; ) {
+    try {
+      await readOn(options, result, untilMs);
+    } catch (error) {
+      failures += 1;
+      const mayBeBatch = !options.signal.aborted && isBatchFailure(toPlainError(error).code);
+      if (!mayBeBatch || failures > BATCH_FAILURES_MAX) throw error;
+    }
+  }
+  return result;
+}
+
+/** Reads to the head or until the time is over; where batches had to shrink, one batch, so that they can grow again. */
+async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
+  const { pipeline, source, workgroupId, signal, waitSeconds = 1 } = options;
+  const start = await pipeline.run(workgroupId, 'position', undefined);
+  const { messagesMax } = start;
+  const isShrunk = messagesMax < limits.messagesPerReadMax;
+  let { ask } = start;
   const inFlight: Promise<LandReply>[] = [];
   try {
     while (!result.upToDate && performance.now() < untilMs) {
       signal.throwIfAborted();
-      const answer = await source.fetch({ ask, waitSeconds, signal });
-      const next = announcedNext(answer);
+      const answer = await source.fetch({
+        ask,
+        messagesMax,
+        waitSeconds: isShrunk ? 0 : waitSeconds,
+        signal,
+      });
+      const next = isShrunk ? undefined : announcedNext(answer);
       result.lagMessages = answer.lagMessages;
       inFlight.push(land(pipeline, workgroupId, ask, answer));
       if (next !== undefined && inFlight.length < IN_FLIGHT_MAX) {
@@ -63,8 +90,8 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
       const replies = await Promise.all(inFlight.splice(0, next === undefined ? IN_FLIGHT_MAX : 1));
       for (const reply of replies) note(result, reply);
       ask = next ?? nextAsk(replies.at(-1)!);
+      if (isShrunk) return;
     }
-    return result;
   } finally {
     for (const reply of await Promise.allSettled(inFlight))
       if (reply.status === 'fulfilled') note(result, reply.value);
