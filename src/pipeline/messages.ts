@@ -29,10 +29,19 @@ export function toPlainError(error: unknown): PlainError {
         : error instanceof TransientError
           ? 'transient'
           : 'terminal';
-    return { type, code, message, details, stack };
+    return { type, code, message, details: cloneable(details), stack };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return { type: 'other', code: 'Unexpected', message, details: {}, stack };
+}
+
+/** What cannot be copied to another thread is told as text: an error that cannot be told would end the thread. */
+function cloneable(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  try {
+    return structuredClone(details);
+  } catch {
+    return Object.fromEntries(Object.entries(details).map(([key, value]) => [key, String(value)]));
+  }
 }
 
 export function fromPlainError({ type, code, message, details, stack }: PlainError): Error {

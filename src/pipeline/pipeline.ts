@@ -84,7 +84,8 @@ export function createPipeline(options: { logLevel: string; log: Log }): Pipelin
       const ending = thread;
       if (!ending) return;
       const exited = new Promise((resolve) => ending.worker.once('exit', resolve));
-      await send(ending, { kind: 'end' });
+      // One that crashes on the way has ended too.
+      await Promise.allSettled([send(ending, { kind: 'end' })]);
       await exited;
     },
   };

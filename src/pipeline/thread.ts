@@ -14,21 +14,45 @@ import {
 /**
  * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the
  * DuckDB file of every shard that it has open. Ending a thread with a DuckDB call pending would abort the process, so it ends only
- * after every shard has been closed.
+ * after every shard has been closed, even when something was thrown that nobody caught.
  */
 const log = createLog({ level: (workerData as { logLevel: string }).logLevel });
 const shards = new Map<string, Promise<OpenShard>>();
+const running = new Set<Promise<void>>();
+let failure: unknown;
 
-parentPort!.on('message', async (request: ThreadRequest) => {
+parentPort!.on('message', (request: ThreadRequest) => {
+  const answering = answer(request).finally(() => running.delete(answering));
+  running.add(answering);
+});
+process.on('uncaughtException', (error) => void endAfter(error));
+
+async function answer(request: ThreadRequest): Promise<void> {
   let reply: ThreadReply;
   try {
+    if (failure !== undefined) throw endingFailure();
     reply = { id: request.id, result: await handle(request) };
   } catch (error) {
     reply = { id: request.id, error: toPlainError(error) };
   }
   parentPort!.postMessage(reply);
   if (request.kind === 'end') parentPort!.close();
-});
+}
+
+/** Whatever state the thread is in, the files are not: what was committed stays, the rest is read again by the next thread. */
+async function endAfter(error: unknown): Promise<void> {
+  if (failure !== undefined) return;
+  failure = error;
+  const { message, stack } = toPlainError(error);
+  log.error({ error: message, stack }, 'pipeline.thread_failed');
+  await Promise.allSettled([...running]);
+  await Promise.allSettled([...shards.keys()].map(closeShard));
+  process.exit(1);
+}
+
+function endingFailure(): TransientError {
+  return new TransientError('PipelineEnded', 'the pipeline thread ends after a failure; ask the next one');
+}
 
 async function handle(request: ThreadRequest): Promise<unknown> {
   switch (request.kind) {
@@ -37,7 +61,9 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       await closeShard(assignment.workgroup.id);
       const opening = openAssignment(assignment, systemClock, log);
       shards.set(assignment.workgroup.id, opening);
-      opening.catch(() => shards.delete(assignment.workgroup.id));
+      opening.catch(() => {
+        if (shards.get(assignment.workgroup.id) === opening) shards.delete(assignment.workgroup.id);
+      });
       return { epoch: (await opening).shard.epoch };
     }
     case 'run': {

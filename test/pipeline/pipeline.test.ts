@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Ask } from '../../src/client/position.ts';
+import { TerminalError, TransientError } from '../../src/errors.ts';
+import { silentLog } from '../../src/log.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { landedOffsets, openTestShard, rowsOf } from '../warehouse/support.ts';
+import { answerOf, assignmentOf, rawAnswer } from './answers.ts';
+
+function startPipeline(): Pipeline {
+  const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
+  onTestFinished(() => pipeline.close());
+  return pipeline;
+}
+
+const at = (offset: number): Ask => ({ kind: 'offset', offset: BigInt(offset) });
+const oldest: Ask = { kind: 'oldest' };
+const warehouseOf = (dataDir: string) => join(dataDir, 'warehouse', 'acme.duckdb');
+
+function land(pipeline: Pipeline, ask: Ask, answer = answerOf(0, 10)) {
+  return pipeline.run('acme', 'land', { ask, answer }, [answer.bytes.buffer]);
+}
+
+test('answers are decoded and landed in the thread, and their bytes move there', async () => {
+  const dataDir = tempDir();
+  const pipeline = startPipeline();
+  expect(await pipeline.open(assignmentOf(dataDir))).toEqual({ epoch: 1n });
+  expect(await pipeline.run('acme', 'position', undefined)).toMatchObject({ ask: oldest });
+  const answer = answerOf(0, 1_000);
+  const landing = land(pipeline, oldest, answer);
+  expect(answer.bytes.byteLength).toBe(0);
+  expect(await landing).toMatchObject({
+    kind: 'delivered',
+    messages: 1_000,
+    upToDate: false,
+    position: { ask: at(1_000) },
+  });
+  expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 1_000, names: 5 });
+
+  await pipeline.close();
+  const shard = await openTestShard({ path: warehouseOf(dataDir) });
+  expect(await landedOffsets(shard)).toHaveLength(1_000);
+  const [row] = await rowsOf(shard, `SELECT numbers, other FROM message WHERE stream_offset = 7`);
+  expect(row).toMatchObject({ other: '{"state":"run"}' });
+});
+
+test('answers handed over one upon another land in their order, once', async () => {
+  const pipeline = startPipeline();
+  await pipeline.open(assignmentOf(tempDir()));
+  const replies = await Promise.all(
+    Array.from({ length: 12 }, (_, index) =>
+      land(pipeline, index === 0 ? oldest : at(index * 100), answerOf(index * 100, (index + 1) * 100)),
+    ),
+  );
+  for (const reply of replies) expect(reply).toMatchObject({ kind: 'delivered', messages: 100 });
+  // What was asked for at a place the reader has left is not landed again.
+  expect(await land(pipeline, at(300), answerOf(300, 400))).toMatchObject({
+    kind: 'elsewhere',
+    position: { ask: at(1_200) },
+  });
+  expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 1_200 });
+});
+
+test('a reader goes on where the warehouse stands after the thread was ended and started again', async () => {
+  const dataDir = tempDir();
+  const pipeline = startPipeline();
+  await pipeline.open(assignmentOf(dataDir));
+  await land(pipeline, oldest, answerOf(0, 50));
+  await pipeline.close();
+  expect(await pipeline.open(assignmentOf(dataDir))).toEqual({ epoch: 2n });
+  expect(await pipeline.run('acme', 'position', undefined)).toMatchObject({
+    ask: at(50),
+  });
+});
+
+test('an answer that cannot be read moves nothing and says whether to ask again', async () => {
+  const pipeline = startPipeline();
+  await pipeline.open(assignmentOf(tempDir()));
+  await land(pipeline, oldest, answerOf(0, 50));
+  const cut = answerOf(50, 60);
+  const half = { ...cut, bytes: cut.bytes.slice(0, cut.bytes.length / 2) };
+  expect(await land(pipeline, at(50), half)).toMatchObject({ kind: 'again', position: { ask: at(50) } });
+  const refused = rawAnswer(
+    '{"error":"InvalidToken","message":"no","status":401,"retryable":false}',
+    'application/json',
+    401,
+  );
+  expect(await land(pipeline, at(50), refused)).toMatchObject({
+    kind: 'fail',
+    code: 'InvalidToken',
+    retryable: false,
+  });
+  expect(await land(pipeline, at(50), answerOf(50, 60))).toMatchObject({ kind: 'delivered', messages: 10 });
+});
+
+test('workgroups share the thread and nothing else', async () => {
+  const dataDir = tempDir();
+  const pipeline = startPipeline();
+  await Promise.all([pipeline.open(assignmentOf(dataDir)), pipeline.open(assignmentOf(dataDir, 'globex'))]);
+  await land(pipeline, oldest, answerOf(0, 50));
+  expect(await pipeline.run('globex', 'status', undefined)).toMatchObject({
+    workgroupId: 'globex',
+    messages: 0,
+  });
+  await pipeline.closeShard('acme');
+  await expect(pipeline.run('acme', 'status', undefined)).rejects.toMatchObject({ code: 'ShardNotOpen' });
+  expect(await pipeline.run('globex', 'status', undefined)).toMatchObject({ workgroupId: 'globex' });
+});
+
+describe('errors keep their class on the way', () => {
+  test('transient: the file is open elsewhere, and who holds it is told', async () => {
+    const dataDir = tempDir();
+    await openTestShard({ path: warehouseOf(dataDir) });
+    const opening = startPipeline().open(assignmentOf(dataDir));
+    await expect(opening).rejects.toBeInstanceOf(TransientError);
+    await expect(opening).rejects.toMatchObject({
+      code: 'WarehouseLocked',
+      details: { holderPid: process.pid },
+    });
+  });
+
+  test('terminal: the file is of another workgroup', async () => {
+    const dataDir = tempDir();
+    await (await openTestShard({ path: warehouseOf(dataDir), workgroupId: 'globex' })).close();
+    const opening = startPipeline().open(assignmentOf(dataDir));
+    await expect(opening).rejects.toBeInstanceOf(TerminalError);
+    await expect(opening).rejects.toMatchObject({ code: 'WrongWorkgroup', details: { holds: 'globex' } });
+  });
+});
+
+describe('the thread ends without taking the process with it', () => {
+  test('closing waits for what has been handed over', async () => {
+    const dataDir = tempDir();
+    const pipeline = startPipeline();
+    await pipeline.open(assignmentOf(dataDir));
+    const landing = [
+      land(pipeline, oldest, answerOf(0, 5_000)),
+      land(pipeline, at(5_000), answerOf(5_000, 9_000)),
+    ];
+    const status = pipeline.run('acme', 'status', undefined);
+    await pipeline.close();
+    const settled = await Promise.allSettled([...landing, status]);
+    const landed = settled.slice(0, 2).filter(({ status }) => status === 'fulfilled').length;
+    const shard = await openTestShard({ path: warehouseOf(dataDir) });
+    expect(await landedOffsets(shard)).toHaveLength([0, 5_000, 9_000][landed]!);
+    for (const { status, ...rest } of settled) {
+      if (status === 'rejected') expect(rest).toMatchObject({ reason: { retryable: true } });
+    }
+  });
+
+  test('a crash while DuckDB works fails what is under way, and the next thread goes on from the checkpoint', async () => {
+    const child = spawn(
+      process.execPath,
+      [
+        '--import',
+        join(import.meta.dirname, 'throw-in-thread.ts'),
+        join(import.meta.dirname, 'crash-child.ts'),
+        tempDir(),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const [exitCode, signal] = await once(child, 'exit');
+    expect({ exitCode, signal }).toEqual({ exitCode: 0, signal: null });
+    const { crashed, messages, distinct } = JSON.parse(output) as Record<string, number>;
+    expect(crashed).toBeGreaterThan(0);
+    expect({ messages, distinct }).toEqual({ messages: 200_000, distinct: 200_000 });
+  });
+});
