@@ -23,8 +23,8 @@ const MESSAGES = 10_000;
 const BODIES = 12;
 const ROUNDS = 12;
 const BATCHES_A_ROUND = 25;
-/** As many as a poller has under way: one is committed, one decoded, one read. */
-const IN_FLIGHT = 3;
+/** As many as a slice of polling has under way. */
+const IN_FLIGHT = 4;
 const WORKGROUP = 'bench';
 
 /**

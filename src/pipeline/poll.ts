@@ -32,8 +32,8 @@ export interface PollResult {
 
 /** A slice ends after this even if the stream goes on: the next one follows at once. */
 const SLICE_MS = 20 * SECOND_MS;
-/** Answers that are being landed while the next is read. */
-const IN_FLIGHT_MAX = 2;
+/** Answers that are being landed while the next is read: two are committed, two wait decoded. Fewer leave the thread idle. */
+const IN_FLIGHT_MAX = 4;
 /** More than it takes to shrink a batch to one message and to set that aside. */
 const BATCH_FAILURES_MAX = 20;
 
