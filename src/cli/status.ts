@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { TransientError } from '../errors.ts';
-import { readStatuses, type StatusStage, type WorkgroupStatus } from '../pipeline/status.ts';
+import { emptyStatus, readStatuses, type StatusStage, type WorkgroupStatus } from '../pipeline/status.ts';
 import { formatInstant, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
 import { readConfig } from './options.ts';
 import { printData } from './output.ts';
@@ -43,7 +43,7 @@ function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): L
   }
   return ids.map((workgroupId) => {
     const status = written.get(workgroupId);
-    if (!status) return { ...neverRun, workgroupId };
+    if (!status) return { ...emptyStatus(workgroupId, 0), state: 'never run' };
     const isFailing = stages.some((stage) => status[stage].lastError);
     return {
       ...status,
@@ -51,20 +51,6 @@ function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): L
     };
   });
 }
-
-const neverRun: ListedStatus = {
-  workgroupId: '',
-  state: 'never run',
-  updatedAtMs: 0,
-  processId: 0,
-  poll: {},
-  rollup: {},
-  publish: {},
-  maintain: {},
-  gaps: 0,
-  quarantined: 0,
-  storedMessages: 0,
-};
 
 function describe(statuses: readonly ListedStatus[], nowMs: UtcMs): string {
   const errors = statuses.flatMap((status) =>

@@ -54,18 +54,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   function entryOf(workgroupId: string) {
     let entry = known.get(workgroupId);
     if (!entry) {
-      const status: WorkgroupStatus = {
-        workgroupId,
-        updatedAtMs: clock.now(),
-        processId: process.pid,
-        poll: {},
-        rollup: {},
-        publish: {},
-        maintain: {},
-        gaps: 0,
-        quarantined: 0,
-        storedMessages: 0,
-      };
+      const status = emptyStatus(workgroupId, clock.now());
       entry = { status, writtenAtMs: 0, dirty: true };
       known.set(workgroupId, entry);
     }
@@ -96,6 +85,22 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     flush() {
       for (const entry of known.values()) if (entry.dirty) write(entry);
     },
+  };
+}
+
+/** The status of a workgroup of which nothing is known. */
+export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus {
+  return {
+    workgroupId,
+    updatedAtMs: nowMs,
+    processId: process.pid,
+    poll: {},
+    rollup: {},
+    publish: {},
+    maintain: {},
+    gaps: 0,
+    quarantined: 0,
+    storedMessages: 0,
   };
 }
 
