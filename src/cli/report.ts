@@ -7,7 +7,7 @@ import type { Terminal } from './terminal.ts';
 export function addReportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('report')
-    .description('run only the reports and the dashboard, over a lake that was published')
+    .description('run only the reports, over a lake that was published')
     .addHelpText('after', help);
   addListenOptions(command).action((options: ListenOptions) =>
     runService(command, terminal, (config, service) =>

@@ -7,7 +7,7 @@ import type { Terminal } from './terminal.ts';
 export function addStreamCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('stream')
-    .description('run only the real-time stream: ingest, REST and WebSocket')
+    .description('run only the real-time stream: ingest and reading')
     .addHelpText('after', help);
   addListenOptions(command).action((options: ListenOptions) =>
     runService(command, terminal, (config, service) =>

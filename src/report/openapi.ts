@@ -15,7 +15,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
         title: 'Wattline',
         version: options.version,
         description:
-          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR; the WebSocket interface (socket.io) is described in the README.',
+          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON.',
       },
       tags: [
         { name: 'report', description: 'Energy over the published data' },
@@ -24,12 +24,14 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
       components: {
         securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'API token' } },
       },
+      security: [{ token: [] }],
     },
     transform: jsonSchemaTransform,
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: true,
+    theme: { title: 'Wattline API' },
     uiConfig: { deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
   });
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>

@@ -59,7 +59,6 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
         summary: 'Daily energy',
         description: 'Energy in Wh for each day, by device or by device and source.',
         tags: ['report'],
-        security: [{ token: [] }],
         params: addressSchema,
         querystring: dailyEnergyQuerySchema,
         response: {
