@@ -9,6 +9,7 @@ import { StaleOwnerError, TerminalError } from '../errors.ts';
 import type { UtcMs } from '../time.ts';
 import { type Checkpoint, checkpointOf, type PositionRow, samePlace } from './checkpoint.ts';
 import { messageColumnTypes } from './chunks.ts';
+import { appendNames, clearQuietly, writeLedger } from './ledger.ts';
 import type { Write } from './plan.ts';
 import { query } from './query.ts';
 import { loadSql } from './sql.ts';
@@ -82,7 +83,7 @@ export async function createCommitter(
         await connection.run('ROLLBACK');
         return { kind: 'out-of-step', checkpoint: stored };
       }
-      for (const write of writes) await writeLedger(connection, prepared, write, nowMs);
+      for (const write of writes) await writeLedger(connection, prepared.insertBatch, write, nowMs);
       await writeCheckpoint(prepared, first.before, writes.at(-1)!.after);
       await appendNames(connection, names);
       appendMessages(appender, writes);
@@ -109,15 +110,6 @@ export async function createCommitter(
       }
     },
   };
-}
-
-/** Rows that were appended and not flushed survive a rollback and would land with the next transaction. */
-function clearQuietly(appender: DuckDBAppender): void {
-  try {
-    appender.clear();
-  } catch {
-    // The database has been given up: it keeps nothing.
-  }
 }
 
 async function checkMessageTable(connection: DuckDBConnection): Promise<void> {
@@ -153,96 +145,6 @@ function appendMessages(appender: DuckDBAppender, writes: readonly PreparedWrite
   if (writes.every(({ chunks }) => chunks.length === 0)) return;
   for (const { chunks } of writes) for (const chunk of chunks) appender.appendDataChunk(chunk);
   appender.flushSync();
-}
-
-async function appendNames(
-  connection: DuckDBConnection,
-  names: ReadonlyArray<{ id: number; name: string }>,
-): Promise<void> {
-  if (names.length === 0) return;
-  await withAppender(connection, 'name', (appender) => {
-    for (const { id, name } of names) {
-      appender.appendInteger(id);
-      appender.appendVarchar(name);
-      appender.endRow();
-    }
-  });
-}
-
-async function writeLedger(
-  connection: DuckDBConnection,
-  prepared: Statements,
-  write: PreparedWrite,
-  nowMs: UtcMs,
-): Promise<void> {
-  const { origin, gap, content, after } = write;
-  if (gap !== undefined) {
-    await query(connection, 'land/insert-gap', {
-      origin,
-      reason: gap.reason,
-      from_offset: gap.from ?? null,
-      to_offset: gap.to ?? null,
-      from_time_ms: gap.fromTimeMs ?? null,
-      to_time_ms: gap.toTimeMs ?? null,
-      detected_at_ms: nowMs,
-    });
-  }
-  if (content === undefined) return;
-  prepared.insertBatch.bind({
-    batch_id: write.batchId,
-    origin,
-    log_epoch: after?.logEpoch ?? null,
-    from_offset: write.fromOffset ?? null,
-    next_offset: after?.nextOffset ?? null,
-    message_count: content.end - content.start,
-    quarantined_count: write.rejected.length,
-    first_store_time_ms: content.firstStoreTimeMs ?? null,
-    last_store_time_ms: content.lastStoreTimeMs ?? null,
-    landed_at_ms: nowMs,
-  });
-  await prepared.insertBatch.run();
-  if (write.rejected.length > 0) {
-    await withAppender(connection, 'quarantine', (appender) =>
-      appendQuarantined(appender, write.batchId, write.rejected, nowMs),
-    );
-  }
-}
-
-function appendQuarantined(
-  appender: DuckDBAppender,
-  batchId: number,
-  rejected: readonly RejectedMessage[],
-  nowMs: UtcMs,
-): void {
-  for (const { offset, reason, detail, bytes } of rejected) {
-    appender.appendBigInt(BigInt(batchId));
-    if (offset === undefined) appender.appendNull();
-    else appender.appendUBigInt(offset);
-    appender.appendVarchar('land');
-    appender.appendVarchar(reason);
-    appender.appendVarchar(detail);
-    // device, source, field, event_time_ms: nothing of a message that could not be read is taken from it.
-    for (let column = 0; column < 4; column++) appender.appendNull();
-    appender.appendBlob(bytes);
-    appender.appendBigInt(BigInt(nowMs));
-    appender.endRow();
-  }
-}
-
-async function withAppender(
-  connection: DuckDBConnection,
-  table: string,
-  append: (appender: DuckDBAppender) => void,
-): Promise<void> {
-  const appender = await connection.createAppender(table);
-  try {
-    append(appender);
-    appender.flushSync();
-  } finally {
-    // An appender that is closed flushes what it still holds, so nothing may be left in it.
-    clearQuietly(appender);
-    appender.closeSync();
-  }
 }
 
 async function writeCheckpoint(

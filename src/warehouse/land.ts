@@ -5,6 +5,7 @@ import type { Clock } from '../time.ts';
 import { type Checkpoint, samePlace } from './checkpoint.ts';
 import { createChunkFiller } from './chunks.ts';
 import type { Committer, PreparedWrite } from './commit.ts';
+import { keepCommitter } from './keep-committer.ts';
 import {
   type GapInput,
   type GapResult,
@@ -84,10 +85,11 @@ export function createLanding(options: LandingOptions): Landing {
   /** Settles when the push before has had its turn, so that batches stay in the order in which they were pushed. */
   let turn: Promise<void> = Promise.resolve();
   let onRoom: (() => void) | undefined;
-  let unsavedNames: Array<{ id: number; name: string }> = [];
-  let committer: Committer | undefined;
-  let isCommitting = false;
-  let isRetired = false;
+  const committer = keepCommitter({
+    names,
+    open: options.openCommitter,
+    onCloseFailed: (error) => log.warn({ reason: options.failure(error).message }, 'land.close_failed'),
+  });
   let running: Promise<void> | undefined;
 
   async function push<Made extends LandInput | undefined = LandInput>(
@@ -196,25 +198,13 @@ export function createLanding(options: LandingOptions): Landing {
   async function commit(group: Entry[], onCommitting: () => void): Promise<boolean> {
     const { origin } = group[0]!;
     const writes = group.map(({ write }) => write!);
-    isOpening = true;
-    unsavedNames = unsavedNames.concat(names.takeNew());
     const startMs = performance.now();
-    try {
-      committer ??= await options.openCommitter();
-      isCommitting = true;
-      const outcome = await committer.commit(writes, unsavedNames, clock.now(), onCommitting);
-      if (outcome.kind === 'out-of-step') {
-        setCheckpoint(stored, origin, outcome.checkpoint);
-        return false;
-      }
-    } catch (error) {
-      isRetired = true;
-      throw error;
-    } finally {
-      isCommitting = false;
-      if (isRetired) retire();
+    isOpening = true;
+    const outcome = await committer.commit(writes, clock.now(), onCommitting);
+    if (outcome.kind === 'out-of-step') {
+      setCheckpoint(stored, origin, outcome.checkpoint);
+      return false;
     }
-    unsavedNames = [];
     const after = writes.at(-1)!.after;
     if (after !== undefined) stored.set(origin, after);
     const messages = writes.reduce(
@@ -241,18 +231,6 @@ export function createLanding(options: LandingOptions): Landing {
     setCheckpoint(expected, origin, stored.get(origin));
   }
 
-  function retire(): void {
-    isRetired = isCommitting;
-    if (isRetired) return;
-    const spent = committer;
-    committer = undefined;
-    try {
-      spent?.close();
-    } catch (error) {
-      log.warn({ reason: options.failure(error).message }, 'land.close_failed');
-    }
-  }
-
   return {
     push,
     async recordGap(origin, gap, logEpoch) {
@@ -262,9 +240,9 @@ export function createLanding(options: LandingOptions): Landing {
     },
     async drain() {
       while (running !== undefined) await running;
-      retire();
+      committer.retire();
     },
-    retire,
+    retire: committer.retire,
   };
 }
 
