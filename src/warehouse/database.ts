@@ -90,6 +90,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     removeUnfinished(path, options.clock);
     instance = await DuckDBInstance.create(path, settings(path, options));
+    // The file is ours now, so what was spilled beside it is of a process that was killed.
+    rmSync(spillFolder(path), { recursive: true, force: true });
     const connection = await connect();
     await restrict(connection, options.folders ?? []);
     connection.closeSync();
@@ -104,13 +106,17 @@ function settings(path: string, { memoryMegabytes, threads }: DatabaseOptions): 
   return {
     memory_limit: `${memoryMegabytes}MiB`,
     threads: String(threads),
-    temp_directory: `${path}.tmp`,
+    temp_directory: spillFolder(path),
     wal_autocheckpoint: `${Math.min(WAL_MEGABYTES_MAX, Math.ceil(memoryMegabytes / 4))}MiB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
     allow_persistent_secrets: 'false',
   };
+}
+
+function spillFolder(path: string): string {
+  return `${path}.tmp`;
 }
 
 /** Fixes the zone and closes the file system and the network to statements, but for the folders named, for good. */

@@ -229,6 +229,17 @@ describe('statements', () => {
   });
 });
 
+test('what a killed process had spilled to disk is removed, and there is room to spill again', async () => {
+  const path = newPath();
+  mkdirSync(`${path}.tmp`);
+  writeFileSync(`${path}.tmp/duckdb_temp_storage_DEFAULT-0.tmp`, 'of a query that was killed');
+  const shard = await openTestShard({ path, memoryMegabytes: 64 });
+  expect(existsSync(`${path}.tmp`)).toBe(false);
+  const sorted = `SELECT count(*) AS n FROM (
+    SELECT row_number() OVER (ORDER BY hash(range)::VARCHAR) FROM range(2000000))`;
+  expect(await rowsOf(shard, sorted)).toEqual([{ n: 2_000_000n }]);
+});
+
 test('the status tells what there is', async () => {
   const shard = await openTestShard();
   shard.names.idOf('power_w');
