@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { readStatuses } from '../src/pipeline/status.ts';
+import type { Ratio } from './decode.ts';
+import { startUp } from './up-process.ts';
+
+const PORT = 18_392;
+const SAMPLE_SECONDS = 10;
+
+/**
+ * Resident memory of `wattline up` under a sustained 20,000 messages a second of ten fields, from another thread: it must be flat
+ * after the first half. Also whether the pipeline keeps up.
+ */
+export async function benchSoak(print: (line: string) => void, seconds = 120): Promise<Ratio[]> {
+  const fields = ['energy_total_wh', 'power_w'] as const;
+  const up = await startUp(
+    {
+      workgroups: [
+        {
+          id: 'bench',
+          energyStreams: [
+            { table: 'solar', field: fields[0], method: 'total_energy', unit: 'Wh', maxPower: '10 GW' },
+            { table: 'solar', field: fields[1], method: 'power_curve', unit: 'W' },
+          ],
+        },
+      ],
+    },
+    PORT,
+  );
+  const load = new Worker(new URL('./soak-load.ts', import.meta.url), {
+    workerData: { url: up.url, token: up.token },
+  });
+  let sent = 0;
+  load.on('message', (count: number) => {
+    sent = count;
+  });
+  const residentMegabytes: number[] = [];
+  let lagMessages = 0;
+  try {
+    for (let second = SAMPLE_SECONDS; second <= seconds; second += SAMPLE_SECONDS) {
+      await sleep(SAMPLE_SECONDS * 1_000);
+      const memory = memoryOf(up.processId);
+      const status = readStatuses(up.config.dataDir)[0];
+      lagMessages = sent - (status?.poll.messages ?? 0);
+      residentMegabytes.push(memory.resident);
+      print(
+        `${String(second).padStart(4)} s  resident ${memory.resident} MB (anonymous ${memory.anonymous}, files ${memory.files})  sent ${sent}  not landed yet ${lagMessages}  generation ${status?.publish.generation ?? '-'}`,
+      );
+    }
+  } finally {
+    await load.terminate();
+    await up.end();
+  }
+  const half = residentMegabytes.length >> 1;
+  const first = Math.max(...residentMegabytes.slice(0, half));
+  const second = Math.max(...residentMegabytes.slice(half));
+  return [
+    {
+      name: 'memory: most of the first half against most of the second',
+      ratio: first / second,
+      ratioMin: 0.9,
+    },
+    { name: 'messages a second, of 20,000', ratio: sent / seconds / 20_000, ratioMin: 0.99 },
+    { name: 'share of the messages sent that had landed', ratio: 1 - lagMessages / sent, ratioMin: 0.95 },
+  ];
+}
+
+function memoryOf(processId: number) {
+  const text = readFileSync(`/proc/${processId}/status`, 'utf8');
+  const megabytes = (name: string) =>
+    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1_024);
+  return { resident: megabytes('VmRSS'), anonymous: megabytes('RssAnon'), files: megabytes('RssFile') };
+}
