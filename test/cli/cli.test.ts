@@ -45,6 +45,16 @@ describe.concurrent('the command line', () => {
     expect(option).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
   });
 
+  // A shell remembers where it found `node`, so a script that has just installed the pinned one has to name it.
+  test('runs on the pinned Node in a fresh clone, whichever Node npm came with', () => {
+    for (const name of ['demo', 'wattline', 'bench'] as const) {
+      expect(packageFile.scripts[name]).toMatch(
+        /^node \.ci\/prepare\.mjs && node_modules\/\.bin\/node \S+\.ts/,
+      );
+    }
+    expect(packageFile.scripts.build).toMatch(/^node \.ci\/prepare\.mjs && /);
+  });
+
   test('says in its help what every command does, examples and what the exit codes mean', async () => {
     const { code, stdout, stderr } = await runCli(['--help'], { cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
