@@ -33,6 +33,8 @@ SELECT
   CASE
     WHEN t.device IS NULL THEN 'no_device'
     WHEN t.event_time_ms > t.store_time_ms + 600000 THEN 'future'
+    -- Clocks that were never set start in 1970, 1980 or 2000. Before 2001-01-01T00:00:00Z: energy would be spread over decades.
+    WHEN t.event_time_ms < 978307200000 THEN 'clock_not_set'
     WHEN t.number IS NULL AND json_type(t.json) = 'NULL' THEN 'null'
     WHEN t.number IS NULL THEN 'not_a_number'
     WHEN isnan(t.number) OR isinf(t.number) THEN 'not_finite'
