@@ -224,9 +224,12 @@ function parseYaml(path: string, problems: Problem[]): unknown {
     ]);
   }
   const document = parseDocument(text, { prettyErrors: true });
-  for (const error of document.errors)
-    problems.push({ path: '', message: error.message.split('\n')[0] ?? 'is not YAML' });
-  if (problems.length > 0) return {};
+  // What follows a first error of the syntax is a guess at what was meant.
+  const [error] = document.errors;
+  if (error) {
+    problems.push({ path: '', message: `is not YAML: ${error.message.split('\n')[0]?.replace(/:$/, '')}` });
+    return {};
+  }
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {

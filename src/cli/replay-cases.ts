@@ -61,7 +61,12 @@ export async function readCases(path: string): Promise<ReplayCase[]> {
   if (found.isDirectory()) return [await readFolder(path)];
   const content = await readJson(path);
   const list = Array.isArray(content) ? content : [content];
-  return list.map((item, index) => inlineCase(path, item, index));
+  if (list.length === 0) throw new InputError(path, [{ path: '', message: 'holds no case' }]);
+  const cases = list.map((item, index) => inlineCase(path, item, index));
+  // The energy is told by the case's name, so one of two would be lost.
+  const twice = cases.find(({ name }, index) => cases.findIndex((other) => other.name === name) !== index);
+  if (twice) throw new InputError(path, [{ path: '', message: `has two cases with the id "${twice.name}"` }]);
+  return cases;
 }
 
 async function readFolder(folder: string): Promise<ReplayCase> {
@@ -175,8 +180,11 @@ function badInstant(what: string, path: string, text: string): InputError {
 }
 
 async function readJson(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new InputError(file, [{ path: '', message: `cannot be read: ${errorMessage(error)}` }]);
+  });
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return JSON.parse(text);
   } catch (error) {
     throw new InputError(file, [
       { path: '', message: `is no JSON that can be read: ${errorMessage(error)}` },

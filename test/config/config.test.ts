@@ -143,6 +143,10 @@ test('an offset is not a time zone, because it knows no daylight saving', () => 
 
 test('text that is not YAML is a problem with its line, and not a crash', () => {
   expect(problemsOf('http: { port: 1\nworkgroups: [')['']).toMatch(/line \d/);
+  // One mistake is one problem, however much of the file it makes unreadable.
+  const open = () =>
+    load(`access: { tokenLifetime: ${variable('LIFE')} }\nworkgroups:\n  - id: home\n    timezone: UTC`);
+  expect(open).toThrow(/has a problem:\n {2}\(root\): is not YAML: .* at line 1, column \d+$/);
   expect(Object.keys(problemsOf('- a\n- b'))).toEqual(['']);
   expect(Object.keys(problemsOf('just text'))).toEqual(['']);
 });
