@@ -6,6 +6,7 @@ import { startWorker } from '../../jobs/worker.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import type { TokenSource } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
+import { createControlServer } from '../control/server.ts';
 import { TransientError } from '../errors.ts';
 import { type Health, registerHealth } from '../health.ts';
 import { createHttpServer } from '../http.ts';
@@ -140,13 +141,25 @@ async function addWorker(
       : { token: ownToken(access, workgroup.id) }),
   });
   const stages = createStages({ config, pipeline, status, clock, upstreamOf });
-  const { openShard, closeShard } = stages;
-  const worker = await startWorker({ config, dependencies: { stages, openShard, closeShard }, log, clock });
+  const control = createControlServer({ dataDir: config.dataDir, pipeline, log });
+  const dependencies = {
+    stages,
+    async openShard(workgroupId: string) {
+      await stages.openShard(workgroupId);
+      await control.open(workgroupId);
+    },
+    async closeShard(workgroupId: string) {
+      control.close(workgroupId);
+      await stages.closeShard(workgroupId);
+    },
+  };
+  const worker = await startWorker({ config, dependencies, log, clock });
   return {
     health: worker.health,
     async stop() {
       await worker.stop();
       await stages.close();
+      await control.end();
     },
   };
 }

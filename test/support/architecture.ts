@@ -54,6 +54,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'publish'],
   },
   {
+    name: 'control',
+    paths: ['src/control/'],
+    mayUse: [...foundation, 'access', 'pipeline'],
+  },
+  {
     name: 'report',
     paths: ['src/report/'],
     mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'publish'],

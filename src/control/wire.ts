@@ -1,0 +1,15 @@
+/** Who does not run on this machine cannot ask. */
+export const CONTROL_HOST = '127.0.0.1';
+/** Says that it is one of ours that answers, and not what happens to listen on the port of one that has died. */
+export const CONTROL_HEADER = 'wattline-control';
+
+/** A value as it arrives on the other side: JSON, in which a bigint is its decimal digits. */
+export type Told<Value> = Value extends bigint
+  ? string
+  : Value extends object
+    ? { [Key in keyof Value]: Told<Value[Key]> }
+    : Value;
+
+export function tell(value: unknown): string {
+  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part));
+}

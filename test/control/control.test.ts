@@ -1,0 +1,266 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createControl } from '../../src/control/control.ts';
+import type { ControlFile } from '../../src/control/control-file.ts';
+import { createControlServer } from '../../src/control/server.ts';
+import { TerminalError, TransientError } from '../../src/errors.ts';
+import { silentLog } from '../../src/log.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { assignmentOf } from '../pipeline/answers.ts';
+import { createServiceProcess } from '../support/service-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+/** The owner of the warehouses of these workgroups, in this process. */
+async function startOwner(dataDir: string, workgroupIds = ['acme']) {
+  const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
+  const control = createControlServer({ dataDir, pipeline, log: silentLog });
+  onTestFinished(async () => {
+    await control.end();
+    await pipeline.close();
+  });
+  for (const id of workgroupIds) {
+    await pipeline.open(assignmentOf(dataDir, id));
+    await control.open(id);
+  }
+  return { pipeline, control };
+}
+
+/** A server with operations that do what a test needs; what is asked of them travels as it does for the real ones. */
+async function startServer(dataDir: string, run: Pipeline['run']) {
+  const control = createControlServer({ dataDir, pipeline: { run }, log: silentLog });
+  onTestFinished(() => control.end());
+  await control.open('acme');
+  return control;
+}
+
+const fileOf = (dataDir: string, id = 'acme') => join(dataDir, 'control', `${id}.json`);
+const read = (dataDir: string) => JSON.parse(readFileSync(fileOf(dataDir), 'utf8')) as ControlFile;
+
+describe('the owner of a warehouse', () => {
+  test('answers another process for each of its workgroups, with whole numbers as text', async () => {
+    const dataDir = tempDir();
+    await startOwner(dataDir, ['acme', 'globex']);
+    const control = createControl(dataDir);
+    for (const workgroupId of ['acme', 'globex']) {
+      const outcome = await control.ask(workgroupId, 'status', undefined);
+      expect(outcome).toMatchObject({ kind: 'answer', answer: { workgroupId, epoch: '1', messages: 0 } });
+    }
+  });
+
+  test('tells where it is only to whoever may read its files, and takes that back when it closes', async () => {
+    const dataDir = tempDir();
+    const { control } = await startOwner(dataDir, ['acme', 'globex']);
+    expect(statSync(fileOf(dataDir)).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, 'control')).mode & 0o777).toBe(0o700);
+    expect(read(dataDir)).toEqual({ port: expect.any(Number), secret: expect.any(String), pid: process.pid });
+    control.close('acme');
+    expect(readdirSync(join(dataDir, 'control'))).toEqual(['globex.json']);
+    expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
+    expect(await createControl(dataDir).ask('globex', 'status', undefined)).toMatchObject({ kind: 'answer' });
+  });
+
+  test('leaves the file alone that a later owner has written', async () => {
+    const dataDir = tempDir();
+    const first = await startOwner(dataDir);
+    const later: ControlFile = { ...read(dataDir), secret: 'x'.repeat(43) };
+    writeFileSync(fileOf(dataDir), JSON.stringify(later));
+    first.control.close('acme');
+    expect(read(dataDir)).toEqual(later);
+  });
+
+  test('finishes what it is answering before it ends', async () => {
+    const dataDir = tempDir();
+    const answering = Promise.withResolvers<unknown>();
+    const asked = Promise.withResolvers<void>();
+    const control = await startServer(dataDir, () => {
+      asked.resolve();
+      return answering.promise as never;
+    });
+    const outcome = createControl(dataDir).ask('acme', 'status', undefined);
+    await asked.promise;
+    const ended = control.end();
+    answering.resolve({ messages: 7 });
+    expect(await outcome).toEqual({ kind: 'answer', answer: { messages: 7 } });
+    await ended;
+  });
+});
+
+test('a running service answers while it owns the warehouse, and leaves nothing behind', async () => {
+  const service = await createServiceProcess({ workgroups: [{ id: 'acme' }] });
+  await service.start();
+  const { dataDir } = service.config;
+  const control = createControl(dataDir);
+  await until('the warehouse is open', async () => {
+    const outcome = await control.ask('acme', 'status', undefined);
+    return outcome.kind === 'answer' && outcome.answer.workgroupId === 'acme';
+  });
+  expect(await service.stop()).toBe(0);
+  expect(readdirSync(join(dataDir, 'control'))).toEqual([]);
+});
+
+describe('nobody is asked', () => {
+  test('where no process has ever had the warehouse open', async () => {
+    expect(await createControl(tempDir()).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
+  });
+
+  test('where the owner was killed, and again somebody where the next one has opened it', {
+    timeout: 60_000,
+  }, async () => {
+    const dataDir = tempDir();
+    const child = fork(join(import.meta.dirname, 'owner-child.ts'), [dataDir], {
+      stdio: 'inherit',
+      execArgv: [],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child, 'message');
+    const control = createControl(dataDir);
+    expect(await control.ask('acme', 'status', undefined)).toMatchObject({
+      kind: 'answer',
+      answer: { epoch: '1' },
+    });
+    const left = read(dataDir);
+    expect(left.pid).toBe(child.pid);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(read(dataDir)).toEqual(left);
+    expect(await control.ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
+    await startOwner(dataDir);
+    expect(await control.ask('acme', 'status', undefined)).toMatchObject({
+      kind: 'answer',
+      answer: { epoch: '2' },
+    });
+  });
+
+  test('where another process has taken the number of the dead one, and another server its port', async () => {
+    const dataDir = tempDir();
+    const asked: string[] = [];
+    const stranger = createServer((incoming, response) => {
+      asked.push(incoming.url!);
+      response.end('{"result":{"messages":1}}');
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void stranger.close());
+    const { port } = stranger.address() as AddressInfo;
+    mkdirSync(join(dataDir, 'control'));
+    writeFileSync(fileOf(dataDir), JSON.stringify({ port, secret: 'x'.repeat(43), pid: process.pid }));
+    expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
+    expect(asked).toEqual(['/acme/status']);
+  });
+
+  test.each(['', '{', '{"port":80}', 'null'])('where the file says %j', async (text) => {
+    const dataDir = tempDir();
+    mkdirSync(join(dataDir, 'control'));
+    writeFileSync(fileOf(dataDir), text);
+    expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
+  });
+});
+
+describe('a failure', () => {
+  test.each([
+    ['transient', new TransientError('DiskFull', 'no room', { details: { bytes: 5n } }), TransientError],
+    ['terminal', new TerminalError('NoSuchDay', 'no such day'), TerminalError],
+  ])('that is %s over there is so here', async (_, error, type) => {
+    const dataDir = tempDir();
+    await startServer(dataDir, () => Promise.reject(error));
+    const outcome = await createControl(dataDir).ask('acme', 'status', undefined);
+    if (outcome.kind !== 'failed') throw new Error(outcome.kind);
+    expect(outcome.error).toBeInstanceOf(type);
+    expect(outcome.error).toMatchObject({ code: error.code, message: error.message });
+  });
+
+  test('is told where the answer does not come in time', async () => {
+    const dataDir = tempDir();
+    const answering = Promise.withResolvers<unknown>();
+    await startServer(dataDir, () => answering.promise as never);
+    const outcome = await createControl(dataDir).ask('acme', 'status', undefined, { withinMs: 50 });
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'NoAnswer', retryable: true } });
+    answering.resolve(undefined);
+  });
+
+  test('is thrown where the asker gives up', async () => {
+    const dataDir = tempDir();
+    const answering = Promise.withResolvers<unknown>();
+    const asker = new AbortController();
+    await startServer(dataDir, () => {
+      asker.abort(new Error('enough'));
+      return answering.promise as never;
+    });
+    const asking = createControl(dataDir).ask('acme', 'status', undefined, { signal: asker.signal });
+    await expect(asking).rejects.toThrow('enough');
+    answering.resolve(undefined);
+  });
+
+  test('is told where more is asked at once than is answered at once', async () => {
+    const dataDir = tempDir();
+    const answering = Promise.withResolvers<unknown>();
+    let underWay = 0;
+    await startServer(dataDir, () => {
+      underWay += 1;
+      return answering.promise as never;
+    });
+    const control = createControl(dataDir);
+    const outcomes = Array.from({ length: 16 }, () => control.ask('acme', 'status', undefined));
+    await until('all are being answered', () => underWay === 16);
+    const busy = { kind: 'failed', error: { code: 'Busy', retryable: true } };
+    expect(await control.ask('acme', 'status', undefined)).toMatchObject(busy);
+    answering.resolve(1);
+    await Promise.all(outcomes);
+    expect(await control.ask('acme', 'status', undefined)).toMatchObject({ kind: 'answer' });
+  });
+});
+
+describe('a stranger', () => {
+  async function post(
+    port: number,
+    path: string,
+    headers: Record<string, string>,
+    body = '{}',
+    method = 'POST',
+  ) {
+    const asked = request({ host: '127.0.0.1', port, path, method, headers });
+    asked.on('error', () => undefined);
+    asked.end(body);
+    const [response] = await once(asked, 'response');
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    return { status: response.statusCode as number, body: JSON.parse(text) as { error?: { code: string } } };
+  }
+
+  test('is refused without the secret of the very workgroup', async () => {
+    const dataDir = tempDir();
+    await startOwner(dataDir, ['acme', 'globex']);
+    const { port, secret } = read(dataDir);
+    const authorization = `Bearer ${secret}`;
+    const refused = { status: 401, body: {} };
+    expect(await post(port, '/acme/status', {})).toEqual(refused);
+    expect(await post(port, '/acme/status', { authorization: `Bearer ${secret.slice(0, -1)}` })).toEqual(
+      refused,
+    );
+    expect(await post(port, '/acme/status', { authorization: `Bearer ${secret}A` })).toEqual(refused);
+    expect(await post(port, '/globex/status', { authorization })).toEqual(refused);
+    expect(await post(port, '/nobody/status', { authorization })).toEqual(refused);
+    expect(await post(port, '/acme/status', { authorization }, '', 'GET')).toEqual(refused);
+    expect((await post(port, '/acme/status', { authorization })).status).toBe(200);
+  });
+
+  test('gets nothing done that is not on the list, or with arguments of another form', async () => {
+    const dataDir = tempDir();
+    await startServer(dataDir, () => Promise.reject(new Error('was run')));
+    const { port, secret } = read(dataDir);
+    const codeOf = async (path: string, body: string) =>
+      (await post(port, path, { authorization: `Bearer ${secret}` }, body)).body.error?.code;
+    for (const operation of ['land', 'constructor', '__proto__', '', 'toString']) {
+      expect(await codeOf(`/acme/${operation}`, '{}')).toBe('UnknownOperation');
+    }
+    for (const body of ['{"args":1}', '{"args":null}', '', '{', '[']) {
+      expect(await codeOf('/acme/status', body)).toBe('InvalidArguments');
+    }
+    expect(await codeOf('/acme/status', `{"args":"${'x'.repeat(1_100_000)}"}`)).toBe('TooLarge');
+  });
+});
