@@ -39,6 +39,11 @@ export interface Landing {
    * @param logEpoch the log that is read from now on
    */
   recordGap(origin: string, gap: GapInput, logEpoch: string | undefined): Promise<GapResult>;
+  /**
+   * Runs `work`, which enters held batches in the ledger, between two batches: none is under way, and those that come after it
+   * have higher ids than the last that `work` has entered, which it returns.
+   */
+  admit(work: () => Promise<number>): Promise<void>;
   /** Waits until everything that was pushed is settled, and gives the connection back. */
   drain(): Promise<void>;
   /** Gives the connection back as soon as no commit runs on it; the next commit opens another. */
@@ -82,6 +87,7 @@ export function createLanding(options: LandingOptions): Landing {
   let held = 0;
   /** A transaction is between its first statement and COMMIT: decoding now would hold each of its steps up. */
   let isOpening = false;
+  let isAdmitting = false;
   /** Settles when the push before has had its turn, so that batches stay in the order in which they were pushed. */
   let turn: Promise<void> = Promise.resolve();
   let onRoom: (() => void) | undefined;
@@ -112,7 +118,9 @@ export function createLanding(options: LandingOptions): Landing {
 
   async function land(input: LandInput): Promise<LandResult> {
     const before = expected.get(input.origin);
-    const plan = planLanding(before, input, nextBatchId, clock.now());
+    // Its id would be lower than those that are being admitted, and later stages would pass it over.
+    if (isAdmitting) return { kind: 'out-of-step', expectedOffset: before?.nextOffset };
+    const plan = planLanding(before, input, input.held?.batchId ?? nextBatchId, clock.now());
     const { result } = plan;
     if (result.kind === 'landed' && (result.outOfOrder > 0 || result.beyond > 0)) {
       const { outOfOrder, beyond } = result;
@@ -139,7 +147,7 @@ export function createLanding(options: LandingOptions): Landing {
   function prepare(origin: string, write: Write): PreparedWrite {
     const { content } = write;
     if (content === undefined) return { ...write, origin, batchId: 0, chunks: [], rejected: [] };
-    const batchId = nextBatchId++;
+    const batchId = write.held?.batchId ?? nextBatchId++;
     const chunks = filler.fill(content.columns, content.start, content.end, batchId);
     // Bytes of rejected messages are views of the decoder's buffer.
     const rejected = content.rejected.map((message) => ({ ...message, bytes: message.bytes.slice() }));
@@ -237,6 +245,19 @@ export function createLanding(options: LandingOptions): Landing {
       const before = expected.get(origin);
       const write = planGap(before, origin, gap, logEpoch, clock.now());
       return enqueue(origin, before, write, { kind: 'recorded', nextOffset: write.after?.nextOffset });
+    },
+    admit(work) {
+      const admitted = turn.then(async () => {
+        isAdmitting = true;
+        try {
+          while (running !== undefined) await running;
+          nextBatchId = Math.max(nextBatchId, (await work()) + 1);
+        } finally {
+          isAdmitting = false;
+        }
+      });
+      turn = admitted.catch(() => undefined);
+      return admitted;
     },
     async drain() {
       while (running !== undefined) await running;

@@ -26,7 +26,7 @@ export async function writeLedger(
   write: PreparedWrite,
   nowMs: UtcMs,
 ): Promise<void> {
-  const { origin, gap, content, after } = write;
+  const { origin, gap, content, after, held } = write;
   if (gap !== undefined) {
     await query(connection, 'land/insert-gap', {
       origin,
@@ -38,20 +38,22 @@ export async function writeLedger(
       detected_at_ms: nowMs,
     });
   }
-  if (content === undefined) return;
-  insertBatch.bind({
-    batch_id: write.batchId,
-    origin,
-    log_epoch: after?.logEpoch ?? null,
-    from_offset: write.fromOffset ?? null,
-    next_offset: after?.nextOffset ?? null,
-    message_count: content.end - content.start,
-    quarantined_count: write.rejected.length,
-    first_store_time_ms: content.firstStoreTimeMs ?? null,
-    last_store_time_ms: content.lastStoreTimeMs ?? null,
-    landed_at_ms: nowMs,
-  });
-  await insertBatch.run();
+  if (held) await held.note(connection);
+  else if (content) {
+    insertBatch.bind({
+      batch_id: write.batchId,
+      origin,
+      log_epoch: after?.logEpoch ?? null,
+      from_offset: write.fromOffset ?? null,
+      next_offset: after?.nextOffset ?? null,
+      message_count: content.end - content.start,
+      quarantined_count: write.rejected.length,
+      first_store_time_ms: content.firstStoreTimeMs ?? null,
+      last_store_time_ms: content.lastStoreTimeMs ?? null,
+      landed_at_ms: nowMs,
+    });
+    await insertBatch.run();
+  }
   if (write.rejected.length > 0) {
     await withAppender(connection, 'quarantine', (appender) =>
       appendQuarantined(appender, write.batchId, write.rejected, nowMs),

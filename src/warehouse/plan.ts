@@ -1,3 +1,4 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { MessageColumns } from '../contract/columns.ts';
 import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../time.ts';
@@ -17,6 +18,18 @@ export interface LandInput {
   logEpoch: string | undefined;
   /** What could not be read before this batch. It is recorded with the batch and lets it begin elsewhere. */
   gap?: GapInput | undefined;
+  held?: HeldBatch | undefined;
+}
+
+/**
+ * Keeps a batch out of the ledger, and so out of sight of every later stage, until what it is part of is whole and admitted
+ * (`Shard.admit`).
+ */
+export interface HeldBatch {
+  /** Beyond every id that the ledger gives meanwhile, so that later stages reach it only after it has been admitted. */
+  batchId: number;
+  /** What is written of it instead of its row of the ledger, in the same transaction. */
+  note(connection: DuckDBConnection): Promise<void>;
 }
 
 /** A stretch of the stream that could not be read. */
@@ -72,6 +85,7 @@ export interface Write {
   fromOffset: Offset | undefined;
   /** What lands; undefined where nothing is in it. */
   content: Arrangement | undefined;
+  held: HeldBatch | undefined;
 }
 
 export type Plan = { kind: 'write'; write: Write; result: LandResult } | { kind: 'none'; result: LandResult };
@@ -127,12 +141,19 @@ export function planLanding(
     nextOffset: movedTo,
     lastOffset: later(lastOffset, found.lastOffset),
     lastStoreTimeMs: later(restarts ? undefined : before?.lastStoreTimeMs, found.lastStoreTimeMs),
-    batchId: isEmpty ? (before?.batchId ?? 0) : batchId,
+    batchId: isEmpty || input.held ? (before?.batchId ?? 0) : batchId,
     updatedAtMs: nowMs,
   };
   return {
     kind: 'write',
-    write: { before, after, gap, fromOffset: input.fromOffset, content: isEmpty ? undefined : found },
+    write: {
+      before,
+      after,
+      gap,
+      fromOffset: input.fromOffset,
+      content: isEmpty ? undefined : found,
+      held: input.held,
+    },
     result: {
       kind: 'landed',
       batchId: isEmpty ? undefined : batchId,
@@ -178,7 +199,7 @@ export function planGap(
           batchId: before?.batchId ?? 0,
           updatedAtMs: nowMs,
         };
-  return { before, after, gap, fromOffset: undefined, content: undefined };
+  return { before, after, gap, fromOffset: undefined, content: undefined, held: undefined };
 }
 
 /** The highest offset that a log still vouches for: after a lost tail, offsets from its end on may be given anew. */

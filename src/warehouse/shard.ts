@@ -53,6 +53,12 @@ export interface Shard {
   land: Landing['push'];
   /** See `Landing.recordGap`. */
   recordGap(origin: string, gap: GapInput, logEpoch?: string): Promise<GapResult>;
+  /**
+   * As `transaction`, for entering batches in the ledger that were landed as held ones: no batch lands meanwhile, and later ones
+   * have higher ids.
+   * @param work returns the last batch that it has entered
+   */
+  admit(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   status(): Promise<ShardStatus>;
   /** Finishes what is under way, empties the write-ahead log and lets the file go. Doing it again does nothing. */
   close(): Promise<void>;
@@ -160,6 +166,10 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     async recordGap(origin, gap, logEpoch) {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
+    },
+    async admit(work) {
+      checkOpen();
+      return landing.admit(() => transaction(work));
     },
     status: () => read((connection) => readStatus(connection, { ...owner, path })),
     close() {

@@ -1,5 +1,8 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/errors.ts';
+import type { HeldBatch } from '../../src/warehouse/plan.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './support.ts';
 
@@ -371,4 +374,106 @@ test('a reader sees a batch and its checkpoint together or not at all', async ()
   await landing;
   connection.closeSync();
   expect(seen.size).toBeGreaterThan(1);
+});
+
+describe('a held batch', () => {
+  const held = (first: number, count: number, batchId: number, note: HeldBatch['note'] = async () => {}) =>
+    batchOf(first, count, { origin: 'import:1', logEpoch: undefined, held: { batchId, note } });
+  const admitted = (shard: Shard) =>
+    shard.admit(async (connection) => {
+      await connection.run(
+        `INSERT INTO batch (batch_id, origin, message_count, quarantined_count, landed_at_ms)
+         SELECT batch_id, 'import:1', count(*), 0, 0 FROM message WHERE batch_id > 1000 GROUP BY batch_id`,
+      );
+      return 1_002;
+    });
+  const ledger = (shard: Shard) =>
+    rowsOf(
+      shard,
+      'SELECT batch_id::INTEGER AS id, message_count::INTEGER AS messages FROM batch ORDER BY id',
+    );
+
+  test('lands with its checkpoint and its note, and stays out of the ledger until it is admitted', async () => {
+    const shard = await openTestShard();
+    const notes: string[] = [];
+    const note = async (connection: DuckDBConnection) => {
+      const [row] = (
+        await connection.runAndReadAll('SELECT count(*)::INTEGER AS n FROM checkpoint')
+      ).getRows();
+      notes.push(String(row));
+    };
+    await shard.land(batchOf(0, 10));
+    await shard.land(held(0, 5, 1_001, note));
+    await shard.land(held(5, 5, 1_002, note));
+    expect(await shard.land(held(5, 5, 1_003))).toMatchObject({ kind: 'already-landed' });
+    await shard.land(batchOf(10, 10));
+    expect(notes).toEqual(['1', '2']);
+    expect(await ledger(shard)).toEqual([
+      { id: 1, messages: 10 },
+      { id: 2, messages: 10 },
+    ]);
+    expect(await shard.checkpoint('import:1')).toMatchObject({ nextOffset: 10n, batchId: 0 });
+
+    await admitted(shard);
+    await shard.land(batchOf(20, 10));
+    expect(await ledger(shard)).toEqual([
+      { id: 1, messages: 10 },
+      { id: 2, messages: 10 },
+      { id: 1_001, messages: 5 },
+      { id: 1_002, messages: 5 },
+      { id: 1_003, messages: 10 },
+    ]);
+  });
+
+  test('that was not admitted leaves the ids of the ledger alone after a restart', async () => {
+    const shard = await openTestShard();
+    await shard.land(batchOf(0, 10));
+    await shard.land(held(0, 5, 1_001));
+    await shard.close();
+    const again = await openTestShard({ path: shard.path });
+    expect(await again.land(batchOf(10, 10))).toMatchObject({ batchId: 2 });
+    expect(await again.land(held(5, 5, 1_002))).toMatchObject({ kind: 'landed', messages: 5 });
+    await admitted(again);
+    await again.close();
+    const last = await openTestShard({ path: shard.path });
+    expect(await last.land(batchOf(20, 10))).toMatchObject({ batchId: 1_003 });
+  });
+
+  test('whose note fails does not land', async () => {
+    const shard = await openTestShard();
+    const failing = held(0, 5, 1_001, () => Promise.reject(new Error('no note')));
+    await expect(shard.land(failing)).rejects.toThrow('no note');
+    expect(await rowsOf(shard, 'SELECT * FROM message')).toEqual([]);
+    expect(await shard.checkpoint('import:1')).toBeUndefined();
+  });
+
+  test('is admitted between two batches, whatever comes meanwhile; one that cannot be leaves no trace', async () => {
+    const shard = await openTestShard();
+    await shard.land(held(0, 5, 1_001));
+    await shard.land(held(5, 5, 1_002));
+    const before = shard.land(() => batchOf(0, 10));
+    const failing = shard.admit(() => Promise.reject(new Error('not now')));
+    const between = shard.land(() => batchOf(10, 10));
+    const admitting = admitted(shard);
+    const after = shard.land(() => batchOf(20, 10));
+    await expect(failing).rejects.toThrow('not now');
+    await admitting;
+    expect(await Promise.all([before, between, after])).toMatchObject([
+      { batchId: 1 },
+      { batchId: 2 },
+      { batchId: 1_003 },
+    ]);
+  });
+
+  test('being admitted refuses what is pushed without waiting for its turn', async () => {
+    const shard = await openTestShard();
+    await shard.land(batchOf(0, 10));
+    let pushed: unknown;
+    await shard.admit(async () => {
+      pushed = await shard.land(batchOf(10, 10));
+      return 1_002;
+    });
+    expect(pushed).toEqual({ kind: 'out-of-step', expectedOffset: 10n });
+    expect(await shard.land(batchOf(10, 10))).toMatchObject({ batchId: 1_003 });
+  });
 });
