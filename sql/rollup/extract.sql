@@ -1,12 +1,13 @@
 -- Readings of the configured energy streams in new messages, in canonical units, each with the reason it is rejected for, if any.
 -- $upto: last batch taken in. Temp table stream_setting: the configured streams, each with the last batch it has seen (after_batch).
--- extracted: stream_id, device, source, field, event_time_ms, value (Wh or W), reason, text, stream_offset, batch_id
+-- extracted: stream_id, device, source_id (-1 where there is none), event_time_ms, value (Wh or W), reason, text (of what is rejected),
+-- stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
   SELECT
-    s.stream_id, s.field, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
+    s.stream_id, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
     m.device,
-    coalesce(src.name, 'default') AS source,
+    coalesce(m.source_id, -1) AS source_id,
     m.event_time_ms, m.store_time_ms, m.stream_offset, m.batch_id,
     m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
     CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
@@ -15,7 +16,6 @@ WITH raw AS (
   JOIN name AS table_name ON table_name.name_id = m.table_id
   JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
   LEFT JOIN name AS field_name ON field_name.name = s.field
-  LEFT JOIN name AS src ON src.name_id = m.source_id
   WHERE m.batch_id > (SELECT min(after_batch) FROM stream_setting) AND m.batch_id <= $upto::BIGINT AND m.kind = 0
 ), typed AS (
   SELECT *,
@@ -26,9 +26,9 @@ WITH raw AS (
     END AS number
   FROM raw
   WHERE plain IS NOT NULL OR json IS NOT NULL
-)
+), judged AS (
 SELECT
-  t.stream_id, t.device, t.source, t.field, t.event_time_ms,
+  t.*,
   t.number * CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS value,
   CASE
     WHEN t.device IS NULL THEN 'no_device'
@@ -43,8 +43,12 @@ SELECT
       AND (t.modulus_wh IS NULL OR t.method = 'power_curve') THEN 'sentinel'
     WHEN t.number = 65535 AND t.method = 'power_curve' AND t.factor < 1000 THEN 'sentinel'
     WHEN t.number < 0 AND t.method IN ('total_energy', 'daily_energy') AND NOT t.net THEN 'negative'
-  END AS reason,
-  coalesce(json_extract_string(t.json, '$'), t.plain::VARCHAR) AS text,
-  t.stream_offset, t.batch_id
+  END AS reason
 FROM typed t
-LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit;
+LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
+)
+SELECT
+  stream_id, device, source_id, event_time_ms, value, reason,
+  CASE WHEN reason IS NOT NULL THEN coalesce(json_extract_string(json, '$'), plain::VARCHAR) END AS text,
+  stream_offset, batch_id
+FROM judged;

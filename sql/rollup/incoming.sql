@@ -1,12 +1,10 @@
--- The new readings, one for each series and event time: of several the highest offset wins, whatever order they came in.
--- incoming: series_id, event_time_ms, value, stream_offset, batch_id
+-- The new readings, one for each series and event time.
+-- incoming: series_id, event_time_ms, value, stream_offset, batch_id, times (how often it came)
 CREATE OR REPLACE TEMP TABLE incoming AS
-SELECT
-  s.series_id, e.event_time_ms,
-  arg_max(e.value, (coalesce(e.stream_offset, 0), e.batch_id)) AS value,
-  max(e.stream_offset) AS stream_offset,
-  arg_max(e.batch_id, (coalesce(e.stream_offset, 0), e.batch_id)) AS batch_id
+SELECT s.series_id, e.event_time_ms,
+  any_value(e.value) AS value, max(e.stream_offset) AS stream_offset, max(e.batch_id) AS batch_id, count(*) AS times
 FROM extracted e
-JOIN series s ON s.stream_id = e.stream_id AND s.device = e.device AND s.source = e.source
+JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
+JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source
 WHERE e.reason IS NULL
 GROUP BY s.series_id, e.event_time_ms;

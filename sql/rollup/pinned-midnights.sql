@@ -15,8 +15,10 @@ SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags,
   day.start_ms AS midnight_ms, greatest(s.c0, s.c1 - shown.value) AS midnight_value
 FROM silent s
 JOIN interval_day day ON day.interval_index = s.t1 // 900000
-LEFT JOIN (SELECT series_id, event_time_ms, value FROM reading WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS shown
+LEFT JOIN (SELECT series_id, event_time_ms, value FROM reading WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  AND series_id IN (SELECT daily_id FROM silent)) AS shown
   ON shown.series_id = s.daily_id AND shown.event_time_ms = s.t1
-LEFT JOIN (SELECT series_id, event_time_ms, value FROM reading WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS before
+LEFT JOIN (SELECT series_id, event_time_ms, value FROM reading WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  AND series_id IN (SELECT daily_id FROM silent)) AS before
   ON before.series_id = s.daily_id AND before.event_time_ms = s.t0
 WHERE s.t0 < day.start_ms AND s.t1 > day.start_ms AND shown.value <> before.value;

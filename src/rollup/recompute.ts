@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EnergyMethod } from '../energy-stream.ts';
 import { DAY_MS, localDateOf, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { classifySeries } from './events.ts';
@@ -12,6 +13,8 @@ export interface Stretch {
 
 /** How far the neighbours of a change are looked for before the whole series is searched. */
 const NEIGHBOUR_MS = 2 * DAY_MS;
+const TIME_MS_MIN: UtcMs = 0;
+const TIME_MS_MAX: UtcMs = Number.MAX_SAFE_INTEGER;
 
 /**
  * Computes the intervals again that the changed readings of a stretch can have touched: everything from the reading before the first
@@ -34,17 +37,16 @@ export async function recompute(
     await query(connection, 'rollup/steps', await contextBounds(connection));
   }
   const range = await contextBounds(connection);
-  for (const name of computation) {
+  const methods = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
+  for (const name of new Set(methods.flatMap(({ method }) => computation[method]))) {
     await query(connection, `rollup/${name}`, usesRange.has(name) ? range : {});
   }
-  await query(connection, 'rollup/forget-intervals', range);
-  await query(connection, 'rollup/store-intervals');
-  await query(connection, 'rollup/round-intervals', range);
 }
 
 /** From steps to intervals, one statement after the other. */
-const computation = [
+const ofRegisters = [
   'carry-in',
+  'forget-intervals',
   'troubled',
   'kept-readings',
   'register-steps',
@@ -52,11 +54,24 @@ const computation = [
   'forget-pinned',
   'store-pinned',
   'daily-steps',
+  'separate-days',
   'flag-excursions',
-  'register-parts',
-  'power-parts',
+  'store-register-intervals',
 ];
-const usesRange = new Set(['carry-in', 'kept-readings', 'pinned-midnights']);
+const ofPower = ['forget-intervals', 'store-power-intervals', 'round-intervals'];
+const computation: Readonly<Record<EnergyMethod, readonly string[]>> = {
+  total_energy: ofRegisters,
+  daily_energy: ofRegisters,
+  power_curve: ofPower,
+  interval_energy: ofPower,
+};
+const usesRange = new Set([
+  'carry-in',
+  'forget-intervals',
+  'kept-readings',
+  'pinned-midnights',
+  'round-intervals',
+]);
 
 /** From the probed stretches of series to the intervals to compute and the readings that takes, in table `context`. */
 async function buildContext(connection: DuckDBConnection, timezone: string): Promise<void> {
@@ -71,15 +86,14 @@ async function buildContext(connection: DuckDBConnection, timezone: string): Pro
 
 /** Looks near by first, which reads little; then, for series that are silent around the stretch, everywhere. */
 async function findNeighbours(connection: DuckDBConnection): Promise<void> {
+  await query(connection, 'rollup/neighbours');
   const [probe] = await query<Range>(connection, 'rollup/probe-bounds');
   if (!probe || probe.low_ms === null || probe.high_ms === null) return;
-  await query(
-    connection,
-    'rollup/neighbours',
-    bounds(Number(probe.low_ms) - NEIGHBOUR_MS, Number(probe.high_ms) + NEIGHBOUR_MS),
-  );
-  const [missing] = await query<{ count: bigint }>(connection, 'rollup/missing-neighbours');
-  if (missing!.count > 0n) await query(connection, 'rollup/far-neighbours');
+  const near = bounds(Number(probe.low_ms) - NEIGHBOUR_MS, Number(probe.high_ms) + NEIGHBOUR_MS);
+  for (const within of [near, bounds(TIME_MS_MIN, TIME_MS_MAX)]) {
+    const [missing] = await query<{ count: bigint }>(connection, 'rollup/missing-neighbours');
+    if (missing!.count > 0n) await query(connection, 'rollup/find-neighbours', within);
+  }
 }
 
 async function bindDaysOf(

@@ -31,7 +31,7 @@ export interface RollUpResult {
   more: boolean;
 }
 
-const MESSAGES_MAX = 1_000_000;
+const MESSAGES_MAX = 250_000;
 
 /**
  * Turns what has landed since the last call into energy: readings, 15-minute intervals, days. One transaction; everything that is
@@ -75,10 +75,12 @@ async function nextBatches(connection: DuckDBConnection, messagesMax: number) {
 async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigint) {
   await query(connection, 'rollup/extract', { upto: batchId });
   await query(connection, 'rollup/reject-readings', { now_ms: nowMs });
+  await query(connection, 'rollup/series-keys');
   await query(connection, 'rollup/add-series');
   await query(connection, 'rollup/incoming');
   const [all] = await query<Bounds>(connection, 'rollup/incoming-bounds');
   if (all && all.low_ms !== null && all.high_ms !== null) {
+    if (all.repeated) await query(connection, 'rollup/choose-repeated');
     const bounds = { low_ms: all.low_ms, high_ms: all.high_ms };
     await query(connection, 'rollup/drop-known', bounds);
     await query(connection, 'rollup/replace-readings', bounds);
@@ -93,7 +95,7 @@ async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigi
   return { readings: Number(counts!.readings), rejected: Number(counts!.rejected) };
 }
 
-type Bounds = { low_ms: bigint | null; high_ms: bigint | null };
+type Bounds = { low_ms: bigint | null; high_ms: bigint | null; repeated: boolean };
 
 /**
  * The touched time, in stretches that are days apart: each is computed by itself, so that a reading from last year costs a look at

@@ -1,14 +1,14 @@
--- Energy of power and of interval readings in each interval, unrounded, appended to interval_part.
+-- Energy of power and of interval readings in each interval, unrounded; round-intervals rounds it.
 -- instantaneous: the area under straight lines between samples no further apart than max_gap; zero to zero is covered however long.
 -- on_change: the last value held until the next. interval_average and interval_energy: each value over its own interval, by its label,
 -- which ends at the next reading where that comes sooner.
-INSERT INTO interval_part
+INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_wh, covered_ms, flags)
 WITH sample AS (
   SELECT s.series_id, s.t0, s.v0, s.t1, s.v1, r.max_gap_ms, r.interval_ms, r.label_end, r.direction, r.method,
     CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling,
     lead(s.t1) OVER (PARTITION BY s.series_id ORDER BY s.t1) AS t2
   FROM raw_step s JOIN series_rule r USING (series_id)
-  WHERE s.method IN ('power_curve', 'interval_energy')
+  WHERE r.method IN ('power_curve', 'interval_energy')
 ), line AS (
   -- power (W) along a straight line from (a, pa) to (b, pb)
   SELECT series_id, direction, t0 AS a, v0 AS pa, t1 AS b, v1 AS pb, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
@@ -56,10 +56,11 @@ WITH sample AS (
   )
 )
 SELECT
-  series_id, i, 0,
+  p.series_id, p.i * 900000, 0,
   round(sum(CASE WHEN covered THEN (pa + pb) / 2 * (b - a) / 3600000 ELSE 0 END), 6),
   round(sum(CASE WHEN covered THEN b - a ELSE 0 END))::INTEGER,
-  bit_or(CASE WHEN covered THEN 0 ELSE 64 END)::USMALLINT,
-  NULL, NULL
-FROM cut
-GROUP BY series_id, i;
+  bit_or(CASE WHEN covered THEN 0 ELSE 64 END)::USMALLINT
+FROM cut p
+JOIN context c ON c.series_id = p.series_id AND p.i * 900000 >= c.lo_ms AND p.i * 900000 < c.hi_ms
+GROUP BY p.series_id, p.i
+ORDER BY p.i, p.series_id;

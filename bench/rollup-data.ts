@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { configSchema, type WorkgroupConfig } from '../src/config.ts';
+import { silentLog } from '../src/log.ts';
+import { rollUp } from '../src/rollup/rollup.ts';
+import { systemClock } from '../src/time.ts';
+import { openShard, type Shard } from '../src/warehouse/shard.ts';
+
+/** A site with a lifetime register on each device, a reading every five minutes. */
+export interface RegisterSite {
+  devices: number;
+  readings: number;
+  /** Readings of a batch, in the order of time. */
+  batch: number;
+}
+
+export const WORKGROUP = 'bench';
+const STEP_MS = 300_000;
+const START_MS = Date.UTC(2025, 0, 1);
+
+export function openSite(
+  dataDir: string,
+  options: { memoryMegabytes: number; threads: number },
+): Promise<Shard> {
+  return openShard({
+    path: join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`),
+    workgroupId: WORKGROUP,
+    ...options,
+    clock: systemClock,
+    log: silentLog,
+  });
+}
+
+/**
+ * Puts messages into the warehouse as landing leaves them. Each device's register (Wh, three decimals) follows a day curve of its own
+ * and stands still at night; one step in 500 is missing.
+ */
+export async function fillSite(shard: Shard, { devices, readings, batch }: RegisterSite): Promise<void> {
+  await shard.transaction(async (connection) => {
+    await connection.run("INSERT INTO name VALUES (900, 'solar'), (901, 'pv'), (902, 'total_wh')");
+    const steps = Math.ceil(readings / devices);
+    const stepsABatch = Math.max(1, Math.floor(batch / devices));
+    for (let first = 0, id = 1; first < steps; first += stepsABatch, id++) {
+      const last = Math.min(steps, first + stepsABatch);
+      await connection.run(
+        `INSERT INTO message (batch_id, stream_offset, table_id, kind, device, source_id, event_time_ms, store_time_ms, message_id, field_ids, numbers, other)
+         SELECT ${id}, s.range * ${devices} + d.range, 900, 0, md5(d.range::VARCHAR)::UUID, 901,
+           ${START_MS} + s.range * ${STEP_MS} + d.range % 60 * 1000, ${START_MS} + s.range * ${STEP_MS} + 60000, NULL,
+           [902], [round(1000000 + d.range * 1000 + 83.3 * (s.range - 288 / (2 * pi()) * sin(2 * pi() * s.range / 288)), 3)], NULL
+         FROM range(${first}, ${last}) s, range(${devices}) d
+         WHERE hash(s.range * ${devices} + d.range) % 500 <> 0`,
+      );
+      await connection.run(
+        `INSERT INTO batch VALUES (${id}, 'stream', 'bench', 0, 0, (SELECT count(*) FROM message WHERE batch_id = ${id}), 0, NULL, NULL, 0)`,
+      );
+    }
+  });
+}
+
+export function siteConfig(timezone = 'Europe/Paris'): WorkgroupConfig {
+  return configSchema.parse({
+    workgroups: [
+      {
+        id: WORKGROUP,
+        timezone,
+        energyStreams: [
+          { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '20 kW' },
+        ],
+      },
+    ],
+  }).workgroups[0]!;
+}
+
+/** Rolls up until nothing is left. */
+export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promise<void> {
+  for (;;) {
+    const { more } = await rollUp(shard, { workgroup, clock: systemClock, closeAfterMs: 0, log: silentLog });
+    if (!more) return;
+  }
+}

@@ -1,0 +1,2 @@
+-- Which methods the series in context have.
+SELECT DISTINCT method FROM context;
