@@ -79,6 +79,22 @@ export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBoun
   return bounds;
 }
 
+/** The offsets from UTC that a zone has had in those years, each from its first instant on; the first also for all before. */
+export function zoneOffsets(
+  zone: string,
+  fromMs: UtcMs,
+  toMs: UtcMs,
+): Array<{ fromMs: UtcMs; offsetMs: number }> {
+  const offsets: Array<{ fromMs: UtcMs; offsetMs: number }> = [];
+  let at: Temporal.ZonedDateTime | null =
+    Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(zone);
+  while (at !== null && at.epochMilliseconds <= toMs) {
+    offsets.push({ fromMs: at.epochMilliseconds, offsetMs: at.offsetNanoseconds / 1e6 });
+    at = at.getTimeZoneTransition('next');
+  }
+  return offsets;
+}
+
 /** `2026-11-20T13:05:00.000Z`, the one way an instant is written for people and files. */
 export function formatInstant(ms: UtcMs): string {
   return new Date(ms).toISOString();

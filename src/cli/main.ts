@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { addConfigCommand } from './config.ts';
 import { addDemoCommand } from './demo.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './exit-codes.ts';
+import { addImportCommand } from './import.ts';
 import { printError } from './print-error.ts';
 import { addReplayCommand } from './replay.ts';
 import { addReportCommand } from './report.ts';
@@ -67,6 +68,7 @@ function createProgram(terminal: Terminal): Command {
   addStatusCommand(program, terminal);
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
+  addImportCommand(program, terminal);
   addReplayCommand(program, terminal);
   addDemoCommand(program, terminal);
   addVersionCommand(program, terminal);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { tableNameSchema } from '../contract/messages.ts';
+import { mappingSchema } from '../import/mapping.ts';
 import type { OperationName, Operations } from './operations.ts';
 
 /**
@@ -7,6 +9,9 @@ import type { OperationName, Operations } from './operations.ts';
  */
 export const askable = {
   status: z.undefined(),
+  importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
+  importState: z.undefined(),
+  importStop: z.undefined(),
 } satisfies { readonly [Name in OperationName]?: z.ZodType<Operations[Name]['args']> };
 export type AskableName = keyof typeof askable;
 

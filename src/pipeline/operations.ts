@@ -8,6 +8,8 @@ import type { Config, WorkgroupConfig } from '../config.ts';
 import type { MessageColumns } from '../contract/columns.ts';
 import { limits } from '../contract/limits.ts';
 import { TransientError } from '../errors.ts';
+import type { ImportRequest } from '../import/import-file.ts';
+import { createImportJob, type ImportJob, type ImportState } from '../import/job.ts';
 import type { Log } from '../log.ts';
 import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
@@ -42,6 +44,10 @@ export interface Operations {
   publish: { args: undefined; result: PublishResult };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   status: { args: undefined; result: ShardStatus };
+  /** Begins to import a file; `importState` tells how far it is and what it came to. */
+  importStart: { args: ImportRequest; result: undefined };
+  importState: { args: undefined; result: ImportState };
+  importStop: { args: undefined; result: undefined };
 }
 export type OperationName = keyof Operations;
 
@@ -52,6 +58,7 @@ export interface OpenShard {
   interpret: Interpreter;
   position: Position;
   stuck: Stuck | undefined;
+  imports: ImportJob;
   clock: Clock;
   log: Log;
 }
@@ -88,6 +95,9 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       log,
     }),
   status: ({ shard }) => shard.status(),
+  importStart: async ({ imports }, request) => void imports.start(request),
+  importState: ({ imports }) => imports.state(),
+  importStop: async ({ imports }) => void (await imports.stop()),
 };
 
 /** Opens a workgroup's warehouse and puts its reader where the checkpoint is. */
@@ -105,7 +115,14 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
   const table = workgroup.upstream?.table;
   const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
   const position = await storedPosition(shard);
-  return { shard, assignment, interpret, position, stuck: undefined, clock, log };
+  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, clock, log });
+  return { shard, assignment, interpret, position, stuck: undefined, imports, clock, log };
+}
+
+/** Ends what runs on it and lets its file go. */
+export async function closeAssignment({ shard, imports }: OpenShard): Promise<void> {
+  await imports.stop();
+  await shard.close();
 }
 
 export function lakeFolder({ dataDir }: { dataDir: string }): string {

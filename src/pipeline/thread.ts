@@ -4,6 +4,7 @@ import { createLog } from '../log.ts';
 import { systemClock } from '../time.ts';
 import { type ThreadReply, type ThreadRequest, toPlainError } from './messages.ts';
 import {
+  closeAssignment,
   type Handler,
   type OpenShard,
   type OperationName,
@@ -86,5 +87,5 @@ async function closeShard(workgroupId: string): Promise<void> {
   const opening = shards.get(workgroupId);
   shards.delete(workgroupId);
   const open = await opening?.catch(() => undefined);
-  await open?.shard.close();
+  if (open) await closeAssignment(open);
 }

@@ -48,10 +48,11 @@ export const parts: readonly Part[] = [
     paths: ['src/publish/'],
     mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
   },
+  { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
     name: 'pipeline',
     paths: ['src/pipeline/'],
-    mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'publish'],
+    mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'publish', 'import'],
   },
   {
     name: 'control',
@@ -80,7 +81,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: { homes: ['jobs/backend.ts', 'jobs/lease.ts', 'src/stream/log-redis.ts'] },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
-    '@duckdb/node-api': { homes: ['src/warehouse/', 'src/publish/', 'src/report/'], types: ['src/rollup/'] },
+    '@duckdb/node-api': { homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/'], types: ['src/rollup/'] },
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },
     'socket.io-client': { homes: ['src/client/socket.ts'] },

@@ -1,0 +1,4 @@
+-- The last batch that every configured energy stream ($streams: how many there are) has taken in, and the last one that was published.
+SELECT
+  CASE WHEN $streams::INTEGER = 0 THEN (SELECT max(batch_id) FROM batch) ELSE coalesce((SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL), -1) END AS rolled_up_batch_id,
+  coalesce((SELECT max(batch_id) FROM progress WHERE stage = 'publish'), -1) AS published_batch_id;

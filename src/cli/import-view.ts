@@ -1,0 +1,149 @@
+import { basename } from 'node:path';
+import type { Told } from '../control/wire.ts';
+import type { ImportProgress } from '../import/import-file.ts';
+import type { FileCounts } from '../import/ledger.ts';
+import type { Preview } from '../import/preview.ts';
+import type { RejectedRow } from '../import/rejections.ts';
+import { REJECTED_KEPT_MAX } from '../import/rejections.ts';
+import { formatInstant } from '../time.ts';
+import type { ImportedFile, RunProgress } from './import-run.ts';
+import { formatTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+const LINE_EVERY_MS = 10_000;
+const BAR_CHARACTERS = 24;
+
+/** Shows how far an import is: a bar that is drawn again on a terminal, now and then a line anywhere else. */
+export function createProgressView(terminal: Terminal, now: () => number) {
+  let lastMs = now();
+  let isDrawn = false;
+  const startedMs = new Map<string, number>();
+
+  function text(progress: RunProgress): string {
+    if (progress.kind === 'after') return `rolling up and publishing ${percent(progress.part)}`;
+    const key = `${progress.path} ${progress.progress.phase}`;
+    const started = startedMs.get(key) ?? now();
+    startedMs.set(key, started);
+    return describeProgress(
+      basename(progress.path),
+      progress.progress,
+      (now() - started) / 1000,
+      terminal.isInteractive,
+    );
+  }
+
+  return {
+    show(progress: RunProgress): void {
+      const line = text(progress);
+      if (terminal.isInteractive) {
+        terminal.err(`\r\x1b[2K${line}`);
+        isDrawn = true;
+      } else if (now() - lastMs >= LINE_EVERY_MS) {
+        lastMs = now();
+        terminal.err(`wattline: ${line}\n`);
+      }
+    },
+    clear(): void {
+      if (isDrawn) terminal.err('\r\x1b[2K');
+      isDrawn = false;
+    },
+  };
+}
+
+export function describeProgress(
+  name: string,
+  progress: Told<ImportProgress>,
+  seconds: number,
+  withBar: boolean,
+): string {
+  const { phase, bytesChecked, fileBytes, rowsRead, rowsRejected, rowsExpected } = progress;
+  const part =
+    phase === 'checking' ? ratio(bytesChecked, fileBytes) : rowsExpected && ratio(rowsRead, rowsExpected);
+  const words = [name];
+  if (withBar && part !== undefined) words.push(bar(part));
+  if (part !== undefined) words.push(percent(part));
+  if (phase === 'checking') words.push('reading the file to know it again');
+  else {
+    const rate = seconds > 0 ? rowsRead / seconds : 0;
+    words.push(`${rowsRead.toLocaleString('en')} rows`, `${Math.round(rate).toLocaleString('en')}/s`);
+    if (rowsExpected && rate > 0) words.push(`${duration((rowsExpected - rowsRead) / rate)} left`);
+    if (rowsRejected > 0) words.push(`${rowsRejected.toLocaleString('en')} rejected`);
+  }
+  return words.join('  ');
+}
+
+function ratio(done: number, all: number): number {
+  return all > 0 ? Math.min(1, done / all) : 1;
+}
+
+function bar(part: number): string {
+  const full = Math.round(part * BAR_CHARACTERS);
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CHARACTERS - full)}]`;
+}
+
+function percent(part: number): string {
+  return `${Math.floor(part * 100)} %`;
+}
+
+function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  return whole < 90 ? `${whole} s` : `${Math.round(whole / 60)} min`;
+}
+
+/** What became of a file. */
+export function describeFile({ path, outcome }: ImportedFile): string {
+  const { counts } = outcome;
+  const name = basename(path);
+  switch (outcome.kind) {
+    case 'landed':
+      return `${name}: ${describeCounts(counts)}${outcome.resumed ? ', gone on with where it had stopped' : ''}\n${describeRejected(counts, outcome.examples)}`;
+    case 'landed-before':
+      return `${name}: nothing to do, imported before at ${formatInstant(outcome.landedAtMs)} (${describeCounts(counts)})\n`;
+    case 'nothing-usable':
+      return `${name}: nothing imported, none of ${counts.rowsRejected.toLocaleString('en')} rows can be used\n${describeRejected(counts, outcome.examples)}`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+export function describePreview(
+  path: string,
+  { rows, counts, examples, firstTime, lastTime }: Preview,
+): string {
+  const fields = [...new Set(rows.flatMap((row) => Object.keys(row.fields)))];
+  const table = formatTable(
+    [
+      { title: 'Time', value: (row) => row.time },
+      { title: 'Device', value: (row) => row.device },
+      { title: 'Source', value: (row) => row.source ?? '-' },
+      ...fields.map((field) => ({
+        title: field,
+        value: (row: (typeof rows)[number]) => String(row.fields[field] ?? '-'),
+        align: 'right' as const,
+      })),
+    ],
+    rows,
+  );
+  const range = firstTime === undefined ? '' : `, from ${firstTime} to ${lastTime}`;
+  return `${basename(path)}: ${describeCounts(counts)}${range}\n${rows.length > 0 ? table : ''}${describeRejected(counts, examples)}`;
+}
+
+function describeCounts({
+  rowsLanded,
+  rowsRejected,
+}: Pick<FileCounts, 'rowsLanded' | 'rowsRejected'>): string {
+  return `${rowsLanded.toLocaleString('en')} rows, ${rowsRejected.toLocaleString('en')} rejected`;
+}
+
+function describeRejected({ rejected, rowsRejected }: FileCounts, examples: readonly RejectedRow[]): string {
+  if (rowsRejected === 0) return '';
+  const lines = Object.entries(rejected).flatMap(([reason, count]) => [
+    `  ${reason}: ${count.toLocaleString('en')}`,
+    ...examples
+      .filter((one) => one.reason === reason)
+      .map(({ detail, content }) => `    ${detail}  ${content.slice(0, 100)}`),
+  ]);
+  const kept =
+    rowsRejected > REJECTED_KEPT_MAX ? `  the first ${REJECTED_KEPT_MAX} are in the quarantine\n` : '';
+  return `${lines.join('\n')}\n${kept}`;
+}

@@ -1,0 +1,196 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Config, WorkgroupConfig } from '../config.ts';
+import { tableNameSchema } from '../contract/messages.ts';
+import { InputError, TerminalError } from '../errors.ts';
+import type { Mapping } from '../import/mapping.ts';
+import { printData, printNote } from './output.ts';
+import { runService, type Service } from './service.ts';
+import type { Terminal } from './terminal.ts';
+
+interface ImportCommandOptions {
+  workgroup: string;
+  table: string;
+  mapping?: string;
+  dryRun?: boolean;
+}
+
+export function addImportCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('import')
+    .description('import exports of years: CSV (also .gz, .zst), NDJSON or Parquet')
+    .argument('<files...>', 'files, or patterns such as "export/*.csv"')
+    .requiredOption('-w, --workgroup <id>', 'the workgroup that they belong to')
+    .requiredOption('-t, --table <name>', 'the table that its energy streams read')
+    .option('-m, --mapping <file>', 'what the columns mean, as YAML; without it that is guessed, and printed')
+    .option('--dry-run', 'show what would land and import nothing')
+    .addHelpText('after', help)
+    .action((files: string[], options: ImportCommandOptions) =>
+      runService(command, terminal, (config, service) =>
+        runCommand(command, config, service, files, options),
+      ),
+    );
+}
+
+async function runCommand(
+  command: Command,
+  config: Config,
+  service: Service,
+  named: readonly string[],
+  options: ImportCommandOptions,
+): Promise<void> {
+  const { terminal } = service;
+  const { findFiles, guessFor, mappingText, readMapping } = await import('./import-mapping.ts');
+  const workgroup = workgroupOf(config, options);
+  const files = findFiles(named, terminal.cwd);
+  const isGuess = options.mapping === undefined;
+  const mapping = isGuess
+    ? await guessFor(files[0]!, workgroup, options.table)
+    : readMapping(resolve(terminal.cwd, options.mapping!));
+  if (isGuess && !options.dryRun) {
+    printNote(command, terminal, `the columns are taken for\n${mappingText(mapping)}`);
+  }
+  const request = { workgroup, table: options.table, mapping, threads: config.pipeline.threads };
+  await checkFiles(files, request, service);
+  if (options.dryRun) await dryRun(command, service, files, request, isGuess);
+  else await importAll(command, config, service, files, request);
+}
+
+interface Request {
+  workgroup: WorkgroupConfig;
+  table: string;
+  mapping: Mapping;
+  threads: number;
+}
+
+/** Prints the mapping as a file, with what it makes of the rows as comments in it. */
+async function dryRun(
+  command: Command,
+  { terminal, clock, signal }: Service,
+  files: readonly string[],
+  request: Request,
+  isGuess: boolean,
+): Promise<void> {
+  const { previewFile } = await import('../import/preview.ts');
+  const { describePreview } = await import('./import-view.ts');
+  const { mappingText } = await import('./import-mapping.ts');
+  const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
+  for (const path of files) {
+    const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
+    previews.push({ path, ...preview });
+  }
+  printData(command, terminal, { mapping: request.mapping, files: previews }, () => {
+    const heading = isGuess
+      ? '# Guessed. Save it as a file, change what is wrong, and name it with --mapping.\n'
+      : '';
+    const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
+    return `${heading}${mappingText(request.mapping)}\n${rows.trimEnd().replace(/^/gm, '# ')}\n`;
+  });
+}
+
+async function importAll(
+  command: Command,
+  config: Config,
+  service: Service,
+  files: readonly string[],
+  { workgroup, table, mapping }: Request,
+): Promise<void> {
+  const { terminal, signal } = service;
+  const { findOwner } = await import('./import-owner.ts');
+  const { runImport } = await import('./import-run.ts');
+  const { createProgressView, describeFile } = await import('./import-view.ts');
+  const view = createProgressView(terminal, () => performance.now());
+  const done: Parameters<typeof describeFile>[0][] = [];
+  const startMs = performance.now();
+  const owner = await findOwner(config, workgroup, service);
+  try {
+    await runImport({ owner, files, table, mapping, signal, onProgress: view.show }, (file) => {
+      view.clear();
+      done.push(file);
+    });
+  } finally {
+    view.clear();
+    const seconds = Math.round((performance.now() - startMs) / 100) / 10;
+    printData(command, terminal, { files: done, seconds }, () => done.map(describeFile).join(''));
+    await owner.close();
+  }
+  const unusable = done.filter(({ outcome }) => outcome.kind === 'nothing-usable');
+  if (unusable.length > 0) {
+    throw new TerminalError(
+      'NothingUsable',
+      `of ${unusable.map(({ path }) => path).join(', ')} nothing could be used; see --dry-run and --mapping`,
+    );
+  }
+}
+
+/** @throws InputError with everything in which the files and the mapping do not fit */
+async function checkFiles(files: readonly string[], request: Request, { clock }: Service): Promise<void> {
+  const { openImport } = await import('../import/open-import.ts');
+  const { createNameTable } = await import('../contract/names.ts');
+  const problems: InputError[] = [];
+  for (const path of files) {
+    try {
+      const options = {
+        ...request,
+        path,
+        names: createNameTable(),
+        baseOffset: 0n,
+        storeTimeMs: clock.now(),
+      };
+      (await openImport(options)).close();
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      problems.push(error);
+    }
+  }
+  const [first] = problems;
+  if (problems.length > 1) {
+    throw new InputError(
+      'the import',
+      problems.flatMap((error) =>
+        error.problems.map((one) => ({
+          ...one,
+          path: `${error.message.split(' has ')[0]} ${one.path}`.trim(),
+        })),
+      ),
+    );
+  }
+  if (first) throw first;
+}
+
+function workgroupOf(config: Config, options: ImportCommandOptions): WorkgroupConfig {
+  const workgroup = config.workgroups.find(({ id }) => id === options.workgroup);
+  const table = tableNameSchema.safeParse(options.table);
+  const problems = [
+    ...(workgroup
+      ? []
+      : [{ path: '--workgroup', message: `the configuration has no workgroup "${options.workgroup}"` }]),
+    ...(table.success ? [] : [{ path: '--table', message: table.error.issues[0]!.message }]),
+  ];
+  if (!workgroup || problems.length > 0) throw new InputError('the command line', problems);
+  return workgroup;
+}
+
+const help = `
+A file is imported as a whole or not at all. Ctrl-C, a crash or a power cut lose nothing: the same command goes on where it stopped, a file
+that has been imported is passed over, and the same readings in another file change no energy. While "wattline up" runs it does the work;
+otherwise this command does, rolls up and publishes. Rows that cannot be used go to the quarantine and are counted by reason.
+
+A mapping file:
+  time: { column: Zeit, format: "%d.%m.%Y %H:%M", zone: Europe/Berlin }
+                                   format: iso (default), seconds, milliseconds ... since 1970, or a pattern; zone: of times that name none
+                                   (default: the workgroup's); column: [Date, Time] where they are two
+  device: { column: Serial, names: { SN-1: 7c9e6679-7425-40de-944b-e07fc1f90ae7 }, unknown: reject }
+                                   names are looked up here and among the configuration's devices; unknown: derive makes UUIDs of them;
+                                   { id: garage } where the whole file is of one device
+  source: { column: Channel }      or { name: roof }
+  fields: { "E-Total(kWh)": total_kwh, Pac: power_w }
+  long: { field: parameter, value: value, names: { P_AC: power_w } }    instead of fields, where each row has one value
+  decimal: ","                     thousands: "."
+  nullTexts: ["", "-", "-999"]     texts for no value
+  csv: { delimiter: ";", header: true, skipLines: 3, encoding: latin-1 }  found out where it is not given
+
+Examples:
+  wattline import export.csv --workgroup home --table solar --dry-run > mapping.yaml
+  wattline import "export/*.csv.gz" --workgroup home --table solar --mapping mapping.yaml
+  wattline import years.parquet --workgroup home --table solar --json`;

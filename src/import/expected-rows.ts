@@ -1,0 +1,31 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { quoted, type Reader } from './reader.ts';
+import { fileKind, type SourceFile } from './source-file.ts';
+
+const SAMPLE_BYTES = 64 * 1024;
+
+/** How many rows a file has, for an estimate of the time it takes: exact for Parquet, unknown for what is packed. */
+export async function expectedRows(
+  { connection, path }: Reader,
+  { format }: SourceFile,
+): Promise<number | undefined> {
+  if (format === 'parquet') {
+    const found = await connection.runAndReadAll(
+      `SELECT num_rows::DOUBLE FROM parquet_file_metadata(${quoted(path)})`,
+    );
+    return Number(found.getRows()[0]?.[0]);
+  }
+  return fileKind(path).compression === 'none' ? expectedLines(path) : undefined;
+}
+
+function expectedLines(path: string): number | undefined {
+  const file = openSync(path, 'r');
+  try {
+    const sample = Buffer.alloc(SAMPLE_BYTES);
+    const bytes = readSync(file, sample);
+    const lines = sample.subarray(0, bytes).filter((byte) => byte === 0x0a).length;
+    return lines === 0 ? undefined : Math.round((fstatSync(file).size / bytes) * lines);
+  } finally {
+    closeSync(file);
+  }
+}

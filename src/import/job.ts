@@ -1,0 +1,113 @@
+import type { WorkgroupConfig } from '../config.ts';
+import { TransientError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { type ImportOutcome, type ImportProgress, type ImportRequest, importFile } from './import-file.ts';
+import { takenIn } from './ledger.ts';
+
+/** Imports of one open warehouse, one file at a time, in the background of what else it does. */
+export interface ImportJob {
+  /**
+   * Begins with a file. Asking again for the one that is under way changes nothing.
+   * @throws TransientError where another is under way
+   */
+  start(request: ImportRequest): void;
+  /** @throws what the last file has failed with */
+  state(): Promise<ImportState>;
+  /** Stops what is under way, so that it can be gone on with. */
+  stop(): Promise<void>;
+}
+
+export type ImportState =
+  | { kind: 'idle' }
+  | { kind: 'running'; path: string; progress: ImportProgress }
+  | {
+      kind: 'ended';
+      path: string;
+      outcome: ImportOutcome;
+      /** The last batches that every energy stream has taken in, and that the lake holds. */
+      rolledUpBatchId: number;
+      publishedBatchId: number;
+    };
+
+export interface ImportJobOptions {
+  workgroup: WorkgroupConfig;
+  threads: number;
+  clock: Clock;
+  log: Log;
+}
+
+interface Run {
+  request: ImportRequest;
+  progress: ImportProgress | undefined;
+  controller: AbortController;
+  ended: Promise<void>;
+  result: { outcome: ImportOutcome } | { error: unknown } | undefined;
+}
+
+export function createImportJob(shard: Shard, options: ImportJobOptions): ImportJob {
+  let run: Run | undefined;
+
+  function begin(request: ImportRequest): Run {
+    const controller = new AbortController();
+    const begun: Run = {
+      request,
+      controller,
+      progress: undefined,
+      result: undefined,
+      ended: Promise.resolve(),
+    };
+    const onProgress = (progress: ImportProgress) => {
+      begun.progress = progress;
+    };
+    begun.ended = importFile(shard, request, { ...options, signal: controller.signal, onProgress }).then(
+      (outcome) => {
+        begun.result = { outcome };
+      },
+      (error: unknown) => {
+        begun.result = { error: controller.signal.aborted ? stopped(request) : error };
+      },
+    );
+    return begun;
+  }
+
+  return {
+    start(request) {
+      if (!run || run.result) run = begin(request);
+      else if (JSON.stringify(run.request) !== JSON.stringify(request)) {
+        throw new TransientError(
+          'ImportRunning',
+          `${run.request.path} is being imported; wait until it is done`,
+        );
+      }
+    },
+    async state() {
+      if (!run) return { kind: 'idle' };
+      const { path } = run.request;
+      if (!run.result) return { kind: 'running', path, progress: { ...nothingYet, ...run.progress } };
+      if ('error' in run.result) throw run.result.error;
+      const { outcome } = run.result;
+      const stages = await takenIn(shard, options.workgroup.energyStreams.length);
+      return { kind: 'ended', path, outcome, ...stages };
+    },
+    async stop() {
+      run?.controller.abort();
+      await run?.ended;
+    },
+  };
+}
+
+const nothingYet: ImportProgress = {
+  phase: 'checking',
+  fileBytes: 0,
+  bytesChecked: 0,
+  rowsRead: 0,
+  rowsLanded: 0,
+  rowsRejected: 0,
+  rowsExpected: undefined,
+};
+
+function stopped({ path }: ImportRequest): TransientError {
+  return new TransientError('ImportStopped', `the import of ${path} was stopped; run it again to go on`);
+}

@@ -1,0 +1,218 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { InputError } from '../errors.ts';
+import type { FileFormat, Mapping } from './mapping.ts';
+import { fileProblem, quoted, type Reader, unreadable } from './reader.ts';
+
+/** A file as rows of columns. */
+export interface SourceFile {
+  format: FileFormat;
+  columns: readonly SourceColumn[];
+  /** A FROM clause whose columns are `c0`, `c1` ... in the order of `columns`, and `broken`: why a row is none, else null. */
+  from: string;
+  /** What was found out of a CSV file beside its columns. */
+  csv?: Required<Mapping['csv']>;
+}
+
+export interface SourceColumn {
+  /** As the mapping names it. */
+  name: string;
+  /** DuckDB's type; everything of a text file is VARCHAR. */
+  type: string;
+}
+
+/** A line, or an object of JSON, that is longer is rejected. */
+const LINE_BYTES_MAX = 1024 * 1024;
+/** Broken lines of a CSV file that are counted. */
+export const BROKEN_LINES_MAX = 100_000;
+const BROKEN_NONE = 'NULL::VARCHAR AS broken';
+
+/** The format that a file's name tells, and how it is packed. */
+export function fileKind(path: string): {
+  format: FileFormat | undefined;
+  compression: 'none' | 'gzip' | 'zstd';
+} {
+  const [, ending = '', packed] = /\.([a-z]+?)(?:\.(gz|gzip|zst|zstd))?$/.exec(path.toLowerCase()) ?? [];
+  const compression = packed === undefined ? 'none' : packed.startsWith('g') ? 'gzip' : 'zstd';
+  if (['csv', 'tsv', 'txt'].includes(ending)) return { format: 'csv', compression };
+  if (['ndjson', 'jsonl', 'json'].includes(ending)) return { format: 'ndjson', compression };
+  return { format: ending === 'parquet' ? 'parquet' : undefined, compression };
+}
+
+/**
+ * Finds out which columns a file has.
+ * @param wanted the members to read, where the file is JSON: it has no list of them
+ * @throws InputError where the file cannot be read
+ */
+export async function openSource(
+  { connection, path }: Reader,
+  mapping: Pick<Mapping, 'format' | 'csv'>,
+  wanted: readonly string[],
+): Promise<SourceFile> {
+  const kind = fileKind(path);
+  const format = mapping.format ?? kind.format;
+  if (format === undefined) {
+    throw fileProblem(
+      path,
+      'is neither .csv, .ndjson nor .parquet by its name; say "format" in a mapping file',
+    );
+  }
+  try {
+    switch (format) {
+      case 'csv':
+        return await openCsv(connection, path, kind.compression, mapping.csv);
+      case 'ndjson':
+        return openJson(path, wanted);
+      case 'parquet':
+        return await openParquet(connection, path);
+      default:
+        return format satisfies never;
+    }
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+async function openCsv(
+  connection: DuckDBConnection,
+  path: string,
+  compression: string,
+  given: Mapping['csv'],
+): Promise<SourceFile> {
+  const fixed = {
+    compression: quoted(compression),
+    encoding: quoted(given.encoding),
+    max_line_size: String(LINE_BYTES_MAX),
+  };
+  const sniffed = await sniff(connection, path, {
+    ...fixed,
+    ...(given.delimiter !== undefined && { delim: quoted(given.delimiter) }),
+    ...(given.quote !== undefined && { quote: quoted(given.quote) }),
+    ...(given.header !== undefined && { header: String(given.header) }),
+    ...(given.skipLines !== undefined && { skip: String(given.skipLines) }),
+    all_varchar: 'true',
+    ignore_errors: 'true',
+  });
+  const csv = {
+    delimiter: given.delimiter ?? sniffed.delimiter,
+    quote: given.quote ?? sniffed.quote,
+    header: given.header ?? sniffed.header,
+    skipLines: given.skipLines ?? sniffed.skipLines,
+    encoding: given.encoding,
+  };
+  const columns = sniffed.names.map((name, index) => ({
+    name: csv.header ? name : `column${index + 1}`,
+    type: 'VARCHAR',
+  }));
+  const settings = {
+    ...fixed,
+    delim: quoted(csv.delimiter),
+    quote: quoted(csv.quote),
+    escape: quoted(csv.quote),
+    header: String(csv.header),
+    skip: String(csv.skipLines),
+    auto_detect: 'false',
+    strict_mode: 'true',
+    store_rejects: 'true',
+    rejects_limit: String(BROKEN_LINES_MAX),
+    columns: `{${columns.map((_, index) => `c${index}: 'VARCHAR'`).join(', ')}}`,
+  };
+  return {
+    format: 'csv',
+    columns,
+    csv,
+    from: `(SELECT *, ${BROKEN_NONE} FROM read_csv(${quoted(path)}, ${list(settings)}))`,
+  };
+}
+
+interface Sniffed {
+  delimiter: string;
+  quote: string;
+  header: boolean;
+  skipLines: number;
+  names: string[];
+}
+
+async function sniff(
+  connection: DuckDBConnection,
+  path: string,
+  settings: Record<string, string>,
+): Promise<Sniffed> {
+  const { all_varchar: _, ...sniffable } = settings;
+  const found = await connection.runAndReadAll(
+    `SELECT "Delimiter", "Quote", "SkipRows", "HasHeader", list_transform("Columns", lambda one: one.name)::VARCHAR[] AS names
+     FROM sniff_csv(${quoted(path)}, ${list(sniffable)})`,
+  );
+  const [row] = found.getRowObjectsJson() as Array<Record<string, unknown>>;
+  const character = (value: unknown, otherwise: string) =>
+    typeof value === 'string' && value.length === 1 ? value : otherwise;
+  return {
+    delimiter: character(row!.Delimiter, ','),
+    quote: character(row!.Quote, '"'),
+    header: row!.HasHeader === true,
+    skipLines: Number(row!.SkipRows),
+    names: row!.names as string[],
+  };
+}
+
+/** A FROM clause with a column `json` for each line of a file, and `broken`. */
+export function jsonLines(path: string): string {
+  const settings = {
+    compression: quoted(fileKind(path).compression),
+    ignore_errors: 'true',
+    maximum_object_size: String(LINE_BYTES_MAX),
+  };
+  const broken =
+    "CASE WHEN json IS NULL THEN 'no JSON' WHEN json_type(json) <> 'OBJECT' THEN 'no JSON object' END AS broken";
+  return `(SELECT json, ${broken} FROM read_ndjson_objects(${quoted(path)}, ${list(settings)}))`;
+}
+
+/** One member of each object a column; a name that begins with a slash is a path (RFC 6901). */
+function openJson(path: string, wanted: readonly string[]): SourceFile {
+  const pointers = wanted.map((name) => quoted(name.startsWith('/') ? name : jsonPointer([name])));
+  const cells = `json_extract_string(json, [${pointers.join(', ')}]::VARCHAR[]) AS cells`;
+  const columns = [...wanted.map((_, index) => `cells[${index + 1}] AS c${index}`), 'broken'];
+  return {
+    format: 'ndjson',
+    columns: wanted.map((name) => ({ name, type: 'VARCHAR' })),
+    from: `(SELECT ${columns.join(', ')} FROM (SELECT ${cells}, broken FROM ${jsonLines(path)}))`,
+  };
+}
+
+export function jsonPointer(names: readonly string[]): string {
+  return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+async function openParquet(connection: DuckDBConnection, path: string): Promise<SourceFile> {
+  const read = `read_parquet(${quoted(path)}, hive_partitioning = false)`;
+  const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${read}`);
+  const columns = described
+    .getRowObjectsJson()
+    .map((row) => ({ name: String(row.column_name), type: String(row.column_type) }));
+  const aliases = columns.map((_, index) => `c${index}`).join(', ');
+  return { format: 'parquet', columns, from: `(SELECT *, ${BROKEN_NONE} FROM ${read} AS file(${aliases}))` };
+}
+
+function list(settings: Record<string, string>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} = ${value}`)
+    .join(', ');
+}
+
+/** @throws InputError with every column that the file has not */
+export function requireColumns(
+  path: string,
+  source: SourceFile,
+  wanted: ReadonlyArray<{ path: string; column: string }>,
+): void {
+  const known = new Set(source.columns.map(({ name }) => name));
+  const missing = wanted.filter(({ column }) => !known.has(column));
+  if (missing.length === 0) return;
+  const names = source.columns.map(({ name }) => `"${name}"`).join(', ');
+  throw new InputError(
+    `the mapping for ${path}`,
+    missing.map((one) => ({
+      path: one.path,
+      message: `the file has no column "${one.column}"; it has ${names.slice(0, 500)}`,
+    })),
+  );
+}
