@@ -7,6 +7,10 @@ SELECT n.*,
     WHEN o.status IN ('final', 'restated') THEN 'restated' ELSE 'final' END AS status
 FROM day_now n
 LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source
-LEFT JOIN (SELECT day, device, source, max(version) AS version FROM daily_energy_history GROUP BY ALL) AS h
+LEFT JOIN (
+  SELECT day, device, source, max(version) AS version FROM daily_energy_history
+  WHERE day BETWEEN (SELECT min(day) FROM day_now) AND (SELECT max(day) FROM day_now)
+  GROUP BY ALL
+) AS h
   ON h.day = n.day AND h.device = n.device AND h.source = n.source
 WHERE (n.energy_wh, n.stream_id, n.flags, n.coverage) IS DISTINCT FROM (o.energy_wh, o.stream_id, o.flags, o.coverage);

@@ -1,4 +1,4 @@
--- Temporary tables that hold the configuration for the statements of a roll-up.
+-- Temporary tables of a roll-up: the configuration for its statements, and what they gather on the way.
 CREATE OR REPLACE TEMP TABLE stream_setting (
   stream_id INTEGER, position INTEGER, after_batch BIGINT, table_name VARCHAR, field VARCHAR, field_pointer VARCHAR, unit_pointer VARCHAR,
   method VARCHAR, dimension VARCHAR, factor DOUBLE, multiplier DOUBLE, max_power_w DOUBLE, jitter_wh DOUBLE, modulus_wh DOUBLE,
@@ -7,3 +7,5 @@ CREATE OR REPLACE TEMP TABLE stream_setting (
 CREATE OR REPLACE TEMP TABLE unit_factor (dimension VARCHAR, unit VARCHAR, factor DOUBLE);
 CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
 CREATE OR REPLACE TEMP TABLE stream_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
+CREATE OR REPLACE TEMP TABLE learnt_series (series_id INTEGER);
+CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);

@@ -1,2 +1,3 @@
--- Removes what was learnt before from days that have been learnt again.
-DELETE FROM series_day USING learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
+-- See forget-learnt.
+DELETE FROM series_day WHERE series_id IN (
+  SELECT series_id FROM series_rule WHERE NOT learns AND stream_id IN (SELECT stream_id FROM restated_stream));

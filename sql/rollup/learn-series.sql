@@ -1,17 +1,17 @@
--- What is plausible for each touched series, from all its days: at least 32 times the usual power of its busier days and
--- 50 kW (energy that was real must not be refused), rounded up to a power of two so that it seldom changes. Medians, because a register
--- that glitches every day must not teach what its glitches look like.
+-- What is plausible for each series of which a day looks different now, from all its days: at least 32 times the usual power of its busier
+-- days and 50 kW (energy that was real must not be refused), as a power of two so that it seldom changes. Medians, because a register that
+-- glitches every day must not teach what its glitches look like.
 -- relearnt: series_id, learnt_power_w, resolution, step_ms, only where something has changed that the series' rules depend on
 CREATE OR REPLACE TEMP TABLE relearnt AS
 WITH learnt AS (
   SELECT
     d.series_id,
-    greatest(50000, pow(2, ceil(log2(32 * quantile_disc(d.typical_power_w, 0.9))))) AS learnt_power_w,
+    greatest(50000, 32 * quantile_disc(d.power_w, 0.9)) AS learnt_power_w,
     -- a handful of values says nothing of the register's steps
-    CASE WHEN sum(d.value_count) >= 20 THEN min(d.resolution) END AS resolution,
+    CASE WHEN sum(d.change_count) >= 20 THEN min(d.resolution) END AS resolution,
     quantile_disc(d.step_ms, 0.5) AS step_ms
   FROM series_day d
-  WHERE d.series_id IN (SELECT series_id FROM learnt_day)
+  WHERE d.series_id IN (SELECT series_id FROM learnt_series)
   GROUP BY d.series_id
 )
 SELECT l.*
@@ -21,5 +21,5 @@ JOIN stream_setting t USING (stream_id)
 WHERE CASE WHEN t.method IN ('total_energy', 'daily_energy')
   THEN t.max_power_w IS NULL AND l.learnt_power_w IS DISTINCT FROM s.learnt_power_w
     OR t.jitter_wh IS NULL AND l.resolution IS DISTINCT FROM s.resolution
-  ELSE (t.interval_ms IS NULL OR t.max_gap_ms IS NULL) AND l.step_ms IS DISTINCT FROM s.step_ms
+  ELSE l.step_ms IS DISTINCT FROM s.step_ms
 END;

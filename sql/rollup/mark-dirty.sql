@@ -1,5 +1,6 @@
--- What has to be published again: the months of the days that have changed, the UTC days of their intervals, the quarantine.
+-- What has to be published again: the months of the days that have changed, the UTC days of the noted days between the bounds.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
 UNION ALL
-SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day c;
+SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day c
+WHERE c.start_ms >= $low_ms::BIGINT AND c.end_ms <= $high_ms::BIGINT;

@@ -1,5 +1,5 @@
 -- The rules that hold for each series: what is configured, else what is learnt.
--- series_rule: series_id and the settings of its stream, with limits in Wh, W and ms
+-- series_rule: series_id and the settings of its stream, with limits in Wh, W and ms; learns: whether one of them is learnt
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
   s.series_id, s.stream_id, s.device, s.source, s.first_ms, s.last_ms,
@@ -8,6 +8,12 @@ SELECT
   CASE WHEN t.net THEN NULL ELSE coalesce(t.max_power_w, s.learnt_power_w) END AS max_power_w,
   coalesce(t.jitter_wh, 2 * s.resolution, 0) AS jitter_wh,
   coalesce(t.interval_ms, s.step_ms, 900000) AS interval_ms,
-  coalesce(t.max_gap_ms, least(3 * s.step_ms, 3600000), 3600000) AS max_gap_ms
+  coalesce(t.max_gap_ms, least(3 * s.step_ms, 3600000), 3600000) AS max_gap_ms,
+  CASE
+    WHEN t.method IN ('total_energy', 'daily_energy') THEN NOT t.net AND (t.max_power_w IS NULL OR t.jitter_wh IS NULL)
+    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL
+    WHEN t.method = 'power_curve' AND t.sampling = 'on_change' THEN false
+    ELSE t.interval_ms IS NULL
+  END AS learns
 FROM series s
 JOIN stream_setting t ON t.stream_id = s.stream_id;

@@ -28,15 +28,26 @@ COMMENT ON COLUMN series.learnt_power_w IS 'The most power (W) that is plausible
 COMMENT ON COLUMN series.resolution IS 'Smallest growth between two readings (Wh), learnt';
 COMMENT ON COLUMN series.step_ms IS 'Usual time between two readings (ms), learnt';
 
+CREATE TABLE series_quarter (
+  series_id INTEGER NOT NULL,
+  interval_start_ms BIGINT NOT NULL,
+  power_w DOUBLE,
+  resolution DOUBLE,
+  step_ms BIGINT,
+  change_count INTEGER NOT NULL
+);
+COMMENT ON TABLE series_quarter IS 'What the steps look like that end in a 15-minute interval, of series that have something to learn: a new reading costs a look at its own quarter of an hour';
+
 CREATE TABLE series_day (
   series_id INTEGER NOT NULL,
   utc_day INTEGER NOT NULL,
-  typical_power_w DOUBLE,
+  power_w DOUBLE,
   resolution DOUBLE,
   step_ms BIGINT,
-  value_count BIGINT NOT NULL
+  change_count INTEGER NOT NULL
 );
-COMMENT ON TABLE series_day IS 'What a series looks like on each UTC day (days since 1970): what the learnt values are made of';
+COMMENT ON TABLE series_day IS 'What a series looks like on each UTC day (days since 1970), from its quarters: what the learnt values are made of';
+COMMENT ON COLUMN series_day.power_w IS 'Usual power (W) of a growing register, rounded up to a power of two so that it seldom changes';
 
 CREATE TABLE reading (
   series_id INTEGER NOT NULL,

@@ -1,47 +1,55 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../config.ts';
-import type { LocalDate } from '../time.ts';
+import { type LocalDate, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { bindLocalDays } from './local-days.ts';
+import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
 
 export interface DayOptions {
-  workgroup: WorkgroupConfig;
+  timezone: string;
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
+  /** Streams or the zone have changed: every day there is has to be looked at. */
+  restated: boolean;
 }
 
 /**
- * Sums the days that the intervals in `context` belong to and stores those that have changed as new versions.
+ * Sums the noted days of their intervals and stores those that have changed as new versions, once, whatever has been computed on the way.
  * @returns how many days of a device and source have changed
  */
 export async function updateDays(connection: DuckDBConnection, options: DayOptions): Promise<number> {
-  await query(connection, 'rollup/touched-local-days');
-  return storeDays(connection, options);
+  if (options.restated) return restateAllDays(connection, options);
+  let changed = 0;
+  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-day-bounds'))) {
+    const [from, to] = [stretch.lowMs, stretch.highMs].map((ms) => localDateOf(ms, options.timezone));
+    await bindLocalDays(connection, from!, to!, options.timezone);
+    changed += await storeDays(connection, asBounds(stretch), options);
+  }
+  return changed;
 }
 
-/** The same for every day there is, after streams or the zone have changed. */
-export async function restateAllDays(connection: DuckDBConnection, options: DayOptions): Promise<number> {
+async function restateAllDays(connection: DuckDBConnection, options: DayOptions): Promise<number> {
   const [range] = await query<{ first_day: LocalDate | null; last_day: LocalDate | null }>(
     connection,
     'rollup/all-days-bounds',
   );
   if (!range || range.first_day === null || range.last_day === null) return 0;
-  await bindLocalDays(connection, range.first_day, range.last_day, options.workgroup.timezone);
+  await bindLocalDays(connection, range.first_day, range.last_day, options.timezone);
   await query(connection, 'rollup/all-local-days');
-  return storeDays(connection, options);
+  return storeDays(connection, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), options);
 }
 
 async function storeDays(
   connection: DuckDBConnection,
+  bounds: StretchRow,
   { closeAfterMs, nowMs, batchId }: DayOptions,
 ): Promise<number> {
-  await query(connection, 'rollup/days');
+  await query(connection, 'rollup/days', bounds);
   await query(connection, 'rollup/changed-days', { now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) });
   await query(connection, 'rollup/forget-changed-days');
   await query(connection, 'rollup/store-days', { now_ms: nowMs, batch_id: batchId });
   await query(connection, 'rollup/store-history', { now_ms: nowMs, batch_id: batchId });
-  await query(connection, 'rollup/mark-dirty');
+  await query(connection, 'rollup/mark-dirty', bounds);
   const [changed] = await query<{ count: bigint }>(connection, 'rollup/count-changed-days');
   return Number(changed!.count);
 }

@@ -1,23 +1,33 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { DAY_MS } from '../time.ts';
 import { query } from '../warehouse/query.ts';
+import type { StretchRow } from './stretches.ts';
 
 /**
- * Learns from the touched days what is usual for their series (power, resolution, time between readings), for the rules that the
+ * Learns from the steps in context what is usual for their series (power, resolution, time between readings), for the rules that the
  * configuration leaves open. What is learnt depends on the readings alone, never on the order in which they came.
  */
-export async function learn(connection: DuckDBConnection): Promise<void> {
-  const [bounds] = await query<{ low_ms: bigint | null; high_ms: bigint | null }>(
-    connection,
-    'rollup/incoming-bounds',
-  );
-  const day = BigInt(DAY_MS);
-  await query(connection, 'rollup/learn-days', {
-    low_ms: ((bounds?.low_ms ?? 0n) / day) * day,
-    high_ms: ((bounds?.high_ms ?? 0n) / day + 1n) * day,
-  });
-  await query(connection, 'rollup/forget-learnt-days');
-  await query(connection, 'rollup/store-learnt-days');
+export async function learnFromContext(connection: DuckDBConnection, range: StretchRow): Promise<void> {
+  const [learning] = await query<StretchRow | { low_ms: null }>(connection, 'rollup/learning');
+  if (!learning || learning.low_ms === null) return;
+  await query(connection, 'rollup/learn-quarters');
+  await query(connection, 'rollup/forget-quarters', range);
+  await query(connection, 'rollup/store-quarters');
+  await query(connection, 'rollup/learn-days', learning);
+  await query(connection, 'rollup/forget-days-learnt');
+  await query(connection, 'rollup/store-days-learnt');
+  await query(connection, 'rollup/note-learnt');
+}
+
+/**
+ * Brings the rules of the series in line with what has been learnt.
+ * @returns whether any have changed; table `changed` then names those series
+ */
+export async function relearn(connection: DuckDBConnection): Promise<boolean> {
   await query(connection, 'rollup/learn-series');
+  const [relearnt] = await query<{ count: bigint }>(connection, 'rollup/count-relearnt');
+  if (relearnt!.count === 0n) return false;
   await query(connection, 'rollup/store-learnt');
+  await query(connection, 'rollup/series-rules');
+  await query(connection, 'rollup/changed-rules');
+  return true;
 }

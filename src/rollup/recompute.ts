@@ -1,46 +1,42 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
-import { DAY_MS, localDateOf, type UtcMs } from '../time.ts';
+import { DAY_MS, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { classifySeries } from './events.ts';
+import { learnFromContext } from './learn.ts';
 import { bindLocalDays } from './local-days.ts';
-
-/** Event times between which readings have changed. */
-export interface Stretch {
-  lowMs: UtcMs;
-  highMs: UtcMs;
-}
+import { asBounds, type Stretch, type StretchRow } from './stretches.ts';
 
 /** How far the neighbours of a change are looked for before the whole series is searched. */
 const NEIGHBOUR_MS = 2 * DAY_MS;
-const TIME_MS_MIN: UtcMs = 0;
-const TIME_MS_MAX: UtcMs = Number.MAX_SAFE_INTEGER;
 
 /**
  * Computes the intervals again that the changed readings of a stretch can have touched: everything from the reading before the first
- * change to the reading after the last one, as whole intervals. Leaves the temporary table `context` (series and bounds) for the days.
+ * change to the reading after the last one, as whole intervals. Notes the days they belong to.
  */
 export async function recompute(
   connection: DuckDBConnection,
   stretch: Stretch,
   timezone: string,
 ): Promise<void> {
-  await query(connection, 'rollup/probe-touched', bounds(stretch.lowMs, stretch.highMs));
+  await query(connection, 'rollup/probe-touched', asBounds(stretch));
   await buildContext(connection, timezone);
-  await query(connection, 'rollup/steps', await contextBounds(connection));
+  await findSteps(connection);
+  await learnFromContext(connection, await contextBounds(connection));
   await query(connection, 'rollup/forget-breaks');
   await query(connection, 'rollup/find-breaks');
   if (await classifySeries(connection, timezone)) {
     // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
-    await query(connection, 'rollup/probe-changed-events', bounds(stretch.lowMs, stretch.highMs));
+    await query(connection, 'rollup/probe-changed-events', asBounds(stretch));
     await buildContext(connection, timezone);
-    await query(connection, 'rollup/steps', await contextBounds(connection));
+    await findSteps(connection);
   }
   const range = await contextBounds(connection);
   const methods = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
   for (const name of new Set(methods.flatMap(({ method }) => computation[method]))) {
     await query(connection, `rollup/${name}`, usesRange.has(name) ? range : {});
   }
+  await query(connection, 'rollup/touched-local-days');
 }
 
 /** From steps to intervals, one statement after the other. */
@@ -88,9 +84,12 @@ async function buildContext(connection: DuckDBConnection, timezone: string): Pro
 async function findNeighbours(connection: DuckDBConnection): Promise<void> {
   await query(connection, 'rollup/neighbours');
   const [probe] = await query<Range>(connection, 'rollup/probe-bounds');
-  if (!probe || probe.low_ms === null || probe.high_ms === null) return;
-  const near = bounds(Number(probe.low_ms) - NEIGHBOUR_MS, Number(probe.high_ms) + NEIGHBOUR_MS);
-  for (const within of [near, bounds(TIME_MS_MIN, TIME_MS_MAX)]) {
+  if (!probe || probe.low_ms === null) return;
+  const near = asBounds({
+    lowMs: Number(probe.low_ms) - NEIGHBOUR_MS,
+    highMs: Number(probe.high_ms) + NEIGHBOUR_MS,
+  });
+  for (const within of [near, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER })]) {
     const [missing] = await query<{ count: bigint }>(connection, 'rollup/missing-neighbours');
     if (missing!.count > 0n) await query(connection, 'rollup/find-neighbours', within);
   }
@@ -102,21 +101,19 @@ async function bindDaysOf(
   boundsQuery: string,
 ): Promise<void> {
   const [range] = await query<Range>(connection, boundsQuery);
-  if (!range || range.low_ms === null || range.high_ms === null) return;
-  const [from, to] = [
-    localDateOf(Number(range.low_ms), timezone),
-    localDateOf(Number(range.high_ms), timezone),
-  ];
-  await bindLocalDays(connection, from, to, timezone);
+  if (!range || range.low_ms === null) return;
+  const [from, to] = [range.low_ms, range.high_ms].map((ms) => localDateOf(Number(ms), timezone));
+  await bindLocalDays(connection, from!, to!, timezone);
 }
 
-async function contextBounds(connection: DuckDBConnection) {
-  const [range] = await query<Range>(connection, 'rollup/context-bounds');
+async function findSteps(connection: DuckDBConnection): Promise<void> {
+  await query(connection, 'rollup/steps', await contextBounds(connection));
+}
+
+async function contextBounds(connection: DuckDBConnection): Promise<StretchRow> {
+  const [range] = await query<StretchRow>(connection, 'rollup/context-bounds');
   return { low_ms: range!.low_ms, high_ms: range!.high_ms };
 }
 
-type Range = { low_ms: bigint | null; high_ms: bigint | null };
-
-function bounds(lowMs: UtcMs, highMs: UtcMs) {
-  return { low_ms: BigInt(lowMs), high_ms: BigInt(highMs) };
-}
+/** Nulls where there is nothing. */
+type Range = StretchRow | { low_ms: null; high_ms: null };

@@ -1,13 +1,14 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
-import { type Clock, DAY_MS, localDateOf } from '../time.ts';
+import { type Clock, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { restateAllDays, updateDays } from './days.ts';
-import { learn } from './learn.ts';
-import { recompute, type Stretch } from './recompute.ts';
+import { updateDays } from './days.ts';
+import { relearn } from './learn.ts';
+import { recompute } from './recompute.ts';
 import { bindStreams } from './streams.ts';
+import { type StretchRow, stretchesOf } from './stretches.ts';
 
 export interface RollUpOptions {
   workgroup: WorkgroupConfig;
@@ -41,19 +42,23 @@ const MESSAGES_MAX = 250_000;
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
   return shard.transaction(async (connection) => {
+    const { closeAfterMs } = options;
+    const { timezone } = options.workgroup;
     const nowMs = BigInt(options.clock.now());
     const restated = await bindStreams(connection, options.workgroup);
     const pending = await nextBatches(connection, options.messagesMax ?? MESSAGES_MAX);
     const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
     if (pending.messages > 0 || restated) {
       Object.assign(result, await takeIn(connection, pending.batchId, nowMs));
-      for (const stretch of await touchedStretches(connection)) {
-        await recompute(connection, stretch, options.workgroup.timezone);
-        result.days += await updateDays(connection, { ...options, nowMs, batchId: pending.batchId });
-      }
-      if (restated) {
-        result.days += await restateAllDays(connection, { ...options, nowMs, batchId: pending.batchId });
-      }
+      await recomputeChanged(connection, timezone);
+      if (await relearn(connection)) await recomputeChanged(connection, timezone);
+      result.days = await updateDays(connection, {
+        restated,
+        timezone,
+        closeAfterMs,
+        nowMs,
+        batchId: pending.batchId,
+      });
     }
     await query(connection, 'rollup/advance-streams', { batch_id: pending.batchId });
     await closeDays(connection, options);
@@ -71,7 +76,7 @@ async function nextBatches(connection: DuckDBConnection, messagesMax: number) {
   return { batchId, messages: Number(row?.messages ?? 0n), more: batchId < (row?.newest_id ?? -1n) };
 }
 
-/** Readings of the new messages, without what is rejected or known, into the warehouse; and what they teach about their series. */
+/** Readings of the new messages, without what is rejected or known, into the warehouse. */
 async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigint) {
   await query(connection, 'rollup/extract', { upto: batchId });
   await query(connection, 'rollup/reject-readings', { now_ms: nowMs });
@@ -87,10 +92,11 @@ async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigi
     await query(connection, 'rollup/store-readings');
     await query(connection, 'rollup/extend-series');
   }
-  await learn(connection);
   await query(connection, 'rollup/register-changes');
   await query(connection, 'rollup/series-rules');
-  await query(connection, 'rollup/touched');
+  await query(connection, 'rollup/forget-learnt');
+  await query(connection, 'rollup/forget-learnt-days');
+  await query(connection, 'rollup/changed-readings');
   const [counts] = await query<{ readings: bigint; rejected: bigint }>(connection, 'rollup/counts');
   return { readings: Number(counts!.readings), rejected: Number(counts!.rejected) };
 }
@@ -98,19 +104,14 @@ async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigi
 type Bounds = { low_ms: bigint | null; high_ms: bigint | null; repeated: boolean };
 
 /**
- * The touched time, in stretches that are days apart: each is computed by itself, so that a reading from last year costs a look at
- * last year's day and not at everything since.
+ * Computes what the changed readings touch, in stretches that are days apart: each by itself, so that a reading from last year costs
+ * a look at last year's day and not at everything since.
  */
-async function touchedStretches(connection: DuckDBConnection): Promise<Stretch[]> {
-  const days = await query<{ low_ms: bigint; high_ms: bigint }>(connection, 'rollup/touched-days');
-  const stretches: Stretch[] = [];
-  for (const day of days) {
-    const [lowMs, highMs] = [Number(day.low_ms), Number(day.high_ms)];
-    const last = stretches.at(-1);
-    if (last && lowMs <= last.highMs + 2 * DAY_MS) last.highMs = Math.max(last.highMs, highMs);
-    else stretches.push({ lowMs, highMs });
+async function recomputeChanged(connection: DuckDBConnection, timezone: string): Promise<void> {
+  await query(connection, 'rollup/touched');
+  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-days'))) {
+    await recompute(connection, stretch, timezone);
   }
-  return stretches;
 }
 
 async function closeDays(connection: DuckDBConnection, { clock, closeAfterMs, workgroup }: RollUpOptions) {

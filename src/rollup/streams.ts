@@ -20,9 +20,12 @@ export async function bindStreams(
 ): Promise<boolean> {
   await connection.run(loadSql('rollup/create-settings'));
   for (const dimension of ['energy', 'power'] as const) {
-    for (const [unit, factor] of unitTable(dimension)) {
-      await query(connection, 'rollup/add-unit', { dimension, unit, factor });
-    }
+    const units = unitTable(dimension);
+    await query(connection, 'rollup/add-units', {
+      dimension,
+      units: units.map(([unit]) => unit),
+      factors: units.map(([, factor]) => factor),
+    });
   }
   const stored = await query<StoredStream>(connection, 'rollup/streams');
   const known = new Map(stored.map((row) => [row.identity, row]));

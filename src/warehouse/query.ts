@@ -2,7 +2,10 @@ import { type DuckDBConnection, type DuckDBValue, listValue } from '@duckdb/node
 import { loadSql } from './sql.ts';
 
 /** Values by parameter name; an array is bound as a list. */
-export type SqlParameters = Record<string, DuckDBValue | readonly string[] | readonly bigint[]>;
+export type SqlParameters = Record<
+  string,
+  DuckDBValue | readonly string[] | readonly bigint[] | readonly number[]
+>;
 
 /**
  * Runs `sql/<name>.sql` with its parameters bound by name, and reads all rows.

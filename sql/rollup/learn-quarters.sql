@@ -1,0 +1,26 @@
+-- What the steps look like that end in the intervals in context, of the series that have something to learn: the least power of a
+-- growing step (a fault can only show more), the mean time between readings, and the resolution: the largest power of ten (Wh) that all
+-- values are multiples of, or the smallest growth where that is less.
+-- quarter_now: as series_quarter
+CREATE OR REPLACE TEMP TABLE quarter_now AS
+SELECT
+  s.series_id, s.t1 // 900000 * 900000 AS interval_start_ms,
+  min(CASE WHEN s.v1 > s.v0 THEN (s.v1 - s.v0) * 3600000 / (s.t1 - s.t0) END) AS power_w,
+  least(
+    min(CASE
+      WHEN NOT c.is_register THEN NULL
+      WHEN abs(s.v1 - round(s.v1, -3)) < 1e-6 THEN 1000
+      WHEN abs(s.v1 - round(s.v1, -2)) < 1e-6 THEN 100
+      WHEN abs(s.v1 - round(s.v1, -1)) < 1e-6 THEN 10
+      WHEN abs(s.v1 - round(s.v1)) < 1e-6 THEN 1
+      WHEN abs(s.v1 - round(s.v1, 1)) < 1e-6 THEN 0.1
+      WHEN abs(s.v1 - round(s.v1, 2)) < 1e-6 THEN 0.01
+      ELSE 0.001
+    END),
+    min(CASE WHEN s.v1 - s.v0 > 1e-6 THEN s.v1 - s.v0 END)) AS resolution,
+  (sum(s.t1 - s.t0) // count(*))::BIGINT AS step_ms,
+  sum((s.v1 <> s.v0)::INTEGER)::INTEGER AS change_count
+FROM raw_step s
+JOIN context c USING (series_id)
+WHERE c.learns AND s.t0 IS NOT NULL AND s.t1 >= c.lo_ms AND s.t1 < c.hi_ms
+GROUP BY s.series_id, s.t1 // 900000;
