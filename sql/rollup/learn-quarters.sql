@@ -9,13 +9,13 @@ SELECT
   least(
     min(CASE
       WHEN NOT c.is_register THEN NULL
-      WHEN abs(s.v1 - round(s.v1, -3)) < 1e-6 THEN 1000
-      WHEN abs(s.v1 - round(s.v1, -2)) < 1e-6 THEN 100
-      WHEN abs(s.v1 - round(s.v1, -1)) < 1e-6 THEN 10
-      WHEN abs(s.v1 - round(s.v1)) < 1e-6 THEN 1
-      WHEN abs(s.v1 - round(s.v1, 1)) < 1e-6 THEN 0.1
-      WHEN abs(s.v1 - round(s.v1, 2)) < 1e-6 THEN 0.01
-      ELSE 0.001
+      WHEN abs(s.v1 - round(s.v1, 2)) >= 1e-6 THEN 0.001
+      WHEN abs(s.v1 - round(s.v1, 1)) >= 1e-6 THEN 0.01
+      WHEN abs(s.v1 - round(s.v1)) >= 1e-6 THEN 0.1
+      WHEN abs(s.v1 - round(s.v1, -1)) >= 1e-6 THEN 1
+      WHEN abs(s.v1 - round(s.v1, -2)) >= 1e-6 THEN 10
+      WHEN abs(s.v1 - round(s.v1, -3)) >= 1e-6 THEN 100
+      ELSE 1000
     END),
     min(CASE WHEN s.v1 - s.v0 > 1e-6 THEN s.v1 - s.v0 END)) AS resolution,
   (sum(s.t1 - s.t0) // count(*))::BIGINT AS step_ms,

@@ -5,10 +5,11 @@ import type { StretchRow } from './stretches.ts';
 /**
  * Learns from the steps in context what is usual for their series (power, resolution, time between readings), for the rules that the
  * configuration leaves open. What is learnt depends on the readings alone, never on the order in which they came.
+ * @returns whether that changes the rules of every series in context, so that all of them have to be computed as a whole anyway
  */
-export async function learnFromContext(connection: DuckDBConnection, range: StretchRow): Promise<void> {
+export async function learnFromContext(connection: DuckDBConnection, range: StretchRow): Promise<boolean> {
   const [learning] = await query<StretchRow | { low_ms: null }>(connection, 'rollup/learning');
-  if (!learning || learning.low_ms === null) return;
+  if (!learning || learning.low_ms === null) return false;
   await query(connection, 'rollup/learn-quarters');
   await query(connection, 'rollup/forget-quarters', range);
   await query(connection, 'rollup/store-quarters');
@@ -16,6 +17,9 @@ export async function learnFromContext(connection: DuckDBConnection, range: Stre
   await query(connection, 'rollup/forget-days-learnt');
   await query(connection, 'rollup/store-days-learnt');
   await query(connection, 'rollup/note-learnt');
+  await query(connection, 'rollup/learn-series');
+  const [same] = await query<{ count: bigint }>(connection, 'rollup/count-not-relearnt');
+  return same!.count === 0n;
 }
 
 /**

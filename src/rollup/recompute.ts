@@ -22,7 +22,7 @@ export async function recompute(
   await query(connection, 'rollup/probe-touched', asBounds(stretch));
   await buildContext(connection, timezone);
   await findSteps(connection);
-  await learnFromContext(connection, await contextBounds(connection));
+  if (await learnFromContext(connection, await contextBounds(connection))) return;
   await query(connection, 'rollup/forget-breaks');
   await query(connection, 'rollup/find-breaks');
   if (await classifySeries(connection, timezone)) {
