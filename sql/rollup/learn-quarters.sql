@@ -8,7 +8,7 @@ SELECT
   min(CASE WHEN s.v1 > s.v0 THEN (s.v1 - s.v0) * 3600000 / (s.t1 - s.t0) END) AS power_w,
   least(
     min(CASE
-      WHEN NOT c.is_register THEN NULL
+      WHEN c.method NOT IN ('total_energy', 'daily_energy') THEN NULL
       WHEN abs(s.v1 - round(s.v1, 2)) >= 1e-6 THEN 0.001
       WHEN abs(s.v1 - round(s.v1, 1)) >= 1e-6 THEN 0.01
       WHEN abs(s.v1 - round(s.v1)) >= 1e-6 THEN 0.1

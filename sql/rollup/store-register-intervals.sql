@@ -1,8 +1,8 @@
 -- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only the steps that cross a
 -- bound are looked at, because the growth inside an interval adds up to the difference at its bounds.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
-WITH plain AS NOT MATERIALIZED (
-  SELECT * FROM raw_step ANTI JOIN troubled USING (series_id)
+WITH plain AS (
+  SELECT series_id FROM context WHERE method = 'total_energy' AND series_id NOT IN (SELECT series_id FROM troubled)
 ), judged AS MATERIALIZED (
   -- booked: whole Wh of the index at t0
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
@@ -13,7 +13,7 @@ WITH plain AS NOT MATERIALIZED (
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked FROM judged WHERE t_before < t0
 ), line AS NOT MATERIALIZED (
   SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, round(v0)::BIGINT AS booked
-  FROM plain WHERE crosses
+  FROM raw_step WHERE t1 // 900000 > t0 // 900000 AND series_id IN (SELECT series_id FROM plain)
   UNION ALL
   SELECT series_id, t0, c0, t1, c1, booked FROM judged WHERE t1 // 900000 > t0 // 900000
   UNION ALL
@@ -23,11 +23,11 @@ WITH plain AS NOT MATERIALIZED (
   UNION ALL
   SELECT *, unnest(range(t0 // 900000 + 1, t1 // 900000 + 1)) FROM line WHERE t1 // 900000 > t0 // 900000 + 1
 ), first_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM plain WHERE is_first
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM raw_step WHERE t0 IS NULL AND series_id IN (SELECT series_id FROM plain)
   UNION ALL
   SELECT series_id, t0, booked FROM judged WHERE t_before IS NULL
 ), last_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM plain WHERE is_last
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step WHERE next_ms IS NULL AND series_id IN (SELECT series_id FROM plain)
   UNION ALL
   SELECT series_id, t1, booked + grown, c1 FROM judged WHERE is_last
 ), bound AS (
@@ -43,8 +43,8 @@ WITH plain AS NOT MATERIALIZED (
   UNION ALL
   SELECT series_id, t // 900000 + 1, t, wh, false, t, value FROM last_point
 ), energy AS (
-  SELECT series_id, i - 1 AS i, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms, lag(wide) OVER w AS starts_wide, wide AS ends_wide,
-    last_ms, last_value
+  SELECT series_id, i - 1 AS i, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
+    lag(wide) OVER w AS starts_wide, wide AS ends_wide, last_ms, last_value
   FROM bound
   WINDOW w AS (PARTITION BY series_id ORDER BY i)
 ), mark AS (

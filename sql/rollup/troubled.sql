@@ -3,7 +3,8 @@
 -- one of those beside them, registers that are read within the day alone.
 -- troubled: series_id
 CREATE OR REPLACE TEMP TABLE troubled AS
-SELECT DISTINCT series_id FROM raw_step WHERE fell
+SELECT DISTINCT s.series_id FROM (SELECT * FROM raw_step WHERE v1 < v0) AS s JOIN series_rule r USING (series_id)
+WHERE r.method = 'total_energy' AND NOT r.net
 UNION
 SELECT c.series_id FROM context c JOIN series_rule r USING (series_id)
 WHERE c.method = 'daily_energy' OR (c.method = 'total_energy' AND (r.within_day OR EXISTS (

@@ -21,10 +21,10 @@ export async function recompute(
 ): Promise<void> {
   await query(connection, 'rollup/probe-touched', asBounds(stretch));
   await buildContext(connection, timezone);
-  await findSteps(connection);
+  const leastPower = await findSteps(connection);
   if (await learnFromContext(connection, await contextBounds(connection))) return;
   await query(connection, 'rollup/forget-breaks');
-  await query(connection, 'rollup/find-breaks');
+  await query(connection, 'rollup/find-breaks', leastPower);
   if (await classifySeries(connection, timezone)) {
     // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
     await query(connection, 'rollup/probe-changed-events', asBounds(stretch));
@@ -106,8 +106,14 @@ async function bindDaysOf(
   await bindLocalDays(connection, from!, to!, timezone);
 }
 
-async function findSteps(connection: DuckDBConnection): Promise<void> {
-  await query(connection, 'rollup/steps', await contextBounds(connection));
+/** @returns the most power that is plausible for every register in context, where it is known */
+async function findSteps(connection: DuckDBConnection) {
+  const [limits] = await query<{ least_power_w: number | null; needs_all: boolean }>(
+    connection,
+    'rollup/context-limits',
+  );
+  await query(connection, 'rollup/steps', { ...(await contextBounds(connection)), ...limits! });
+  return { least_power_w: limits!.least_power_w };
 }
 
 async function contextBounds(connection: DuckDBConnection): Promise<StretchRow> {
