@@ -55,9 +55,11 @@ export interface ImportOptions {
   log: Log;
   signal: AbortSignal;
   onProgress: (progress: ImportProgress) => void;
+  /** Rows of one batch, if other than usual. */
+  batchRows?: number;
 }
 
-/** Rows of one batch: enough that a transaction costs little beside them. */
+/** Rows of one batch: enough that a transaction costs little beside them. At least those of one chunk. */
 const BATCH_ROWS = 40_960;
 /** Batches of a file that are being written while the next is read. */
 const IN_FLIGHT_MAX = 2;
@@ -161,10 +163,11 @@ async function landRows(
     baseOffset: entry.baseOffset,
     storeTimeMs: options.clock.now(),
   });
+  const { batchRows = BATCH_ROWS } = options;
   const landing: Promise<void>[] = [];
   try {
     const counts = { rowsRead: 0, rowsLanded: 0 };
-    const buffers = Array.from({ length: IN_FLIGHT_MAX + 1 }, () => createColumns(BATCH_ROWS));
+    const buffers = Array.from({ length: IN_FLIGHT_MAX + 1 }, () => createColumns(batchRows));
     let batch = 0;
     const land = async (columns: MessageColumns, fromRow: number, toRow: number) => {
       columns.rejected = opened.rejections.take();
@@ -194,7 +197,7 @@ async function landRows(
       opened.filler.fill(columns, chunk, counts.rowsRead);
       counts.rowsRead += chunk.rowCount;
       rowsOfBatch += chunk.rowCount;
-      if (rowsOfBatch < BATCH_ROWS) continue;
+      if (rowsOfBatch < batchRows) continue;
       await land(columns, fromRow, counts.rowsRead);
       columns = emptied(buffers[batch % buffers.length]!);
       fromRow = counts.rowsRead;

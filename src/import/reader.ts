@@ -72,7 +72,7 @@ export function fileProblem(path: string, message: string): InputError {
 /** Small words of the statements that read a file. */
 const macros = [
   // Of ISO 8601 texts: with an offset or a Z behind the date.
-  "has_zone(x) AS ends_with(x, 'Z') OR contains(x, '+') OR contains(x[11:], '-')",
+  "has_zone(x) AS ends_with(x, 'Z') OR ends_with(x, 'z') OR contains(x, '+') OR contains(x[11:], '-')",
   // DuckDB also knows words such as "epoch" and "infinity".
   "starts_with_digit(x) AS x >= '0' AND x < ':'",
   // DuckDB takes a zone neither behind a blank nor behind a time without seconds.

@@ -156,8 +156,9 @@ async function sniff(
 
 /** A FROM clause with a column `json` for each line of a file, and `broken`. */
 export function jsonLines(path: string): string {
+  const { compression } = fileKind(path);
   const settings = {
-    compression: quoted(fileKind(path).compression),
+    compression: quoted(compression === 'none' ? 'uncompressed' : compression),
     ignore_errors: 'true',
     maximum_object_size: String(LINE_BYTES_MAX),
   };

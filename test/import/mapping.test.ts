@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { zodProblems } from '../../src/config.ts';
+import { mappingSchema } from '../../src/import/mapping.ts';
+import { DEVICE } from './support.ts';
+
+const least = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
+
+test('everything that is wrong with a mapping is told at once, each with its place', () => {
+  const { error } = mappingSchema.safeParse({
+    time: { column: 'time', format: 'yesterday', zone: 'Mars/Olympus' },
+    device: { column: 'sn', id: 'garage', names: { one: 'no uuid' } },
+    source: {},
+    fields: { a: 'x', b: 'x' },
+    decimal: ',',
+    thousands: ',',
+    csv: { delimiter: 'ab', encoding: 'ebcdic' },
+    colour: 'blue',
+  });
+  const paths = zodProblems(error!).map(({ path }) => path);
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      'time.format',
+      'time.zone',
+      'device.names.one',
+      'source',
+      'csv.delimiter',
+      'csv.encoding',
+      'colour',
+    ]),
+  );
+});
+
+test.each([
+  ['fields', { ...least, fields: { a: 'x', b: 'x' } }],
+  ['fields', { ...least, fields: undefined }],
+  ['fields', { ...least, fields: {} }],
+  ['fields', { ...least, long: { field: 'f', value: 'v' } }],
+  ['thousands', { ...least, decimal: ',', thousands: ',' }],
+  ['device', { ...least, device: {} }],
+  ['device', { ...least, device: { id: 'a', column: 'b' } }],
+  ['time.zone', { ...least, time: { column: 'time', zone: '+25:00' } }],
+])('a mapping with a contradiction in %s is refused', (path, input) => {
+  const { error } = mappingSchema.safeParse(input);
+  expect(zodProblems(error!).map((problem) => problem.path)).toEqual([path]);
+});
+
+describe('a mapping', () => {
+  test('stays what it is when it is read again, as on the way to another process', () => {
+    const mapping = mappingSchema.parse({ ...least, time: { column: ['Date', 'Time'], zone: '+01:00' } });
+    expect(mappingSchema.parse(JSON.parse(JSON.stringify(mapping)))).toEqual(mapping);
+  });
+});

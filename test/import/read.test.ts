@@ -1,0 +1,355 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { InputError } from '../../src/errors.ts';
+import type { MappingInput } from '../../src/import/mapping.ts';
+import { DEVICE, fileOf, OTHER_DEVICE, parquetOf, preview, testWorkgroup } from './support.ts';
+
+const plain: MappingInput = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
+const csv = (...lines: string[]) => fileOf('file.csv', `${lines.join('\n')}\n`);
+
+/** The time that a cell is taken for; the reason where it is none. */
+async function timeOf(cell: string, time: Partial<MappingInput['time']> = {}) {
+  const { rows, counts } = await preview(csv('time;a', `${cell};1`), {
+    ...plain,
+    csv: { delimiter: ';', header: true, skipLines: 0 },
+    time: { column: 'time', zone: 'Europe/Berlin', ...time },
+  });
+  return rows[0]?.time ?? Object.keys(counts.rejected)[0];
+}
+
+/** The value that a cell is taken for; the reason where the row has none. */
+async function cellOf(cell: string, more: Partial<MappingInput> = {}) {
+  const { rows, counts } = await preview(csv('time;a;b', `2024-01-01T00:00:00Z;${cell};1`), {
+    ...plain,
+    ...more,
+    csv: { delimiter: ';', header: true, skipLines: 0 },
+    fields: { a: 'a', b: 'b' },
+  });
+  expect(counts.rowsRead).toBe(1);
+  return rows[0]?.fields.a;
+}
+
+describe('times', () => {
+  test.each([
+    ['2024-07-01T12:00:00Z', '2024-07-01T12:00:00.000Z'],
+    ['2024-07-01T12:00:00.123456Z', '2024-07-01T12:00:00.123Z'],
+    ['2024-07-01T12:00Z', '2024-07-01T12:00:00.000Z'],
+    ['2024-07-01 12:00+02:00', '2024-07-01T10:00:00.000Z'],
+    ['2024-07-01 12:00:00+02', '2024-07-01T10:00:00.000Z'],
+    ['2024-07-01T12:00:00-0330', '2024-07-01T15:30:00.000Z'],
+    ['2024-07-01 12:00:00 +02:00', '2024-07-01T10:00:00.000Z'],
+    ['2024-07-01t12:00:00z', '2024-07-01T12:00:00.000Z'],
+    // Without a zone they are of the one that is configured.
+    ['2024-07-01 12:00:00', '2024-07-01T10:00:00.000Z'],
+    ['2024-01-01T12:00', '2024-01-01T11:00:00.000Z'],
+    ['2024-07-01', '2024-06-30T22:00:00.000Z'],
+    ['2024-03-31 02:30', 'no_such_local_time'],
+    ['2024-02-30 12:00', 'bad_time'],
+    ['epoch', 'bad_time'],
+    ['infinity', 'bad_time'],
+    ['', 'bad_time'],
+    ['1969-07-01T12:00:00Z', 'bad_time'],
+    ['12000-07-01T12:00:00Z', 'bad_time'],
+    ['noon', 'bad_time'],
+  ])('ISO 8601: %s is %s', async (cell, expected) => expect(await timeOf(cell)).toBe(expected));
+
+  test.each([
+    ['1719835200', 'seconds', '2024-07-01T12:00:00.000Z'],
+    ['1719835200.25', 'seconds', '2024-07-01T12:00:00.250Z'],
+    ['1719835200123', 'milliseconds', '2024-07-01T12:00:00.123Z'],
+    ['1719835200123456', 'microseconds', '2024-07-01T12:00:00.123Z'],
+    ['1719835200123456789', 'nanoseconds', '2024-07-01T12:00:00.123Z'],
+    ['-5', 'seconds', 'bad_time'],
+    ['01.07.2024 12:00', '%d.%m.%Y %H:%M', '2024-07-01T10:00:00.000Z'],
+    ['07/01/24 1:05 PM', '%m/%d/%y %I:%M %p', '2024-07-01T11:05:00.000Z'],
+    ['01.07.2024 12:00 +0000', '%d.%m.%Y %H:%M %z', '2024-07-01T12:00:00.000Z'],
+    ['31.06.2024 12:00', '%d.%m.%Y %H:%M', 'bad_time'],
+  ])('%s as %s is %s', async (cell, format, expected) =>
+    expect(await timeOf(cell, { format })).toBe(expected),
+  );
+
+  test('may stand in two columns, and their zone may be a fixed offset', async () => {
+    const { rows } = await preview(csv('day,clock,a', '01.07.2024,12:00,5'), {
+      ...plain,
+      time: { column: ['day', 'clock'], format: '%d.%m.%Y %H:%M', zone: '+01:00' },
+    });
+    expect(rows).toMatchObject([{ time: '2024-07-01T11:00:00.000Z' }]);
+  });
+
+  test('are in the zone of the workgroup where the mapping names none', async () => {
+    const file = csv('time,a', '2024-07-01 12:00:00,5');
+    const { rows } = await preview(file, plain, testWorkgroup({ timezone: 'America/New_York' }));
+    expect(rows).toMatchObject([{ time: '2024-07-01T16:00:00.000Z' }]);
+  });
+});
+
+describe('values', () => {
+  test.each([
+    ['5', 5],
+    ['-0.25', -0.25],
+    [' 1.5 ', 1.5],
+    ['1e3', 1000],
+    ['1_000', '1_000'],
+    ['1,5', '1,5'],
+    ['0x10', '0x10'],
+    ['inf', 'inf'],
+    ['run', 'run'],
+    ['say "so"', 'say "so"'],
+    ['-', undefined],
+    ['NaN', undefined],
+    [' ', undefined],
+  ])('%j is %j', async (cell, expected) => expect(await cellOf(cell)).toBe(expected));
+
+  test('with a decimal comma, with groups of thousands and with texts for no value of their own', async () => {
+    expect(await cellOf('1,5', { decimal: ',' })).toBe(1.5);
+    expect(await cellOf('1.234', { decimal: ',' })).toBe('1.234');
+    expect(await cellOf('1.234.567,5', { decimal: ',', thousands: '.' })).toBe(1234567.5);
+    expect(await cellOf('1.23', { decimal: ',', thousands: '.' })).toBe('1.23');
+    expect(await cellOf("12'345.5", { thousands: "'" })).toBe(12345.5);
+    expect(await cellOf('-999', { nullTexts: ['-999'] })).toBeUndefined();
+    expect(await cellOf('-', { nullTexts: ['-999'] })).toBe('-');
+  });
+
+  test('beyond 2^53 keep their digits', async () => {
+    const file = csv('time,a', '2024-01-01T00:00:00Z,12345678901234567');
+    const { rows, counts } = await preview(file, plain);
+    expect(counts.rowsLanded).toBe(1);
+    // JSON.parse rounds what is kept as digits.
+    expect(rows[0]!.fields.a).toBe(Number('12345678901234567'));
+  });
+});
+
+describe('devices', () => {
+  const mapping: MappingInput = { ...plain, device: { column: 'sn', names: { 'SN-1': OTHER_DEVICE } } };
+  const file = () =>
+    csv(
+      'time,sn,a',
+      ...[DEVICE.toUpperCase(), 'SN-1', 'garage', 'attic', ''].map((sn) => `2024-01-01T00:00:00Z,${sn},1`),
+    );
+  const workgroup = testWorkgroup({ devices: [{ id: DEVICE, name: 'garage' }] });
+
+  test('are UUIDs, or names of the mapping and the configuration; others are rejected', async () => {
+    const { rows, counts, examples } = await preview(file(), mapping, workgroup);
+    expect(rows.map(({ device }) => device)).toEqual([DEVICE, OTHER_DEVICE, DEVICE]);
+    expect(counts.rejected).toEqual({ no_device: 2 });
+    expect(examples.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('row 4: no device is called "attic"'),
+      'row 5: it names no device',
+    ]);
+  });
+
+  test('that nobody knows get a UUID that follows from their name, where that is asked for', async () => {
+    const derive = { ...mapping, device: { ...mapping.device, unknown: 'derive' as const } };
+    const once = await preview(file(), derive, workgroup);
+    const again = await preview(file(), derive, workgroup);
+    expect(once.rows[3]!.device).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    expect(again.rows).toEqual(once.rows);
+  });
+
+  test('the one of a whole file may be a name; one that nobody knows is refused', async () => {
+    const of = (id: string) =>
+      preview(csv('time,a', '2024-01-01T00:00:00Z,1'), { ...plain, device: { id } }, workgroup);
+    expect((await of('garage')).rows).toMatchObject([{ device: DEVICE }]);
+    await expect(of('cellar')).rejects.toThrow(/device.id: "cellar" is neither a UUID nor the name/);
+  });
+});
+
+test('sources are of a column, or one for the whole file', async () => {
+  const file = csv('time,channel,a', '2024-01-01T00:00:00Z,east,1', '2024-01-01T00:00:00Z,,2');
+  const of = async (source: MappingInput['source']) =>
+    (await preview(file, { ...plain, source })).rows.map((row) => row.source);
+  expect(await of({ column: 'channel' })).toEqual(['east', null]);
+  expect(await of({ name: 'roof' })).toEqual(['roof', 'roof']);
+  expect(await of(undefined)).toEqual([null, null]);
+});
+
+test('a value a row: the row names the field', async () => {
+  const file = csv(
+    'time,parameter,value',
+    ...['P_AC,5', 'E_DAY,7', ',1', 'STATE,run'].map((rest) => `2024-01-01T00:00:00Z,${rest}`),
+  );
+  const { fields: _, ...rest } = plain;
+  const { rows, counts } = await preview(file, {
+    ...rest,
+    long: { field: 'parameter', value: 'value', names: { P_AC: 'power_w' } },
+  });
+  expect(rows.map(({ fields }) => fields)).toEqual([{ power_w: 5 }, { E_DAY: 7 }]);
+  expect(counts.rejected).toEqual({ bad_field: 1, no_number: 1 });
+});
+
+describe('files', () => {
+  const lines = 'time,a\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:10Z,2\n';
+  const objects = '{"time":"2024-01-01T00:00:00Z","a":1}\n{"time":"2024-01-01T00:00:10Z","a":2}\n';
+
+  test.each([
+    ['rows.csv', lines],
+    ['rows.csv.gz', gzipSync(lines)],
+    ['rows.csv.zst', zstdCompressSync(lines)],
+    ['rows.TSV', lines.replaceAll(',', '\t')],
+    ['rows.txt', lines.replaceAll(',', ';').replaceAll('\n', '\r\n')],
+    ['utf8 bom.csv', `\ufeff${lines}`],
+    ['it\'s; "odd".csv', lines],
+    ['rows.ndjson', objects],
+    ['rows.jsonl.gz', gzipSync(objects)],
+    ['rows.ndjson.zst', zstdCompressSync(objects)],
+  ])('%s is read', async (name, content) => {
+    const { rows } = await preview(fileOf(name, content), plain);
+    expect(rows.map(({ time, fields }) => [time, fields.a])).toEqual([
+      ['2024-01-01T00:00:00.000Z', 1],
+      ['2024-01-01T00:00:10.000Z', 2],
+    ]);
+  });
+
+  test('Parquet is read with its own types', async () => {
+    const file = await parquetOf(`
+      SELECT TIMESTAMPTZ '2024-01-01 00:00:00+00' AS time, TIMESTAMP '2024-07-01 12:00:00' AS clock, 1704067200 AS epoch,
+        DATE '2024-07-01' AS day, UUID '${DEVICE}' AS device, 'east' AS source,
+        1.5::FLOAT AS a, 2::TINYINT AS b, 12345678901234567::BIGINT AS c, 1.25::DECIMAL(9, 2) AS d, true AS e,
+        '7.5' AS f, NULL::DOUBLE AS g, 18446744073709551615::UBIGINT AS h, [1] AS list`);
+    const fields = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => [name, name]));
+    const mapping = { ...plain, device: { column: 'device' }, source: { column: 'source' }, fields };
+    const { rows } = await preview(file, mapping);
+    expect(rows).toEqual([
+      {
+        time: '2024-01-01T00:00:00.000Z',
+        device: DEVICE,
+        source: 'east',
+        fields: { a: 1.5, b: 2, c: Number('12345678901234567'), d: 1.25, e: true, f: 7.5, h: 2 ** 64 },
+      },
+    ]);
+    const timed = async (column: string, format?: string) =>
+      (
+        await preview(file, {
+          ...mapping,
+          time: { column, zone: 'Europe/Berlin', ...(format && { format }) },
+        })
+      ).rows[0]?.time;
+    expect(await timed('clock')).toBe('2024-07-01T10:00:00.000Z');
+    expect(await timed('day')).toBe('2024-06-30T22:00:00.000Z');
+    expect(await timed('epoch', 'seconds')).toBe('2024-01-01T00:00:00.000Z');
+    await expect(timed('epoch')).rejects.toThrow(/time.format: column "epoch" holds numbers/);
+    await expect(timed('device')).rejects.toThrow(/column "device" is UUID, which is no time/);
+    await expect(preview(file, { ...plain, fields: { list: 'l' } })).rejects.toThrow(
+      /is INTEGER\[\], of which no number/,
+    );
+  });
+
+  test('members of objects within objects are named by their path', async () => {
+    const file = fileOf(
+      'rows.ndjson',
+      '{"t":1719835200,"data":{"a/b":{"p":5},"x":true}}\n{"t":1719835201,"data":null}\n',
+    );
+    const { rows, counts } = await preview(file, {
+      time: { column: 't', format: 'seconds' },
+      device: { id: DEVICE },
+      fields: { '/data/a~1b/p': 'p', '/data/x': 'x' },
+    });
+    expect(rows.map(({ fields }) => fields)).toEqual([{ p: 5, x: 'true' }]);
+    expect(counts.rejected).toEqual({ no_number: 1 });
+  });
+
+  test('in latin-1, with lines before the header, and without a header', async () => {
+    const latin = Buffer.from('Gerät: Dach\nexportiert heute\nZeit;Zähler\n2024-01-01;5\n', 'latin1');
+    const { rows } = await preview(fileOf('latin.csv', latin), {
+      ...plain,
+      csv: { encoding: 'latin-1', skipLines: 2, delimiter: ';', header: true },
+      time: { column: 'Zeit' },
+      fields: { Zähler: 'total' },
+    });
+    expect(rows).toMatchObject([{ fields: { total: 5 } }]);
+    const bare = await preview(csv('2024-01-01,5', '2024-01-02,6'), {
+      ...plain,
+      csv: { header: false },
+      time: { column: 'column1' },
+      fields: { column2: 'a' },
+    });
+    expect(bare.rows.map(({ fields }) => fields.a)).toEqual([5, 6]);
+  });
+});
+
+describe('what is broken', () => {
+  test('in a CSV file is rejected with its line, and the rest is read', async () => {
+    const file = fileOf(
+      'broken.csv',
+      Buffer.concat([
+        Buffer.from(
+          'time,a\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:01Z\n2024-01-01T00:00:02Z,3,4\n2024-01-01T00:00:03Z,',
+        ),
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from('\n2024-01-01T00:00:04Z,5\nsometimes,6\n'),
+      ]),
+    );
+    const { rows, counts, examples } = await preview(file, {
+      ...plain,
+      csv: { delimiter: ',', header: true, skipLines: 0 },
+    });
+    expect(rows.map(({ fields }) => fields.a)).toEqual([1, 5]);
+    expect(counts).toEqual({
+      rowsRead: 3,
+      rowsLanded: 2,
+      rowsRejected: 4,
+      rejected: { bad_time: 1, malformed_row: 3 },
+    });
+    expect(examples.map(({ detail }) => detail)).toEqual([
+      'row 3: its time is "sometimes"',
+      'line 3: missing columns',
+      'line 4: too many columns',
+      'line 5: invalid encoding',
+    ]);
+    expect(examples[1]!.content).toBe('2024-01-01T00:00:01Z');
+  });
+
+  test('in an NDJSON file is rejected, and the rest is read', async () => {
+    const file = fileOf(
+      'broken.ndjson',
+      '{"time":"2024-01-01T00:00:00Z","a":1}\n{"time":\n[1]\n"x"\n{"time":"2024-01-01T00:00:04Z","a":5}\n',
+    );
+    const { rows, counts } = await preview(file, plain);
+    expect(rows.map(({ fields }) => fields.a)).toEqual([1, 5]);
+    expect(counts.rejected).toEqual({ malformed_row: 3 });
+  });
+
+  test.each([
+    ['nothing.parquet', ''],
+    ['text.parquet', 'time,a\n'],
+    ['text.csv.gz', 'time,a\n'],
+    ['letter.doc', 'Dear Sir'],
+  ])('%s is refused as a whole', async (name, content) => {
+    await expect(preview(fileOf(name, content), plain)).rejects.toBeInstanceOf(InputError);
+  });
+
+  test('in the mapping is told at once: columns that the file has not, and a pattern that is none', async () => {
+    const file = csv('time,a', '2024-01-01T00:00:00Z,1');
+    const wrong = preview(file, { ...plain, source: { column: 'b' }, fields: { a: 'a', c: 'c', d: 'd' } });
+    await expect(wrong).rejects.toThrow(
+      /3 problems:\n.*source.column: the file has no column "b"; it has "time", "a"\n.*"c".*\n.*"d"/,
+    );
+    await expect(preview(file, { ...plain, time: { column: 'time', format: '%Q' } })).rejects.toThrow(/%Q/);
+  });
+});
+
+test('no text of a mapping or a file becomes SQL', async () => {
+  const nasty = `a'); DROP TABLE x; --"`;
+  const file = fileOf(
+    'nasty.csv',
+    `time,"${nasty.replaceAll('"', '""')}"\n2024-01-01T00:00:00Z,5\n2024-01-01T00:00:01Z,"'||1||'"\n`,
+  );
+  const mapping: MappingInput = {
+    ...plain,
+    csv: { delimiter: ',', header: true, quote: '"', skipLines: 0 },
+    fields: { [nasty]: nasty },
+    nullTexts: [`'; SELECT 1; --`],
+  };
+  expect((await preview(file, mapping)).rows.map(({ fields }) => fields)).toEqual([{ [nasty]: 5 }]);
+  const objects = fileOf('nasty.ndjson', `${JSON.stringify({ time: '2024-01-01T00:00:00Z', [nasty]: 5 })}\n`);
+  const { csv: _, ...json } = mapping;
+  expect((await preview(objects, json)).rows.map(({ fields }) => fields)).toEqual([{ [nasty]: 5 }]);
+  const parquet = await parquetOf(
+    `SELECT '2024-01-01T00:00:00Z' AS time, 5 AS "${nasty.replaceAll('"', '""')}"`,
+  );
+  expect((await preview(parquet, json)).rows.map(({ fields }) => fields)).toEqual([{ [nasty]: 5 }]);
+  const quote = { ...mapping, csv: { ...mapping.csv, delimiter: "'" } };
+  await expect(preview(file, quote)).rejects.toBeInstanceOf(InputError);
+});

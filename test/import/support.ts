@@ -1,0 +1,102 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { configSchema, type WorkgroupConfig } from '../../src/config.ts';
+import { type ImportOutcome, type ImportProgress, importFile } from '../../src/import/import-file.ts';
+import { type MappingInput, mappingSchema } from '../../src/import/mapping.ts';
+import { type Preview, previewFile } from '../../src/import/preview.ts';
+import { silentLog } from '../../src/log.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { rowsOf } from '../warehouse/support.ts';
+
+export const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+export const OTHER_DEVICE = '0b0e7c1e-0000-4000-8000-000000000002';
+/** After everything that is imported. */
+export const NOW_MS = Date.UTC(2030, 0, 1);
+
+export function testWorkgroup(more: Record<string, unknown> = {}): WorkgroupConfig {
+  return configSchema.parse({ workgroups: [{ id: 'acme', ...more }] }).workgroups[0]!;
+}
+
+/** A file with this content, in a folder of its own. */
+export function fileOf(name: string, content: string | Uint8Array): string {
+  const path = join(tempDir(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** A Parquet file with the rows of a query. */
+export async function parquetOf(query: string): Promise<string> {
+  const path = join(tempDir(), 'rows.parquet');
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  await connection.run(`COPY (${query}) TO '${path}' (FORMAT parquet)`);
+  connection.closeSync();
+  instance.closeSync();
+  return path;
+}
+
+/** What an import of the file would land. */
+export function preview(
+  path: string,
+  mapping: MappingInput,
+  workgroup: WorkgroupConfig = testWorkgroup(),
+): Promise<Preview> {
+  return previewFile(
+    { path, table: 't', mapping: mappingSchema.parse(mapping), workgroup, storeTimeMs: NOW_MS, threads: 2 },
+    new AbortController().signal,
+  );
+}
+
+export interface ImportMore {
+  workgroup?: WorkgroupConfig;
+  signal?: AbortSignal;
+  batchRows?: number;
+  onProgress?: (progress: ImportProgress) => void;
+}
+
+export function importInto(
+  shard: Shard,
+  path: string,
+  mapping: MappingInput,
+  more: ImportMore = {},
+): Promise<ImportOutcome> {
+  return importFile(
+    shard,
+    { path, table: 't', mapping: mappingSchema.parse(mapping) },
+    {
+      workgroup: testWorkgroup(),
+      threads: 2,
+      clock: { now: () => NOW_MS },
+      log: silentLog,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+      ...more,
+    },
+  );
+}
+
+/** The messages of whole batches, in the order of their offsets. */
+export async function messagesIn(shard: Shard) {
+  const rows = await rowsOf(
+    shard,
+    `SELECT m.event_time_ms::DOUBLE AS time_ms, m.device::VARCHAR AS device, source.name AS source, t.name AS "table",
+       list_transform(m.field_ids, lambda id: (SELECT name FROM name WHERE name_id = id))::JSON::VARCHAR AS fields,
+       m.numbers::JSON::VARCHAR AS numbers, m.other
+     FROM message m
+     JOIN batch USING (batch_id)
+     JOIN name t ON t.name_id = m.table_id
+     LEFT JOIN name source ON source.name_id = m.source_id
+     ORDER BY m.stream_offset`,
+  );
+  return rows.map(({ fields, numbers, other, ...rest }) => ({
+    ...(rest as { time_ms: number; device: string; source: string | null; table: string }),
+    data: {
+      ...Object.fromEntries(
+        (JSON.parse(String(fields)) as string[]).map((field, at) => [field, JSON.parse(String(numbers))[at]]),
+      ),
+      ...(other === null ? {} : JSON.parse(String(other))),
+    } as Record<string, unknown>,
+  }));
+}
