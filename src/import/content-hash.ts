@@ -1,17 +1,41 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { fileProblem } from './reader.ts';
+import { fileKind } from './source-file.ts';
 
-const CHUNK_BYTES = 4 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
-/** SHA-256 of a file, hexadecimal. @param onBytes told how many bytes more have been read */
+/**
+ * SHA-256 of a file, hexadecimal. What is packed is unpacked once, because DuckDB takes one that is cut off for a whole one.
+ * @param options.onBytes told how many bytes more have been read
+ * @throws InputError where it is packed and damaged or cut off
+ */
 export async function contentHash(
   path: string,
   options: { signal: AbortSignal; onBytes: (bytes: number) => void },
 ): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES, signal: options.signal })) {
-    hash.update(chunk as Buffer);
-    options.onBytes((chunk as Buffer).length);
+  async function* taken(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      options.onBytes(chunk.length);
+      yield chunk;
+    }
+  }
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const { compression } = fileKind(path);
+  const { signal } = options;
+  if (compression === 'none') await pipeline(file, taken, nowhere, { signal });
+  else {
+    const unpack = compression === 'gzip' ? createGunzip() : createZstdDecompress();
+    await pipeline(file, taken, unpack, nowhere, { signal }).catch((error: NodeJS.ErrnoException) => {
+      const isDamaged = /^(Z_|ZSTD_)/.test(error.code ?? '');
+      throw isDamaged ? fileProblem(path, `is damaged or cut off: ${error.message}`) : error;
+    });
   }
   return hash.digest('hex');
 }

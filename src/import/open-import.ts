@@ -1,4 +1,4 @@
-import type { DuckDBDataChunk } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
 import type { NameTable } from '../contract/columns.ts';
 import type { UtcMs } from '../time.ts';
@@ -7,9 +7,9 @@ import { expectedRows } from './expected-rows.ts';
 import { createRowFiller, type RowFiller } from './fill.ts';
 import { createLocalClock } from './local-time.ts';
 import { type Mapping, mappedColumns } from './mapping.ts';
-import { openReader, unreadable } from './reader.ts';
+import { fileProblem, openReader, quoted, unreadable } from './reader.ts';
 import { createRejections, type Rejections } from './rejections.ts';
-import { selectRows } from './select.ts';
+import { rowColumns, type Selection, selectRows } from './select.ts';
 import { openSource } from './source-file.ts';
 
 /** A file that is read as a mapping says. */
@@ -60,20 +60,7 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
       rejections,
       rowsExpected: await expectedRows(reader, source),
       filler: createRowFiller({ ...options, selection, devices, clock, rejections }),
-      async *chunks() {
-        try {
-          const result = await connection.stream(selection.sql);
-          for (
-            let chunk = await result.fetchChunk();
-            chunk && chunk.rowCount > 0;
-            chunk = await result.fetchChunk()
-          ) {
-            yield chunk;
-          }
-        } catch (error) {
-          throw unreadable(path, error);
-        }
-      },
+      chunks: () => readToEnd(connection, path, selection),
       async rejectBrokenLines() {
         if (source.format !== 'csv') return;
         const found = await connection.stream(BROKEN_LINES);
@@ -99,4 +86,44 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
     reader.close();
     throw error;
   }
+}
+
+/** The last row, by which the end of a file is told from a failure: DuckDB's streams end without a word in both. */
+const END = 'end of file';
+
+/** @throws InputError where the file cannot be read to its end */
+async function* readToEnd(
+  connection: DuckDBConnection,
+  path: string,
+  { sql, width }: Selection,
+): AsyncGenerator<DuckDBDataChunk> {
+  const last = Array.from({ length: width }, (_, column) =>
+    column === rowColumns.broken ? quoted(END) : 'NULL',
+  );
+  const result = await connection
+    .stream(`${sql} UNION ALL SELECT ${last.join(', ')}`)
+    .catch((error: unknown) => {
+      throw unreadable(path, error);
+    });
+  let rows = 0;
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    const isLast = chunk.getColumnVector(rowColumns.broken).getItem(chunk.rowCount - 1) === END;
+    if (isLast) chunk.rowCount -= 1;
+    rows += chunk.rowCount;
+    if (chunk.rowCount > 0) yield chunk;
+    if (isLast) {
+      // Ends the statement, with which the broken lines become known.
+      await result.fetchChunk();
+      return;
+    }
+  }
+  // Asked for as a whole, it says what is wrong.
+  await connection.run(`SELECT max(hash(rows)) FROM (${sql}) AS rows`).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  throw fileProblem(path, `cannot be read beyond row ${rows}`);
 }

@@ -6,6 +6,8 @@ import { requireColumns, type SourceColumn, type SourceFile } from './source-fil
 /** The statement that reads a file as the mapping says, and where in its rows things stand. */
 export interface Selection {
   sql: string;
+  /** How many columns there are. */
+  width: number;
   /** What each of the values of a row is called; undefined where the row says so itself. */
   fields: ReadonlyArray<string | undefined>;
 }
@@ -59,6 +61,7 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
   ];
   return {
     sql: `SELECT ${columns.join(', ')} FROM ${source.from}`,
+    width: columns.length,
     fields: values.map(({ field }) => field),
   };
 }

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance, type DuckDBListValue } from '@duckdb/node-api';
 import { configSchema, type WorkgroupConfig } from '../../src/config.ts';
+import { parseJsonExact } from '../../src/contract/json-text.ts';
 import { type ImportOutcome, type ImportProgress, importFile } from '../../src/import/import-file.ts';
 import { type MappingInput, mappingSchema } from '../../src/import/mapping.ts';
 import { type Preview, previewFile } from '../../src/import/preview.ts';
@@ -79,24 +80,28 @@ export function importInto(
 
 /** The messages of whole batches, in the order of their offsets. */
 export async function messagesIn(shard: Shard) {
+  const names = new Map(
+    (await rowsOf(shard, 'SELECT name_id, name FROM name')).map((row) => [row.name_id, row.name]),
+  );
+  const nameOf = (id: unknown) => String(names.get(id as number));
   const rows = await rowsOf(
     shard,
-    `SELECT m.event_time_ms::DOUBLE AS time_ms, m.device::VARCHAR AS device, source.name AS source, t.name AS "table",
-       list_transform(m.field_ids, lambda id: (SELECT name FROM name WHERE name_id = id))::JSON::VARCHAR AS fields,
-       m.numbers::JSON::VARCHAR AS numbers, m.other
-     FROM message m
-     JOIN batch USING (batch_id)
-     JOIN name t ON t.name_id = m.table_id
-     LEFT JOIN name source ON source.name_id = m.source_id
-     ORDER BY m.stream_offset`,
+    `SELECT event_time_ms::DOUBLE AS time_ms, device::VARCHAR AS device, source_id, table_id, field_ids, numbers, other
+     FROM message JOIN batch USING (batch_id) ORDER BY stream_offset`,
   );
-  return rows.map(({ fields, numbers, other, ...rest }) => ({
-    ...(rest as { time_ms: number; device: string; source: string | null; table: string }),
+  return rows.map(({ time_ms, device, source_id, table_id, field_ids, numbers, other }) => ({
+    time_ms,
+    device,
+    source: source_id === null ? null : nameOf(source_id),
+    table: nameOf(table_id),
     data: {
       ...Object.fromEntries(
-        (JSON.parse(String(fields)) as string[]).map((field, at) => [field, JSON.parse(String(numbers))[at]]),
+        (field_ids as DuckDBListValue).items.map((id, at) => [
+          nameOf(id),
+          (numbers as DuckDBListValue).items[at],
+        ]),
       ),
-      ...(other === null ? {} : JSON.parse(String(other))),
+      ...(other === null ? {} : (parseJsonExact(String(other)) as Record<string, unknown>)),
     } as Record<string, unknown>,
   }));
 }

@@ -1,0 +1,374 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { InputError } from '../../src/errors.ts';
+import type { MappingInput } from '../../src/import/mapping.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { type CaseReading, energyByDay, energyRows, rollUpSite } from '../rollup/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { DEVICE, fileOf, importInto, messagesIn, parquetOf, testWorkgroup } from './support.ts';
+
+const mapping: MappingInput = {
+  time: { column: 'time' },
+  device: { id: DEVICE },
+  fields: { total: 'total' },
+};
+const site = {
+  timezone: 'Etc/UTC',
+  streams: [
+    { table: 't', field: 'total', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' },
+  ] as EnergyStreamInput[],
+};
+const START_MS = Date.UTC(2024, 5, 1);
+const BATCH_ROWS = 2_048;
+
+/** A register that grows by 1 Wh a minute. */
+function lines(rows: number, first = 0): string[] {
+  return Array.from({ length: rows }, (_, index) => {
+    const minute = first + index;
+    return `${new Date(START_MS + minute * 60_000).toISOString()},${1000 + minute}`;
+  });
+}
+/** Lands a reading as the stream does, with an offset of our time. */
+async function landFromStream(shard: Shard, index: number, time: string, total: number): Promise<void> {
+  const offset = (BigInt(Date.UTC(2026, 0)) << 20n) + BigInt(index);
+  const message = { offset, table: 't', kind: 'telemetry', device: DEVICE, source: null, data: { total } };
+  const times = { event_time: Date.parse(time), store_time: Date.UTC(2026, 0) };
+  const landed = await shard.land(() => ({
+    origin: 'stream',
+    columns: columnsFromMessages([{ ...message, ...times }], shard.names),
+    fromOffset: offset,
+    nextOffset: offset + 1n,
+    logEpoch: 'log-1',
+  }));
+  expect(landed).toMatchObject({ kind: 'landed', messages: 1 });
+}
+
+const fileOfRows = (rows: number, first = 0) =>
+  fileOf('log.csv', `time,total\n${lines(rows, first).join('\n')}\n`);
+const count = async (shard: Shard, table: string) =>
+  Number((await rowsOf(shard, `SELECT count(*) AS n FROM ${table}`))[0]!.n);
+const entries = (shard: Shard) =>
+  rowsOf(
+    shard,
+    'SELECT state, rows_read::INTEGER AS read, rows_landed::INTEGER AS landed FROM import_file ORDER BY import_id',
+  );
+
+test('a file lands as messages with its table, device and values, and its batches are in the ledger', async () => {
+  const shard = await openTestShard();
+  const outcome = await importInto(shard, fileOfRows(5_000), mapping, { batchRows: BATCH_ROWS });
+  expect(outcome).toMatchObject({
+    kind: 'landed',
+    counts: { rowsRead: 5_000, rowsLanded: 5_000, rowsRejected: 0 },
+    resumed: false,
+  });
+  const messages = await messagesIn(shard);
+  expect(messages).toHaveLength(5_000);
+  expect(messages[4_999]).toEqual({
+    time_ms: START_MS + 4_999 * 60_000,
+    device: DEVICE,
+    source: null,
+    table: 't',
+    data: { total: 5_999 },
+  });
+  expect(
+    await rowsOf(shard, 'SELECT origin, sum(message_count)::INTEGER AS messages FROM batch GROUP BY origin'),
+  ).toEqual([{ origin: expect.stringMatching(/^import:[0-9a-f]{64}$/), messages: 5_000 }]);
+  expect(await entries(shard)).toEqual([{ state: 'landed', read: 5_000, landed: 5_000 }]);
+  expect(await rowsOf(shard, 'SELECT * FROM checkpoint')).toEqual([]);
+});
+
+describe('while a file lands', () => {
+  test('nobody sees a part of it, whatever the stream lands and the roll-up does meanwhile', async () => {
+    const shard = await openTestShard();
+    const seen: Promise<unknown>[] = [];
+    let streamed = 0;
+    const look = async () => {
+      await landFromStream(shard, streamed++, '2023-01-01T01:00:00Z', 5);
+      await rollUpSite(shard, site);
+      return count(shard, `reading WHERE event_time_ms >= ${START_MS}`);
+    };
+    const importing = importInto(shard, fileOfRows(20_000), mapping, {
+      batchRows: BATCH_ROWS,
+      onProgress: ({ rowsLanded }) =>
+        void (
+          rowsLanded > 0 &&
+          rowsLanded < 18_000 &&
+          seen.push((seen.at(-1) ?? Promise.resolve()).then(look))
+        ),
+    });
+    await importing;
+    const during = await Promise.all(seen);
+    expect(during.length).toBeGreaterThan(3);
+    await rollUpSite(shard, site);
+    expect(await count(shard, `reading WHERE event_time_ms >= ${START_MS}`)).toBe(20_000);
+    // Every look saw none of it or, where it came late, all of it.
+    expect(during.filter((readings) => readings !== 0 && readings !== 20_000)).toEqual([]);
+    expect(during).toContain(0);
+  });
+
+  test('what the stream lands after it is rolled up as well', async () => {
+    const shard = await openTestShard();
+    await landFromStream(shard, 0, '2024-06-01T00:00:00Z', 1_000);
+    await importInto(shard, fileOfRows(1_440), mapping);
+    await rollUpSite(shard, site);
+    await landFromStream(shard, 1, '2024-06-02T00:00:00Z', 2_500);
+    await rollUpSite(shard, site);
+    expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1_500 });
+  });
+});
+
+describe('a file that was stopped', () => {
+  /** Imports until the progress first shows `rows`, as a Ctrl-C there would. */
+  async function stopAt(shard: Shard, path: string, rows: number): Promise<void> {
+    const controller = new AbortController();
+    const importing = importInto(shard, path, mapping, {
+      batchRows: BATCH_ROWS,
+      signal: controller.signal,
+      onProgress: ({ rowsRead }) => void (rowsRead >= rows && controller.abort()),
+    });
+    await expect(importing).rejects.toThrow();
+  }
+
+  test.each([0, 1, 2_048, 6_000, 12_000])(
+    'after %i rows is gone on with: nothing twice, nothing missing',
+    async (rows) => {
+      const shard = await openTestShard();
+      const path = fileOfRows(15_000);
+      await stopAt(shard, path, rows);
+      expect(await messagesIn(shard)).toEqual([]);
+      const stored = await count(shard, 'message');
+      await shard.close();
+
+      const again = await openTestShard({ path: shard.path });
+      const outcome = await importInto(again, path, mapping, { batchRows: BATCH_ROWS });
+      expect(outcome).toMatchObject({ kind: 'landed', resumed: stored > 0, counts: { rowsLanded: 15_000 } });
+      const messages = await messagesIn(again);
+      expect(messages.map(({ data }) => data.total)).toEqual(
+        Array.from({ length: 15_000 }, (_, index) => 1_000 + index),
+      );
+      expect(await entries(again)).toEqual([{ state: 'landed', read: 15_000, landed: 15_000 }]);
+    },
+  );
+
+  test('is given up when another file begins', async () => {
+    const shard = await openTestShard();
+    const stopped = fileOfRows(15_000);
+    await stopAt(shard, stopped, 8_000);
+    expect(await count(shard, 'message')).toBeGreaterThan(0);
+    await importInto(shard, fileOfRows(10, 20_000), mapping);
+    expect(await count(shard, 'message')).toBe(10);
+    expect((await entries(shard)).map(({ state }) => state)).toEqual(['dropped', 'landed']);
+    await importInto(shard, stopped, mapping);
+    expect(await messagesIn(shard)).toHaveLength(15_010);
+    await rollUpSite(shard, site);
+    expect(await count(shard, 'reading')).toBe(15_010);
+  });
+});
+
+describe('again', () => {
+  test('the same file does nothing, under whatever name', async () => {
+    const shard = await openTestShard();
+    const path = fileOfRows(3_000);
+    await importInto(shard, path, mapping);
+    const copy = fileOf('copy.csv', readFileSync(path));
+    expect(await importInto(shard, copy, mapping)).toMatchObject({
+      kind: 'landed-before',
+      counts: { rowsLanded: 3_000 },
+    });
+    expect(await messagesIn(shard)).toHaveLength(3_000);
+  });
+
+  test('the same readings in another file change no energy and no version', async () => {
+    const shard = await openTestShard();
+    await importInto(shard, fileOfRows(3_000), mapping);
+    await rollUpSite(shard, site);
+    const before = await energyRows(shard);
+    const versions = await rowsOf(shard, 'SELECT day, version FROM daily_energy ORDER BY day');
+    const shuffled = fileOf('other.csv', `time,total\n${lines(3_000).toReversed().join('\n')}\n`);
+    expect(await importInto(shard, shuffled, mapping)).toMatchObject({ kind: 'landed' });
+    await rollUpSite(shard, site);
+    expect(await energyRows(shard)).toEqual(before);
+    expect(await rowsOf(shard, 'SELECT day, version FROM daily_energy ORDER BY day')).toEqual(versions);
+  });
+
+  test('a corrected file overrules the one before, wherever its rows stand, and the stream overrules both', async () => {
+    const shard = await openTestShard();
+    await landFromStream(shard, 0, '2024-06-01T12:00:00Z', 600);
+    const of = (first: number, noon: number, last: number) =>
+      ['2024-06-01T00:00:00Z', '2024-06-01T12:00:00Z', '2024-06-02T00:00:00Z']
+        .map((time, index) => `${time},${[first, noon, last][index]}`)
+        .join('\n');
+    await importInto(
+      shard,
+      fileOf('a.csv', `time,total\n2024-05-31T00:00:00Z,100\n${of(100, 550, 1_000)}\n`),
+      mapping,
+    );
+    await importInto(shard, fileOf('b.csv', `time,total\n${of(200, 560, 1_100)}\n`), mapping);
+    await rollUpSite(shard, site);
+    const readings = await rowsOf(shard, 'SELECT value FROM reading ORDER BY event_time_ms');
+    expect(readings.map(({ value }) => value)).toEqual([100, 200, 600, 1_100]);
+  });
+});
+
+describe('a file that cannot be taken leaves nothing behind', () => {
+  const nothing = async (shard: Shard) => {
+    expect(await count(shard, 'message')).toBe(0);
+    expect(await count(shard, 'batch')).toBe(0);
+    expect(await count(shard, 'quarantine')).toBe(0);
+    expect(await entries(shard)).toMatchObject([{ state: 'dropped' }]);
+  };
+
+  test('because none of its rows can be used', async () => {
+    const shard = await openTestShard();
+    const path = fileOf('wrong.csv', `time,total\n${'yesterday,5\n'.repeat(3)}`);
+    expect(await importInto(shard, path, mapping)).toMatchObject({
+      kind: 'nothing-usable',
+      counts: { rowsRead: 3, rowsLanded: 0, rejected: { bad_time: 3 } },
+    });
+    await nothing(shard);
+  });
+
+  test('because it is changed while it is read', async () => {
+    const shard = await openTestShard();
+    const path = fileOfRows(10_000);
+    let isChanged = false;
+    const importing = importInto(shard, path, mapping, {
+      batchRows: BATCH_ROWS,
+      onProgress({ rowsRead }) {
+        if (rowsRead > 0 && !isChanged) appendFileSync(path, `${lines(1, 10_000)}\n`);
+        isChanged ||= rowsRead > 0;
+      },
+    });
+    await expect(importing).rejects.toMatchObject({ code: 'FileChanged' });
+    await nothing(shard);
+    expect(await importInto(shard, path, mapping)).toMatchObject({
+      kind: 'landed',
+      counts: { rowsLanded: 10_001 },
+    });
+  });
+
+  test('because a part of it is damaged', async () => {
+    const shard = await openTestShard();
+    const whole = readFileSync(
+      await parquetOf(
+        `SELECT TIMESTAMPTZ '2024-06-01' + to_minutes(i::INTEGER) AS time, hash(i) / 2e15 AS total FROM range(500000) r(i)`,
+      ),
+    );
+    // Beyond the first group of rows, so that some have landed before.
+    const middle = Math.floor(whole.length * 0.6);
+    whole.fill(0xff, middle, middle + 50_000);
+    const path = fileOf('damaged.parquet', whole);
+    let landed = 0;
+    const importing = importInto(shard, path, mapping, {
+      batchRows: BATCH_ROWS,
+      onProgress({ rowsLanded }) {
+        landed = rowsLanded;
+      },
+    });
+    await expect(importing).rejects.toBeInstanceOf(InputError);
+    expect(landed).toBeGreaterThan(0);
+    await nothing(shard);
+  });
+
+  test('because it is packed and cut off', async () => {
+    const shard = await openTestShard();
+    const text = readFileSync(fileOfRows(5_000));
+    for (const [name, packed] of [
+      ['cut.csv.gz', gzipSync(text)],
+      ['cut.csv.zst', zstdCompressSync(text)],
+    ] as const) {
+      const path = fileOf(name, packed.subarray(0, packed.length / 2));
+      await expect(importInto(shard, path, mapping)).rejects.toThrow(/is damaged or cut off/);
+    }
+    expect(await count(shard, 'message')).toBe(0);
+  });
+});
+
+test('rows that are rejected are in the quarantine, counted by reason, and land once when the file is gone on with', async () => {
+  const shard = await openTestShard();
+  const rows = lines(6_000).flatMap((line, index) =>
+    index % 1_000 === 0 ? [line, 'broken', `never,${index}`] : [line],
+  );
+  const path = fileOf('bad.csv', `time,total\n${rows.join('\n')}\n`);
+  const controller = new AbortController();
+  const stopping = importInto(shard, path, mapping, {
+    batchRows: BATCH_ROWS,
+    signal: controller.signal,
+    onProgress: ({ rowsRead }) => void (rowsRead >= 4_000 && controller.abort()),
+  });
+  await expect(stopping).rejects.toThrow();
+  const outcome = await importInto(shard, path, mapping, { batchRows: BATCH_ROWS });
+  expect(outcome).toMatchObject({
+    kind: 'landed',
+    resumed: true,
+    counts: { rowsLanded: 6_000, rowsRejected: 12, rejected: { bad_time: 6, malformed_row: 6 } },
+  });
+  expect(await importInto(shard, path, mapping)).toMatchObject({
+    kind: 'landed-before',
+    counts: { rejected: { bad_time: 6, malformed_row: 6 } },
+  });
+  const quarantined = await rowsOf(
+    shard,
+    `SELECT reason, count(*)::INTEGER AS n, min(detail) AS detail, min(decode(bytes)) AS content FROM quarantine GROUP BY reason ORDER BY reason`,
+  );
+  expect(quarantined).toEqual([
+    { reason: 'bad_time', n: 6, detail: 'row 1003: its time is "never"', content: '["never",0]' },
+    { reason: 'malformed_row', n: 6, detail: 'line 1005: missing columns', content: 'broken' },
+  ]);
+});
+
+test('of a file with nothing but broken rows some thousands are kept and all are counted', async () => {
+  const shard = await openTestShard();
+  const path = fileOf('bad.csv', `time,total\n${lines(1)[0]}\n${'never,5\n'.repeat(12_000)}`);
+  expect(await importInto(shard, path, mapping, { batchRows: BATCH_ROWS })).toMatchObject({
+    counts: { rowsLanded: 1, rowsRejected: 12_000, rejected: { bad_time: 12_000 } },
+  });
+  expect(await count(shard, 'quarantine')).toBe(10_000);
+});
+
+describe('the golden cases, imported, give the energy that they give through the stream', () => {
+  interface GoldenCase {
+    id: string;
+    timezone: string;
+    energyStreams: EnergyStreamInput[];
+    readings: CaseReading[];
+    expected: Record<string, number>;
+  }
+  const cases: GoldenCase[] = JSON.parse(
+    readFileSync(join(import.meta.dirname, '..', 'golden', 'energy-cases.json'), 'utf8'),
+  );
+
+  // One of each kind: they take different roads in the roll-up, and the same one to it.
+  const chosen = [
+    'simple',
+    'dst-repeated-hour',
+    'sentinels',
+    'duplicates-shuffled',
+    'mixed-units',
+    'power-irregular',
+    'sources-add-up',
+  ];
+  test.each(chosen)('%s', async (id) => {
+    const one = cases.find((golden) => golden.id === id)!;
+    const shard = await openTestShard();
+    const names = [...new Set(one.readings.flatMap(({ data }) => Object.keys(data)))];
+    const rows = one.readings.map((reading) => JSON.stringify({ device: DEVICE, ...reading }));
+    await importInto(
+      shard,
+      fileOf('case.ndjson', `${rows.join('\n')}\n`),
+      {
+        time: { column: 'event_time' },
+        device: { column: 'device' },
+        source: { column: 'source' },
+        fields: Object.fromEntries(names.map((name) => [`/data/${name}`, name])),
+      },
+      { workgroup: testWorkgroup({ timezone: one.timezone }) },
+    );
+    await rollUpSite(shard, { timezone: one.timezone, streams: one.energyStreams });
+    expect(await energyByDay(shard)).toEqual(one.expected);
+  });
+});
