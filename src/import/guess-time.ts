@@ -70,10 +70,19 @@ export function guessTime(texts: readonly string[]): TimeGuess | undefined {
       falls: countFalls(texts, pattern),
     }))
     .filter((candidate) => candidate.share > 0)
-    // Where day and month could be either, the times of a log rise.
-    .sort((left, right) => right.share - left.share || left.falls - right.falls);
+    // Where day and month could be either, the times of a log rise; and who counts to twelve hours writes the month first.
+    .sort(
+      (left, right) =>
+        right.share - left.share ||
+        left.falls - right.falls ||
+        Number(isAmerican(right)) - Number(isAmerican(left)),
+    );
   const [best] = fitting;
   return best && { format: best.format, share: best.share, hasZone: false };
+}
+
+function isAmerican({ format }: { format: string }): boolean {
+  return format.startsWith('%m') && format.endsWith('%p');
 }
 
 function countFalls(texts: readonly string[], pattern: RegExp): number {
@@ -82,8 +91,8 @@ function countFalls(texts: readonly string[], pattern: RegExp): number {
   for (const text of texts) {
     const { y, m, d, H = '', M = '', S = '', p = '' } = pattern.exec(text)?.groups ?? {};
     if (y === undefined) continue;
-    const [, hour] = [p, p === '' ? H : String((Number(H) % 12) + (p.toLowerCase() === 'pm' ? 12 : 0))];
-    const now = [y, m!, d!, hour!, M, S].map((part) => part.padStart(4, '0')).join('');
+    const hour = p === '' ? H : String((Number(H) % 12) + (p.toLowerCase() === 'pm' ? 12 : 0));
+    const now = [y, m!, d!, hour, M, S].map((part) => part.padStart(4, '0')).join('');
     if (now < before) falls += 1;
     before = now;
   }

@@ -19,7 +19,7 @@ interface Column {
 }
 
 const deviceNames =
-  /^(device|inverter|serial|meter|logger|plant|wechselrichter|zähler)?[ _-]?(id|uuid|sn|no|nr|number|serial|nummer|name)?$|^entity[ _]id$/i;
+  /^(device|inverter|serial|serien|meter|logger|plant|wechselrichter|zähler)?[ _-]?(id|uuid|sn|no|nr|number|serial|nummer|name)?$|^entity[ _]id$/i;
 const sourceNames = /^(source|channel|mppt|string|phase|circuit|quelle|kanal)$/i;
 const fieldNames =
   /^(field|parameter|metric|measurement|variable|name|key|register|obis|point|sensor|entity[ _]id)$/i;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBListValue } from '@duckdb/node-api';
-import { configSchema, type WorkgroupConfig } from '../../src/config.ts';
+import type { WorkgroupConfig } from '../../src/config.ts';
 import { parseJsonExact } from '../../src/contract/json-text.ts';
 import { type ImportOutcome, type ImportProgress, importFile } from '../../src/import/import-file.ts';
 import { type MappingInput, mappingSchema } from '../../src/import/mapping.ts';
@@ -10,15 +10,11 @@ import { silentLog } from '../../src/log.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { rowsOf } from '../warehouse/support.ts';
+import { NOW_MS, testWorkgroup } from './settings.ts';
 
-export const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+export { DEVICE, testWorkgroup } from './settings.ts';
+
 export const OTHER_DEVICE = '0b0e7c1e-0000-4000-8000-000000000002';
-/** After everything that is imported. */
-export const NOW_MS = Date.UTC(2030, 0, 1);
-
-export function testWorkgroup(more: Record<string, unknown> = {}): WorkgroupConfig {
-  return configSchema.parse({ workgroups: [{ id: 'acme', ...more }] }).workgroups[0]!;
-}
 
 /** A file with this content, in a folder of its own. */
 export function fileOf(name: string, content: string | Uint8Array): string {
