@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { zodProblems } from '../../src/config.ts';
 import { mappingSchema } from '../../src/import/mapping.ts';
+import { readmeBlocks } from '../support/readme.ts';
 import { DEVICE } from './support.ts';
 
 const least = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
@@ -45,6 +47,11 @@ test.each([
 });
 
 describe('a mapping', () => {
+  test('is shown in the README as it may be', () => {
+    const shown = readmeBlocks('yml').map((text) => mappingSchema.parse(parse(text)));
+    expect(shown).toMatchObject([{ fields: { Pac: 'power_w' }, decimal: ',' }]);
+  });
+
   test('stays what it is when it is read again, as on the way to another process', () => {
     const mapping = mappingSchema.parse({ ...least, time: { column: ['Date', 'Time'], zone: '+01:00' } });
     expect(mappingSchema.parse(JSON.parse(JSON.stringify(mapping)))).toEqual(mapping);
