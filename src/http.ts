@@ -22,11 +22,14 @@ export interface HttpServerOptions {
   clock?: Clock;
   /** Bytes of a request's body, where a route does not say otherwise. */
   bodyBytesMax?: number;
+  /** How long requests that are under way have to end once the server closes; then their connections are cut. */
+  closeWithinMs?: number;
 }
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
+const CLOSE_MS = 4 * SECOND_MS;
 /** A client that sends its request byte by byte, or reads nothing of its answer, is cut off after this. */
 const timeoutsMs = {
   headers: 10 * SECOND_MS,
@@ -63,6 +66,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = CONNECTIONS_MAX;
+  // Node looks after the time-outs of requests only while it listens: a slow one would hold a closing server up for ever.
+  app.addHook('preClose', (done) => {
+    setTimeout(() => app.server.closeAllConnections(), options.closeWithinMs ?? CLOSE_MS).unref();
+    done();
+  });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
 

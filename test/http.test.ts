@@ -208,6 +208,28 @@ describe('connections', () => {
     expect(received).toMatch(/^HTTP\/1\.1 431 /);
   });
 
+  test('neither a slow upload nor a reader that takes nothing holds up a server that closes', async () => {
+    const app = setUp({ closeWithinMs: 50 });
+    app.post('/upload', async () => ({}));
+    app.get('/large', async () => 'x'.repeat(50_000_000));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const requests = [
+      'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n',
+      'GET /large HTTP/1.1\r\nHost: a\r\n\r\n',
+    ];
+    for (const request of requests) {
+      const arrived = once(app.server, 'request');
+      const { port } = app.server.address() as { port: number };
+      connect(port, '127.0.0.1')
+        .pause()
+        .on('error', () => undefined)
+        .write(request);
+      await arrived;
+    }
+    await app.close();
+    expect(app.server.listening).toBe(false);
+  });
+
   test('a request whose headers never end has a time limit', () => {
     const { server } = setUp();
     expect(server.headersTimeout).toBe(10_000);
