@@ -1,5 +1,6 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
 import { benchDecode, type Ratio } from './decode.ts';
+import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
 import { benchReport } from './report.ts';
@@ -11,6 +12,7 @@ type Bench = (print: (line: string) => void) => Promise<Ratio[]>;
 const benches: Readonly<Record<string, Bench>> = {
   decode: benchDecode,
   land: benchLand,
+  import: benchImport,
   serve: benchServe,
   /** The service may take twice the bare query's time. */
   report: async (print) =>

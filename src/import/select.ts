@@ -51,20 +51,32 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
     );
   }
   const text = (name: string | undefined) => (name === undefined ? NONE : textOf(cell(name), mapping));
+  const device = mapping.device.column === undefined ? undefined : cell(mapping.device.column);
+  const steps: Steps = [[], [], []];
   const columns = [
-    ...timeColumns(path, mapping, mapping.time.column.map(cell)),
+    ...timeColumns(path, mapping, mapping.time.column.map(cell), steps),
     'broken',
-    ...deviceColumns(mapping.device.column === undefined ? undefined : cell(mapping.device.column), mapping),
+    ...deviceColumns(device, mapping, steps),
     text(mapping.source?.column),
     text(mapping.long?.field),
-    ...values.flatMap(({ column }, index) => valueColumns(column, mapping, `n${index}`)),
+    ...values.flatMap(({ column }, index) => valueColumns(column, mapping, String(index), steps)),
   ];
+  const from = steps.reduce(
+    (inner, step) => `(SELECT ${['*', ...step].join(', ')} FROM ${inner})`,
+    source.from,
+  );
   return {
-    sql: `SELECT ${columns.join(', ')} FROM ${source.from}`,
+    sql: `SELECT ${columns.join(', ')} FROM ${from}`,
     width: columns.length,
     fields: values.map(({ field }) => field),
   };
 }
+
+/**
+ * What is computed before the columns, each step from the one before: DuckDB would compute an expression anew at each place within a
+ * CASE where it stands.
+ */
+type Steps = [string[], string[], string[]];
 
 type Cell = SourceColumn & { sql: string };
 
@@ -87,60 +99,63 @@ function textOf({ sql, type }: Cell, { nullTexts }: Mapping): string {
     : `CASE WHEN ${text} NOT IN (${nullTexts.map(quoted).join(', ')}) THEN ${text} END`;
 }
 
-function deviceColumns(cell: Cell | undefined, mapping: Mapping): string[] {
+function deviceColumns(cell: Cell | undefined, mapping: Mapping, [first]: Steps): string[] {
   if (!cell) return ['NULL::UUID', NONE];
   const canBeUuid = cell.type === 'VARCHAR' || cell.type === 'UUID';
-  const id = canBeUuid ? `try_cast(${cell.sql} AS UUID)` : 'NULL::UUID';
-  return [`${id} AS device_id`, `CASE WHEN device_id IS NULL THEN ${textOf(cell, mapping)} END`];
+  first.push(`${canBeUuid ? `try_cast(${cell.sql} AS UUID)` : 'NULL::UUID'} AS device_id`);
+  return ['device_id', `CASE WHEN device_id IS NULL THEN ${textOf(cell, mapping)} END`];
 }
 
 /** UTC milliseconds, or local ones, or else the text that is neither. */
-function timeColumns(path: string, { time }: Mapping, cells: Cell[]): string[] {
+function timeColumns(
+  path: string,
+  { time }: Mapping,
+  cells: Cell[],
+  [first, second, third]: Steps,
+): string[] {
   const [only] = cells;
-  const { utc, local, text } =
-    cells.length === 1 && only!.type !== 'VARCHAR'
-      ? typedTime(path, time.format, only!)
-      : textTime(time.format, cells);
-  return [`${utc} AS utc`, `${local} AS local`, `CASE WHEN utc IS NULL AND local IS NULL THEN ${text} END`];
+  let expressions: TimeExpressions;
+  if (cells.length === 1 && only!.type !== 'VARCHAR') {
+    expressions = typedTime(path, time.format, only!);
+    first.push(`${only!.sql} AS time`);
+  } else {
+    expressions = textTime(time.format);
+    const texts = cells.map(({ sql }) => `trim(${sql}::VARCHAR)`);
+    first.push(`${texts.length === 1 ? texts[0]! : `concat_ws(' ', ${texts.join(', ')})`} AS time`);
+    if (time.format === 'iso')
+      second.push('has_zone(time) AS has_zone', 'starts_with_digit(time) AS is_time');
+  }
+  third.push(`${expressions.utc} AS utc`, `${expressions.local} AS local`);
+  return ['utc', 'local', 'CASE WHEN utc IS NULL AND local IS NULL THEN time::VARCHAR END'];
 }
 
+/** Of `time`. */
 interface TimeExpressions {
   utc: string;
   local: string;
-  text: string;
 }
 
-function textTime(format: string, cells: Cell[]): TimeExpressions {
-  const text =
-    cells.length === 1
-      ? `trim(${cells[0]!.sql})`
-      : `concat_ws(' ', ${cells.map(({ sql }) => `trim(${sql}::VARCHAR)`).join(', ')})`;
+const NO_MS = 'NULL::DOUBLE';
+
+function textTime(format: string): TimeExpressions {
   if (format === 'iso') {
-    const isTime = `starts_with_digit(${text})`;
     return {
-      utc: `CASE WHEN has_zone(${text}) AND ${isTime} THEN zoned_ms(${text}) END`,
-      local: `CASE WHEN NOT has_zone(${text}) AND ${isTime} THEN epoch_ms(try_cast(${text} AS TIMESTAMP))::DOUBLE END`,
-      text,
+      utc: 'CASE WHEN has_zone AND is_time THEN zoned_ms(time) END',
+      local: 'CASE WHEN NOT has_zone AND is_time THEN epoch_ms(try_cast(time AS TIMESTAMP))::DOUBLE END',
     };
   }
-  if (isEpochUnit(format))
-    return { utc: epoch(`plain_number(${text})`, format), local: 'NULL::DOUBLE', text };
-  const parsed = `epoch_ms(try_strptime(${text}, ${quoted(format)}))::DOUBLE`;
+  if (isEpochUnit(format)) return { utc: epoch('plain_number(time)', format), local: NO_MS };
+  const parsed = `epoch_ms(try_strptime(time, ${quoted(format)}))::DOUBLE`;
   // With an offset in the pattern it is an instant.
-  return /%[zZ]/.test(format)
-    ? { utc: parsed, local: 'NULL::DOUBLE', text }
-    : { utc: 'NULL::DOUBLE', local: parsed, text };
+  return /%[zZ]/.test(format) ? { utc: parsed, local: NO_MS } : { utc: NO_MS, local: parsed };
 }
 
-function typedTime(path: string, format: string, { sql, type, name }: Cell): TimeExpressions {
-  const text = `${sql}::VARCHAR`;
-  if (type === 'TIMESTAMP WITH TIME ZONE')
-    return { utc: `epoch_ms(${sql})::DOUBLE`, local: 'NULL::DOUBLE', text };
+function typedTime(path: string, format: string, { type, name }: Cell): TimeExpressions {
+  if (type === 'TIMESTAMP WITH TIME ZONE') return { utc: 'epoch_ms(time)::DOUBLE', local: NO_MS };
   if (type === 'DATE' || type.startsWith('TIMESTAMP')) {
-    return { utc: 'NULL::DOUBLE', local: `epoch_ms(${sql}::TIMESTAMP)::DOUBLE`, text };
+    return { utc: NO_MS, local: 'epoch_ms(time::TIMESTAMP)::DOUBLE' };
   }
-  if (isNumber(type) && isEpochUnit(format))
-    return { utc: epoch(`${sql}::DOUBLE`, format), local: 'NULL::DOUBLE', text };
+  if (isNumber(type) && isEpochUnit(format)) return { utc: epoch('time::DOUBLE', format), local: NO_MS };
   const units = Object.keys(epochUnits).join(', ');
   const message = isNumber(type)
     ? `column "${name}" holds numbers, so the format must be one of ${units}`
@@ -156,7 +171,12 @@ function epoch(number: string, unit: EpochUnit): string {
   return `round(${number} * ${epochUnits[unit]})`;
 }
 
-function valueColumns({ sql, type }: Cell, mapping: Mapping, number: string): string[] {
+function valueColumns(
+  { sql, type }: Cell,
+  mapping: Mapping,
+  place: string,
+  [first, second]: Steps,
+): string[] {
   if (type === 'BOOLEAN') return ['NULL::DOUBLE', `${sql}::VARCHAR`];
   if (isNumber(type)) {
     const isExact = `${sql} BETWEEN -9007199254740992 AND 9007199254740992`;
@@ -171,13 +191,12 @@ function valueColumns({ sql, type }: Cell, mapping: Mapping, number: string): st
     numeric.length === 0
       ? sql
       : `CASE WHEN trim(${sql}) NOT IN (${numeric.map(quoted).join(', ')}) THEN ${sql} END`;
-  const parsed = `plain_number(${pointNumber(known, mapping)})`;
+  const [parsed, number] = [`parsed${place}`, `number${place}`];
+  first.push(`plain_number(${pointNumber(known, mapping)}) AS ${parsed}`);
+  second.push(`exact_number(${parsed}, ${sql}) AS ${number}`);
   const isText = [`${number} IS NULL`, `${sql} IS NOT NULL`];
   if (nullTexts.length > 0) isText.push(`trim(${sql}) NOT IN (${nullTexts.map(quoted).join(', ')})`);
-  return [
-    `exact_number(${parsed}, ${sql}) AS ${number}`,
-    `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`,
-  ];
+  return [number, `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`];
 }
 
 /** A number as its text is written, with a point and without groups; null where it is written otherwise. */
