@@ -16,6 +16,7 @@ SELECT
   d.method,
   e.identity->>'table' AS "table",
   e.identity->>'field' AS field,
+  d.stream_id,
   coalesce(f.names, []) AS flags,
   d.coverage,
   d.status,

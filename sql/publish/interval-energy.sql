@@ -14,6 +14,7 @@ SELECT
   e.identity->>'table' AS "table",
   e.identity->>'field' AS field,
   e.identity->>'method' AS method,
+  s.stream_id,
   make_timestamptz(i.interval_start_ms * 1000) AS interval_start,
   i.energy_wh,
   i.covered_ms,

@@ -34,6 +34,12 @@ const method = {
   type: 'VARCHAR',
   comment: 'How the field tells energy: total_energy, daily_energy, power_curve or interval_energy',
 } as const;
+const streamId = {
+  name: 'stream_id',
+  type: 'INTEGER',
+  comment:
+    'Which of the configured fields; the intervals of the same device, source and stream_id add up to the day',
+} as const;
 const energy = { name: 'energy_wh', type: 'BIGINT', comment: 'Energy, Wh' } as const;
 const flags = { name: 'flags', type: 'VARCHAR[]', comment: 'Quality flags; see quality_flag' } as const;
 const eventTime = {
@@ -102,13 +108,14 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Energy of each 15-minute interval of absolute time by device, source and field: days in any zone are sums of these. Where several fields tell the energy of one source, choose one',
+      'Energy of each 15-minute interval of absolute time by device, source and field: days in any zone are sums of these. Where several fields tell the energy of one source, choose one: by stream_id, that of daily_energy',
     columns: [
       device,
       source,
       table,
       field,
       method,
+      streamId,
       { name: 'interval_start', type: 'TIMESTAMPTZ', comment: 'First instant of the 15 minutes' },
       energy,
       {
@@ -133,6 +140,7 @@ export const analyticsViews: readonly View[] = [
       method,
       table,
       field,
+      streamId,
       flags,
       { name: 'coverage', type: 'DOUBLE', comment: 'Share of the day that measurements cover, 0 to 1' },
       {

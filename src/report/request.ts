@@ -3,10 +3,8 @@ import type { Authorization } from '../access/authorize.ts';
 import { StreamError } from '../contract/errors.ts';
 import { deviceIdSchema } from '../contract/messages.ts';
 import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
-import type { DailyEnergyQuery } from './daily-energy.ts';
+import type { DayQuery } from './day-report.ts';
 
-/** Five years, a leap day or two included. */
-export const DAYS_MAX = 1_827;
 const DEVICES_MAX = 10_000;
 
 const once = { error: 'must be given once' };
@@ -14,52 +12,55 @@ const daySchema = z
   .string(once)
   .refine(isLocalDate, { error: 'must be a day that exists, such as 2026-11-20' });
 
-export const dailyEnergyQuerySchema = z.object({
-  startDate: daySchema.optional().meta({
-    description: "First day of the range. Default: yesterday in the workgroup's time zone",
-    example: '2026-11-01',
-  }),
-  endDate: daySchema.optional().meta({
-    description: `Last day of the range, included. Default: yesterday. At most ${DAYS_MAX} days`,
-    example: '2026-11-20',
-  }),
-  groupBy: z
-    .literal('source', { error: 'must be "source", given once' })
-    .optional()
-    .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
-  devices: z
-    .union([z.string(), z.array(z.string())])
-    .optional()
-    .meta({
-      description:
-        'Only these devices: repeated, or separated by commas. Default: all that the token may see',
+export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
+
+/** The parameters of every report by days. @param daysMax how many days can be asked for at a time */
+export const dayQuerySchema = (daysMax: number) =>
+  z.object({
+    startDate: daySchema.optional().meta({
+      description: "First day of the range. Default: yesterday in the workgroup's time zone",
+      example: '2026-11-01',
     }),
-});
-export type DailyEnergyParameters = z.output<typeof dailyEnergyQuerySchema>;
+    endDate: daySchema.optional().meta({
+      description: `Last day of the range, included. Default: yesterday. At most ${daysMax} days`,
+      example: '2026-11-20',
+    }),
+    groupBy: z
+      .literal('source', { error: 'must be "source", given once' })
+      .optional()
+      .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
+    devices: z
+      .union([z.string(), z.array(z.string())])
+      .optional()
+      .meta({
+        description:
+          'Only these devices: repeated, or separated by commas. Default: all that the token may see',
+      }),
+  });
+export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 
 /**
  * What is asked for, with the defaults filled in and cut to what the caller may see.
  * @throws StreamError InvalidRequest that names the parameter
  */
-export function dailyEnergyQuery(
-  parameters: DailyEnergyParameters,
+export function dayQuery(
+  parameters: DayParameters,
   { devices: visible }: Authorization,
-  zone: string,
-  nowMs: UtcMs,
-): DailyEnergyQuery {
+  { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
+): DayQuery {
   const yesterday = addDays(localDateOf(nowMs, zone), -1);
   const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
-  checkRange(startDay, endDay);
+  checkRange(startDay, endDay, daysMax);
   const wanted = parameters.devices === undefined ? undefined : parseDevices(parameters.devices);
   const devices =
     visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
-  return { startDay, endDay, bySource: groupBy === 'source', devices: devices?.sort() };
+  return { startDay, endDay, zone, bySource: groupBy === 'source', devices: devices?.sort() };
 }
 
-function checkRange(startDay: LocalDate, endDay: LocalDate): void {
+function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
   const days = daysBetween(startDay, endDay) + 1;
   if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
-  if (days > DAYS_MAX) throw invalid('startDate', `the range has ${days} days and ${DAYS_MAX} are the most`);
+  if (days > daysMax) throw invalid('startDate', `the range has ${days} days and ${daysMax} are the most`);
 }
 
 function parseDevices(value: string | readonly string[]): string[] {

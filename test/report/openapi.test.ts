@@ -16,26 +16,38 @@ interface Document {
   >;
 }
 
-test('the description names the endpoint, its parameters and what it answers', async () => {
+const orgs = '/api/v1/orgs/{workgroupId}';
+const reports = [`${orgs}/daily-energy`, `${orgs}/daily-energy/details`, `${orgs}/interval-energy`];
+
+test('the description names the endpoints, their parameters and what they answer', async () => {
   const at = await openReport();
   const response = await at.get('/openapi.json', { token: undefined });
   expect(response.headers.get('content-type')).toContain('application/json');
   const document = (await response.json()) as Document;
   expect(document.openapi).toBe('3.1.0');
-  expect(Object.keys(document.paths)).toEqual(['/api/v1/orgs/{workgroupId}/daily-energy']);
-  const { get: operation, ...others } = document.paths['/api/v1/orgs/{workgroupId}/daily-energy']!;
-  expect(others).toEqual({});
-  expect(
-    operation!.parameters.map(({ name, in: place, required }) => [name, place, required ?? false]),
-  ).toEqual([
-    ['startDate', 'query', false],
-    ['endDate', 'query', false],
-    ['groupBy', 'query', false],
-    ['devices', 'query', false],
-    ['workgroupId', 'path', true],
-  ]);
+  expect(Object.keys(document.paths)).toEqual(reports);
   expect(document.security).toEqual([{ token: [] }]);
-  expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '503']);
+  for (const path of reports) {
+    const { get: operation, ...others } = document.paths[path]!;
+    expect(others).toEqual({});
+    expect(
+      operation!.parameters.map(({ name, in: place, required }) => [name, place, required ?? false]),
+    ).toEqual([
+      ['startDate', 'query', false],
+      ['endDate', 'query', false],
+      ['groupBy', 'query', false],
+      ['devices', 'query', false],
+      ['workgroupId', 'path', true],
+    ]);
+    expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '503']);
+    const answer = operation!.responses['200']!.content['application/json'] as {
+      schema?: { example?: unknown; examples?: unknown };
+      example?: unknown;
+    };
+    expect([path, answer.example ?? answer.schema?.example ?? answer.schema?.examples]).not.toContain(
+      undefined,
+    );
+  }
 });
 
 test('the page works without anything from elsewhere, under a content security policy', async () => {

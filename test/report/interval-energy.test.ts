@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { WORKGROUP } from '../publish/support.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { deviceId } from '../support/messages.ts';
+import { openReport, type ReportFixture } from './support.ts';
+
+const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/interval-energy?${query}`;
+const streams = [
+  { table: 't', field: 'total', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' },
+  { table: 't', field: 'power', method: 'power_curve', unit: 'W' },
+] as const;
+
+type Profiles = Record<
+  string,
+  { start: string; intervals: number; energyWh: Record<string, Array<number | null>> }
+>;
+
+async function profiles(at: ReportFixture, query: string, token = at.token): Promise<Profiles> {
+  const response = await at.get(path(query), { token });
+  if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+  return (await response.json()) as Profiles;
+}
+
+async function publishReadings(at: ReportFixture, timezone: string, readings: CaseReading[]): Promise<void> {
+  await landReadings(at.shard, readings);
+  await rollUpSite(at.shard, { timezone, streams });
+  await at.publish();
+}
+
+/** Readings every half hour of a register and of power that does not quite agree with it, on two sources of a device. */
+function readingsOf(device: number, fromMs: number, toMs: number): CaseReading[] {
+  const readings: CaseReading[] = [];
+  for (let ms = fromMs; ms <= toMs; ms += 1_800_000) {
+    const hours = (ms - fromMs) / 3_600_000;
+    const event_time = new Date(ms).toISOString();
+    // The first day, the register is silent.
+    const total = 1_000 + Math.round(hours * 333.3);
+    const power = 300 + (ms % 7_777) / 10;
+    const data: CaseReading['data'] = hours < 24 ? { power } : { power, total };
+    const own = { device: deviceId(device), event_time };
+    readings.push({ ...own, source: 'meter', data });
+    readings.push({ ...own, source: 'pv', data: { power: -(ms % 3_333) / 7 } });
+  }
+  return readings;
+}
+
+describe.each([
+  ['Europe/Paris', '2026-03-28', '2026-03-30', [96, 92, 96]],
+  ['Europe/Paris', '2026-10-24', '2026-10-26', [96, 100, 96]],
+  // Half an hour each way.
+  ['Australia/Lord_Howe', '2026-04-04', '2026-04-06', [96, 98, 96]],
+  // No midnight on the day that the clock is put forward.
+  ['America/Santiago', '2026-09-05', '2026-09-07', [96, 92, 96]],
+] as const)('the profiles of %s from %s to %s', (timezone, startDate, endDate, intervals) => {
+  test('have every interval of each day, and add up to the report exactly', async () => {
+    const at = await openReport({ timezone });
+    const noon = Date.parse(`${startDate}T12:00:00Z`);
+    await publishReadings(at, timezone, [
+      ...readingsOf(1, noon - 86_400_000, noon + 4 * 86_400_000),
+      ...readingsOf(2, noon, noon + 86_400_000),
+    ]);
+    const range = `startDate=${startDate}&endDate=${endDate}`;
+    for (const grouping of ['', '&groupBy=source']) {
+      const report = await at.report(range + grouping);
+      const answer = await profiles(at, range + grouping);
+      expect(Object.keys(answer)).toEqual(Object.keys(report));
+      expect(Object.values(answer).map((day) => day.intervals)).toEqual(intervals);
+      for (const [day, { energyWh, intervals: count, start }] of Object.entries(answer)) {
+        expect(Object.keys(energyWh)).toEqual(Object.keys(report[day]!));
+        for (const [series, wh] of Object.entries(energyWh)) {
+          expect(wh).toHaveLength(count);
+          expect([series, wh.reduce<number>((sum, one) => sum + (one ?? 0), 0)]).toEqual([
+            series,
+            report[day]![series],
+          ]);
+        }
+        expect(new Intl.DateTimeFormat('sv', { timeZone: timezone }).format(new Date(start))).toBe(day);
+        expect(new Intl.DateTimeFormat('sv', { timeZone: timezone }).format(Date.parse(start) - 1)).not.toBe(
+          day,
+        );
+      }
+    }
+    expect(Object.keys(await at.report(range))).toHaveLength(3);
+    const methods = await at.analyse(
+      "SELECT DISTINCT method FROM daily_energy WHERE source = 'meter' AND device = '0b0e7c1e-0000-4000-8000-000000000001'",
+    );
+    expect(methods.flat().sort()).toEqual(['power_curve', 'total_energy']);
+  });
+});
+
+test('the intervals are those of the method that the day was read by', async () => {
+  const at = await openReport();
+  await publishReadings(at, 'Etc/UTC', [
+    // The register is there for an hour, power all day: the day is of the power.
+    { event_time: '2026-11-18T10:00:00Z', data: { total: 0, power: 40 } },
+    { event_time: '2026-11-18T11:00:00Z', data: { total: 4_000, power: 40 } },
+    { event_time: '2026-11-18T12:00:00Z', data: { power: 40 } },
+    ...Array.from({ length: 12 }, (_, hour) => ({
+      event_time: new Date(Date.UTC(2026, 10, 18, 13 + hour)).toISOString(),
+      data: { power: 40 },
+    })),
+  ]);
+  const { '2026-11-18': day } = await profiles(at, 'startDate=2026-11-18&endDate=2026-11-18');
+  expect(day!.energyWh['00000000-0000-4000-8000-000000000001']).toEqual([
+    ...Array.from({ length: 40 }, () => null),
+    ...Array.from({ length: 56 }, () => 10),
+  ]);
+});
+
+test('days without energy have an empty profile, and so has everything before the first publication', async () => {
+  const at = await openReport({ timezone: 'Pacific/Apia' });
+  // The day that Samoa left out.
+  const range = 'startDate=2011-12-29&endDate=2011-12-31';
+  const empty = {
+    '2011-12-29': { start: '2011-12-29T10:00:00.000Z', intervals: 96, energyWh: {} },
+    '2011-12-30': { start: '2011-12-30T10:00:00.000Z', intervals: 0, energyWh: {} },
+    '2011-12-31': { start: '2011-12-30T10:00:00.000Z', intervals: 96, energyWh: {} },
+  };
+  expect(await profiles(at, range)).toEqual(empty);
+  await publishReadings(at, 'Pacific/Apia', [
+    { event_time: '2011-12-31T10:00:00Z', data: { total: 0 } },
+    { event_time: '2011-12-31T11:00:00Z', data: { total: 4 } },
+  ]);
+  expect(await profiles(at, range)).toEqual(empty);
+});
+
+test('what cannot be asked is refused, and the limit of the range is told', async () => {
+  const at = await openReport();
+  const refusal = async (query: string) => {
+    const response = await at.get(path(query));
+    const { error, parameter, message } = (await response.json()) as Record<string, string>;
+    return [response.status, error, parameter, message];
+  };
+  expect(await refusal('startDate=2026-01-01&endDate=2026-04-03')).toEqual([
+    400,
+    'InvalidRequest',
+    'startDate',
+    'startDate: the range has 93 days and 92 are the most',
+  ]);
+  expect((await refusal('startDate=2026-02-30')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'startDate']);
+  expect((await refusal('groupBy=device')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'groupBy']);
+  expect((await refusal('devices=inverter')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'devices']);
+  expect(Object.keys(await profiles(at, 'startDate=2026-01-01&endDate=2026-04-02'))).toHaveLength(92);
+});
+
+test.each(['daily-energy/details', 'interval-energy'])(
+  '%s shows a token of a device group its devices only, and is cached by content',
+  async (report) => {
+    const at = await openReport({ deviceGroups: { roof: [deviceId(1)] } });
+    const at1 = Date.UTC(2026, 10, 18);
+    await publishReadings(at, 'Etc/UTC', [
+      ...readingsOf(1, at1, at1 + 86_400_000),
+      ...readingsOf(2, at1, at1 + 86_400_000),
+    ]);
+    const url = `/api/v1/orgs/${WORKGROUP}/${report}?startDate=2026-11-18&endDate=2026-11-18`;
+    const roof = await at.issue({ permissions: ['search:read'], deviceGroups: ['roof'] });
+    const text = await (await at.get(url, { token: roof })).text();
+    expect(text).toContain(deviceId(1));
+    expect(text).not.toContain(deviceId(2));
+    const all = await at.get(url);
+    expect(await all.text()).toContain(deviceId(2));
+
+    const etag = all.headers.get('etag')!;
+    expect((await at.get(url, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+    expect((await at.get(url, { token: roof, headers: { 'If-None-Match': etag } })).status).toBe(200);
+    await publishReadings(at, 'Etc/UTC', [
+      { event_time: '2026-11-18T12:05:00Z', device: deviceId(1), source: 'pv', data: { power: 5_000 } },
+    ]);
+    expect((await at.get(url, { headers: { 'If-None-Match': etag } })).status).toBe(200);
+
+    expect((await at.get(url, { token: undefined })).status).toBe(401);
+    expect((await at.get(url, { token: await at.issue({ permissions: ['data:write'] }) })).status).toBe(403);
+    expect((await at.get(url.replace(WORKGROUP, 'other'))).status).toBe(403);
+    const posted = await fetch(at.base + url, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
+  },
+);
