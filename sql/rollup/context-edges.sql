@@ -1,13 +1,14 @@
 -- The intervals to compute again and the readings that takes: those inside, and one on either side.
--- context: series_id, method, lo_ms, hi_ms (intervals, half-open), first_ms, last_ms (readings, inclusive), max_power_w, learns (there are
--- new readings to learn from), needs_all (every one of its steps is looked at)
+-- context: series_id, method, lo_ms, hi_ms (intervals, half-open), first_ms, last_ms (readings, inclusive), max_power_w, resumes (goes on at
+-- first_ms, a reading inside the first interval, which adds to what is stored), learns (there are new readings to learn from), needs_all
+-- (every one of its steps is looked at)
 CREATE OR REPLACE TEMP TABLE context AS
 SELECT *, method <> 'total_energy' OR learns OR series_id IN (SELECT series_id FROM register_change) AS needs_all
 FROM (
   SELECT c.series_id, r.method, c.lo_ms, c.hi_ms,
     coalesce(n.prev_ms, c.lo_ms - c.pad_ms) AS first_ms,
     coalesce(n.next_ms, c.hi_ms + c.pad_ms) AS last_ms,
-    r.max_power_w,
+    r.max_power_w, n.resumes,
     r.learns AND c.series_id IN (SELECT series_id FROM touched WHERE is_new) AS learns
   FROM probe_context c
   JOIN neighbour n USING (series_id)

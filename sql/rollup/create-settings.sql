@@ -9,3 +9,4 @@ CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
 CREATE OR REPLACE TEMP TABLE stream_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
 CREATE OR REPLACE TEMP TABLE learnt_series (series_id INTEGER);
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);
+CREATE OR REPLACE TEMP TABLE appended (series_id INTEGER, prev_ms BIGINT, from_ms BIGINT);

@@ -56,11 +56,12 @@ SELECT series_id,
   t AS t1, c AS c1,
   step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_alive) AS covered,
   (CASE WHEN kind = 'reset' AND step_kind = 'join' THEN 2 WHEN step_kind = 'join' THEN 4 WHEN step_kind = 'rebase' THEN 8 ELSE 0 END
-    | CASE WHEN stale THEN 512 ELSE 0 END)::USMALLINT AS flags
+    | CASE WHEN stale THEN 512 ELSE 0 END)::USMALLINT AS flags,
+  v0 AS held
 FROM told
 UNION ALL
 -- The very first reading of a series shows the energy since midnight, unless a restart later in the day says that it was carry-over.
-SELECT series_id, start_ms, 0, t, v, true, 0
+SELECT series_id, start_ms, 0, t, v, true, 0, 0
 FROM judged
 WHERE t0 IS NULL AND day_frame = 0 AND v > 0 AND t > start_ms AND v <= max_power_w * (t - start_ms) / 3600000 + jitter_wh
   AND t = (SELECT s.first_ms FROM series s WHERE s.series_id = judged.series_id);

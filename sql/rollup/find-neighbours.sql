@@ -1,6 +1,6 @@
 -- Finds the neighbours that are missing, where they lie within the bounds. Excursions that have been left out (glitches, spikes) do not
 -- count. $low_ms, $high_ms: how far is looked.
-UPDATE neighbour SET prev_ms = found.prev_ms, next_ms = found.next_ms
+UPDATE neighbour SET prev_ms = coalesce(neighbour.prev_ms, found.prev_ms), next_ms = found.next_ms
 FROM (
   SELECT
     n.series_id,

@@ -7,7 +7,7 @@ WITH summary AS (
     series_id, (interval_start_ms // 86400000)::INTEGER AS utc_day,
     quantile_disc(power_w, 0.5) AS power_w,
     min(resolution) AS smallest,
-    quantile_disc(step_ms, 0.5) AS median_ms,
+    quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), 20)::INTEGER AS change_count
   FROM series_quarter
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT series_id FROM context WHERE learns)

@@ -1,7 +1,7 @@
 -- Local midnights inside silences of more than two hours at which a lifetime register is known after all: a register that restarts
 -- every day, read together with the first reading after the silence, shows how much of the growth came after midnight.
 -- $low_ms, $high_ms: bounds of the context.
--- pinned: series_id, t0, c0, t1, c1, covered, flags (the step), midnight_ms, midnight_value (Wh of the index at midnight)
+-- pinned: series_id, t0, c0, t1, c1, covered, flags, held (the step), midnight_ms, midnight_value (Wh of the index at midnight)
 CREATE OR REPLACE TEMP TABLE pinned AS
 WITH silent AS MATERIALIZED (
   SELECT s.*, daily.series_id AS daily_id
@@ -11,7 +11,7 @@ WITH silent AS MATERIALIZED (
   WHERE s.covered AND s.c1 > s.c0 AND s.t1 - s.t0 > 7200000
 )
 -- Outer joins on purpose: they keep the planner from multiplying the readings with each other.
-SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags,
+SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.held,
   day.start_ms AS midnight_ms, greatest(s.c0, s.c1 - shown.value) AS midnight_value
 FROM silent s
 JOIN interval_day day ON day.interval_index = s.t1 // 900000

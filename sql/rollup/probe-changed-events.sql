@@ -1,7 +1,7 @@
 -- The touched time and what changed events span, of each series. $low_ms, $high_ms: the stretch.
--- probe: series_id, from_ms, to_ms
+-- probe: as in probe-touched
 CREATE OR REPLACE TEMP TABLE probe AS
-SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
+SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, min(from_ms) AS first_ms
 FROM (
   SELECT series_id, from_ms, to_ms FROM touched WHERE from_ms >= $low_ms::BIGINT AND to_ms <= $high_ms::BIGINT
   UNION ALL

@@ -1,7 +1,7 @@
 -- Growth of the troubled lifetime registers between neighbouring valid readings, as a straight line of the index from c0 to c1 (Wh):
 -- without what was left out, the high-water mark held, a new frame of the index after each reset, rollover or rebase (which books its
 -- own amount for the step).
--- step: series_id, t0, c0, t1, c1, covered, flags
+-- step: series_id, t0, c0, t1, c1, covered, flags, held (the high-water mark at t0, in the frame before)
 CREATE OR REPLACE TEMP TABLE step AS
 WITH kept AS (
   SELECT k.series_id, k.event_time_ms AS t, greatest(k.value, coalesce(i.last_value, k.value)) AS v, k.value AS raw, j.kind, j.energy_wh,
@@ -27,6 +27,7 @@ SELECT
   t AS t1, c AS c1,
   kind IS DISTINCT FROM 'rebase' AS covered,
   (CASE kind WHEN 'reset' THEN 2 WHEN 'rollover' THEN 4 WHEN 'rebase' THEN 8 WHEN 'register_change' THEN 2 ELSE 0 END
-    | CASE WHEN kind IS NULL AND raw < previous THEN 16 ELSE 0 END)::USMALLINT AS flags
+    | CASE WHEN kind IS NULL AND raw < previous THEN 16 ELSE 0 END)::USMALLINT AS flags,
+  previous AS held
 FROM lined
 WHERE t0 IS NOT NULL;

@@ -1,8 +1,8 @@
--- Energy of power and of interval readings in each interval, unrounded; round-intervals rounds it.
+-- Energy of power and of interval readings in each interval, in billionths of a Wh; round-intervals rounds it.
 -- instantaneous: the area under straight lines between samples no further apart than max_gap; zero to zero is covered however long.
 -- on_change: the last value held until the next. interval_average and interval_energy: each value over its own interval, by its label,
 -- which ends at the next reading where that comes sooner.
-INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_wh, covered_ms, flags)
+INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
 WITH sample AS (
   SELECT s.series_id, s.t0, s.v0, s.t1, s.v1, r.max_gap_ms, r.interval_ms, r.label_end, r.direction, r.method,
     CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling,
@@ -54,13 +54,17 @@ WITH sample AS (
     SELECT *, unnest(range(floor(a / 900000)::BIGINT, ceil(b / 900000)::BIGINT)) AS i
     FROM directed WHERE b > a AND floor(a / 900000) < ceil(b / 900000) - 1
   )
+), part AS (
+  -- whole billionths of a Wh, so that parts add up to the same whatever their order
+  SELECT series_id, i, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / 0.0036)::BIGINT ELSE 0 END AS exact_nwh,
+    CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE 64 END AS flags
+  FROM cut
+  UNION ALL
+  SELECT s.series_id, s.interval_start_ms // 900000, s.exact_nwh, s.covered_ms, s.flags
+  FROM resumed s WHERE s.exact_nwh IS NOT NULL
 )
-SELECT
-  p.series_id, p.i * 900000, 0,
-  round(sum(CASE WHEN covered THEN (pa + pb) / 2 * (b - a) / 3600000 ELSE 0 END), 6),
-  round(sum(CASE WHEN covered THEN b - a ELSE 0 END))::INTEGER,
-  bit_or(CASE WHEN covered THEN 0 ELSE 64 END)::USMALLINT
-FROM cut p
+SELECT p.series_id, p.i * 900000, 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
+FROM part p
 JOIN context c ON c.series_id = p.series_id AND p.i * 900000 >= c.lo_ms AND p.i * 900000 < c.hi_ms
 GROUP BY p.series_id, p.i
 ORDER BY p.i, p.series_id;

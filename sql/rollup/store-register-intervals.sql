@@ -10,14 +10,14 @@ WITH plain AS (
   WINDOW w AS (PARTITION BY series_id ORDER BY t1 ROWS UNBOUNDED PRECEDING)
 ), hole AS (
   -- time between two steps of which nothing is known
-  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked FROM judged WHERE t_before < t0
+  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE t_before < t0
 ), line AS NOT MATERIALIZED (
-  SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, round(v0)::BIGINT AS booked
+  SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, round(v0)::BIGINT AS booked, v0 AS held
   FROM raw_step WHERE t1 // 900000 > t0 // 900000 AND series_id IN (SELECT series_id FROM plain)
   UNION ALL
-  SELECT series_id, t0, c0, t1, c1, booked FROM judged WHERE t1 // 900000 > t0 // 900000
+  SELECT series_id, t0, c0, t1, c1, booked, held FROM judged WHERE t1 // 900000 > t0 // 900000
   UNION ALL
-  SELECT series_id, t0, c0, t1, c1, booked FROM hole WHERE t1 // 900000 > t0 // 900000
+  SELECT series_id, t0, c0, t1, c1, booked, held FROM hole WHERE t1 // 900000 > t0 // 900000
 ), crossing AS (
   SELECT *, t1 // 900000 AS i FROM line WHERE t1 // 900000 = t0 // 900000 + 1
   UNION ALL
@@ -36,7 +36,7 @@ WITH plain AS (
     booked + round(CASE WHEN i * 900000 = t1 THEN c1 ELSE c0 + (c1 - c0) * ((i * 900000 - t0) / (t1 - t0)) END)::BIGINT - round(c0)::BIGINT
       AS index_wh,
     t1 - t0 > 7200000 AND c0 <> c1 AND i * 900000 < t1 AS wide,
-    t0 AS last_ms, c0 AS last_value
+    t0 AS last_ms, held AS last_value
   FROM crossing
   UNION ALL
   SELECT series_id, t // 900000, t, wh, false, NULL, NULL FROM first_point
@@ -66,8 +66,10 @@ WITH plain AS (
   LEFT JOIN mark m ON m.series_id = e.series_id AND m.i = e.i
   WHERE e.energy_wh IS NOT NULL
 )
-SELECT p.series_id, p.i * 900000, p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
+SELECT p.series_id, p.i * 900000, p.energy_wh + coalesce(s.energy_wh, 0), p.covered_ms + coalesce(s.covered_ms, 0),
+  p.flags | coalesce(s.flags, 0), coalesce(p.last_ms, s.last_ms), coalesce(p.last_value, s.last_value)
 FROM part p
+LEFT JOIN resumed s ON s.series_id = p.series_id AND s.interval_start_ms = p.i * 900000
 JOIN context c ON c.series_id = p.series_id AND p.i * 900000 >= c.lo_ms AND p.i * 900000 < c.hi_ms
-WHERE p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL
+WHERE p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL OR s.series_id IS NOT NULL
 ORDER BY p.i, p.series_id;

@@ -33,7 +33,8 @@ CREATE TABLE series_quarter (
   interval_start_ms BIGINT NOT NULL,
   power_w DOUBLE,
   resolution DOUBLE,
-  step_ms BIGINT,
+  steps_ms BIGINT NOT NULL,
+  step_count INTEGER NOT NULL,
   change_count INTEGER NOT NULL
 );
 COMMENT ON TABLE series_quarter IS 'What the steps look like that end in a 15-minute interval, of series that have something to learn: a new reading costs a look at its own quarter of an hour';
@@ -63,14 +64,14 @@ CREATE TABLE interval_energy (
   series_id INTEGER NOT NULL,
   interval_start_ms BIGINT NOT NULL,
   energy_wh BIGINT NOT NULL,
-  exact_wh DOUBLE,
+  exact_nwh BIGINT,
   covered_ms INTEGER NOT NULL,
   flags USMALLINT NOT NULL,
   last_ms BIGINT,
   last_value DOUBLE
 );
 COMMENT ON TABLE interval_energy IS 'Energy of each 15-minute interval of absolute time';
-COMMENT ON COLUMN interval_energy.exact_wh IS 'Energy before rounding, where the method has no register of its own to round; the intervals of a local day are rounded on their running sum';
+COMMENT ON COLUMN interval_energy.exact_nwh IS 'Energy before rounding, in billionths of a Wh, where the method has no register of its own to round; the intervals of a local day are rounded on their running sum';
 COMMENT ON COLUMN interval_energy.last_value IS 'High-water mark (Wh) at the last valid reading in the interval, which was at last_ms: where computing the next interval starts';
 COMMENT ON COLUMN interval_energy.covered_ms IS 'How much of the interval (ms) measurements cover';
 COMMENT ON COLUMN interval_energy.flags IS 'Quality flags as bits, see table quality_flag';

@@ -10,7 +10,7 @@ import type { StretchRow } from './stretches.ts';
 export async function learnFromContext(connection: DuckDBConnection, range: StretchRow): Promise<boolean> {
   const [learning] = await query<StretchRow | { low_ms: null }>(connection, 'rollup/learning');
   if (!learning || learning.low_ms === null) return false;
-  await query(connection, 'rollup/learn-quarters');
+  await query(connection, 'rollup/learn-quarters', range);
   await query(connection, 'rollup/forget-quarters', range);
   await query(connection, 'rollup/store-quarters');
   await query(connection, 'rollup/learn-days', learning);

@@ -40,9 +40,9 @@ export async function recompute(
 }
 
 /** From steps to intervals, one statement after the other. */
+const ofAll = ['carry-in', 'resumed', 'forget-intervals'];
 const ofRegisters = [
-  'carry-in',
-  'forget-intervals',
+  ...ofAll,
   'troubled',
   'kept-readings',
   'register-steps',
@@ -54,20 +54,14 @@ const ofRegisters = [
   'flag-excursions',
   'store-register-intervals',
 ];
-const ofPower = ['forget-intervals', 'store-power-intervals', 'round-intervals'];
+const ofPower = [...ofAll, 'store-power-intervals', 'round-intervals'];
 const computation: Readonly<Record<EnergyMethod, readonly string[]>> = {
   total_energy: ofRegisters,
   daily_energy: ofRegisters,
   power_curve: ofPower,
   interval_energy: ofPower,
 };
-const usesRange = new Set([
-  'carry-in',
-  'forget-intervals',
-  'kept-readings',
-  'pinned-midnights',
-  'round-intervals',
-]);
+const usesRange = new Set(['carry-in', 'forget-intervals', 'kept-readings', 'pinned-midnights', 'resumed']);
 
 /** From the probed stretches of series to the intervals to compute and the readings that takes, in table `context`. */
 async function buildContext(connection: DuckDBConnection, timezone: string): Promise<void> {

@@ -89,6 +89,7 @@ async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigi
     const bounds = { low_ms: all.low_ms, high_ms: all.high_ms };
     await query(connection, 'rollup/drop-known', bounds);
     await query(connection, 'rollup/replace-readings', bounds);
+    await query(connection, 'rollup/appended');
     await query(connection, 'rollup/store-readings');
     await query(connection, 'rollup/extend-series');
   }
