@@ -1,24 +1,14 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { WorkgroupConfig } from '../config.ts';
-import type { MessageColumns } from '../contract/columns.ts';
-import { clearColumns, createColumns } from '../contract/columns-buffer.ts';
-import { errorMessage, InputError, isRetryable, TerminalError, TransientError } from '../errors.ts';
+import { errorMessage, InputError, isRetryable, TerminalError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
-import type { LandInput } from '../warehouse/plan.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { contentHash } from './content-hash.ts';
-import {
-  advanceFile,
-  beginFile,
-  type FileCounts,
-  finishFile,
-  giveUpFile,
-  type ImportEntry,
-} from './ledger.ts';
+import { landRows } from './land-rows.ts';
+import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './ledger.ts';
 import type { Mapping } from './mapping.ts';
-import { type OpenImport, openImport } from './open-import.ts';
 import { fileProblem } from './reader.ts';
 import type { RejectedRow } from './rejections.ts';
 
@@ -58,11 +48,6 @@ export interface ImportOptions {
   /** Rows of one batch, if other than usual. */
   batchRows?: number;
 }
-
-/** Rows of one batch: enough that a transaction costs little beside them. At least those of one chunk. */
-const BATCH_ROWS = 40_960;
-/** Batches of a file that are being written while the next is read. */
-const IN_FLIGHT_MAX = 2;
 
 /**
  * Lands a file: every row exactly once, in batches that no later stage sees before the last of them is durable. After a crash, or
@@ -146,116 +131,6 @@ async function giveUpQuietly(shard: Shard, entry: ImportEntry, { clock, log }: I
   await giveUpFile(shard, entry, clock).catch((error: unknown) =>
     log.warn({ importId: entry.importId, error: errorMessage(error) }, 'import.not-given-up'),
   );
-}
-
-async function landRows(
-  shard: Shard,
-  entry: ImportEntry,
-  request: ImportRequest,
-  options: Omit<ImportOptions, 'onProgress'> & {
-    onProgress: (counts: FileCounts & { rowsExpected: number | undefined }) => void;
-  },
-): Promise<{ counts: FileCounts; examples: RejectedRow[] }> {
-  const opened = await openImport({
-    ...request,
-    ...options,
-    names: shard.names,
-    baseOffset: entry.baseOffset,
-    storeTimeMs: options.clock.now(),
-  });
-  const { batchRows = BATCH_ROWS } = options;
-  const landing: Promise<void>[] = [];
-  try {
-    const counts = { rowsRead: 0, rowsLanded: 0 };
-    const buffers = Array.from({ length: IN_FLIGHT_MAX + 1 }, () => createColumns(batchRows));
-    let batch = 0;
-    const land = async (columns: MessageColumns, fromRow: number, toRow: number) => {
-      columns.rejected = opened.rejections.take();
-      counts.rowsLanded += columns.count;
-      const now = countsOf(counts, opened);
-      const landed = landBatch(shard, entry, {
-        batch,
-        columns,
-        fromRow,
-        toRow,
-        counts: now,
-        clock: options.clock,
-      });
-      // A failure is met where it is waited for.
-      landed.catch(() => undefined);
-      landing.push(landed);
-      batch += 1;
-      options.onProgress({ ...now, rowsExpected: opened.rowsExpected });
-      if (landing.length > IN_FLIGHT_MAX) await landing.shift();
-    };
-
-    let columns = emptied(buffers[0]!);
-    let fromRow = 0;
-    let rowsOfBatch = 0;
-    for await (const chunk of opened.chunks()) {
-      options.signal.throwIfAborted();
-      opened.filler.fill(columns, chunk, counts.rowsRead);
-      counts.rowsRead += chunk.rowCount;
-      rowsOfBatch += chunk.rowCount;
-      if (rowsOfBatch < batchRows) continue;
-      await land(columns, fromRow, counts.rowsRead);
-      columns = emptied(buffers[batch % buffers.length]!);
-      fromRow = counts.rowsRead;
-      rowsOfBatch = 0;
-    }
-    await opened.rejectBrokenLines();
-    // A place of its own for the lines that have none, so that they land once.
-    await land(columns, fromRow, counts.rowsRead + 1);
-    await Promise.all(landing);
-    return { counts: countsOf(counts, opened), examples: opened.rejections.examples() };
-  } finally {
-    await Promise.allSettled(landing);
-    opened.close();
-  }
-}
-
-function emptied(columns: MessageColumns): MessageColumns {
-  clearColumns(columns);
-  return columns;
-}
-
-function countsOf(counts: { rowsRead: number; rowsLanded: number }, { rejections }: OpenImport): FileCounts {
-  return { ...counts, rowsRejected: rejections.count, rejected: rejections.counts() };
-}
-
-interface FileBatch {
-  batch: number;
-  columns: MessageColumns;
-  fromRow: number;
-  toRow: number;
-  counts: FileCounts;
-  clock: Clock;
-}
-
-/** Lands a batch of a file, or passes it over where it has landed before. */
-async function landBatch(
-  shard: Shard,
-  entry: ImportEntry,
-  { batch, columns, fromRow, toRow, counts, clock }: FileBatch,
-) {
-  const input: LandInput = {
-    origin: entry.origin,
-    columns,
-    fromOffset: entry.baseOffset + BigInt(fromRow),
-    nextOffset: entry.baseOffset + BigInt(toRow),
-    logEpoch: undefined,
-    held: {
-      batchId: entry.firstBatchId + batch,
-      note: (connection) => advanceFile(connection, entry, counts, clock),
-    },
-  };
-  const result = await shard.land(() => input);
-  if (result.kind === 'out-of-step' || result.kind === 'recreated') {
-    throw new TransientError(
-      'OutOfStep',
-      'the warehouse stands elsewhere than the import; run it again to go on',
-    );
-  }
 }
 
 /** @throws InputError where there is no such file */
