@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -338,8 +338,9 @@ describe('the golden cases, imported, give the energy that they give through the
     readings: CaseReading[];
     expected: Record<string, number>;
   }
-  const cases: GoldenCase[] = JSON.parse(
-    readFileSync(join(import.meta.dirname, '..', 'golden', 'energy-cases.json'), 'utf8'),
+  const folder = join(import.meta.dirname, '..', 'golden');
+  const cases: GoldenCase[] = readdirSync(folder).flatMap((file) =>
+    JSON.parse(readFileSync(join(folder, file), 'utf8')),
   );
 
   // One of each kind: they take different roads in the roll-up, and the same one to it.
