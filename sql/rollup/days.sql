@@ -1,39 +1,10 @@
--- Energy of the noted days between the bounds, by device and source, from the method that is first in the workgroup's order among those that
--- cover the day. $low_ms, $high_ms: bounds of the days.
+-- The noted days between the bounds with what is chosen of their candidates. $low_ms, $high_ms: as in day-candidates.
 -- day_now: day, device, source, energy_wh, method, stream_id, flags, coverage, end_ms; energy_wh is null where nothing is known any more
 CREATE OR REPLACE TEMP TABLE day_now AS
-WITH wanted AS (
-  SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
-), by_series AS (
-  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, i.series_id,
-    sum(i.energy_wh)::BIGINT AS energy_wh,
-    sum(i.covered_ms)::BIGINT AS covered_ms,
-    bit_or(i.flags & 2046) AS flags,
-    bool_or(i.interval_start_ms = t.start_ms AND i.flags & 16384 > 0 OR i.interval_start_ms + 900000 = t.end_ms AND i.flags & 32768 > 0)
-      AS estimated
-  FROM wanted t
-  JOIN series_rule r ON r.device = t.device AND r.source = t.source
-  JOIN interval_energy i ON i.series_id = r.series_id
-  JOIN interval_day d ON d.interval_index = i.interval_start_ms // 900000 AND d.day = t.day
-  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  GROUP BY ALL
-  HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
-), choice AS (
-  SELECT b.*, t.method, t.stream_id,
-    b.covered_ms / (b.end_ms - b.start_ms) AS coverage,
-    row_number() OVER (
-      PARTITION BY b.device, b.source, b.day
-      ORDER BY b.covered_ms < best.covered_ms - 0.5 * (b.end_ms - b.start_ms), t.position
-    ) AS place
-  FROM by_series b
-  JOIN series_rule r USING (series_id)
-  JOIN stream_setting t USING (stream_id)
-  JOIN (SELECT device, source, day, max(covered_ms) AS covered_ms FROM by_series GROUP BY ALL) AS best
-    ON best.device = b.device AND best.source = b.source AND best.day = b.day
-)
 SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
   (c.flags | CASE WHEN c.estimated THEN 1 ELSE 0 END | CASE WHEN c.coverage < 0.999 THEN 128 ELSE 0 END)::USMALLINT AS flags,
   round(c.coverage, 4) AS coverage,
   t.end_ms
-FROM wanted t
-LEFT JOIN choice c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.place = 1;
+FROM touched_day t
+LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.place = 1
+WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT;

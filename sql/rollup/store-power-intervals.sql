@@ -1,64 +1,8 @@
 -- Energy of power and of interval readings in each interval, in billionths of a Wh; round-intervals rounds it.
--- instantaneous: the area under straight lines between samples no further apart than max_gap; zero to zero is covered however long.
--- on_change: the last value held until the next. interval_average and interval_energy: each value over its own interval, by its label,
--- which ends at the next reading where that comes sooner.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
-WITH sample AS (
-  SELECT s.series_id, s.t0, s.v0, s.t1, s.v1, r.max_gap_ms, r.interval_ms, r.label_end, r.direction, r.method,
-    CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling,
-    lead(s.t1) OVER (PARTITION BY s.series_id ORDER BY s.t1) AS t2
-  FROM raw_step s JOIN series_rule r USING (series_id)
-  WHERE r.method IN ('power_curve', 'interval_energy')
-), line AS (
-  -- power (W) along a straight line from (a, pa) to (b, pb)
-  SELECT series_id, direction, t0 AS a, v0 AS pa, t1 AS b, v1 AS pb, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
-  FROM sample WHERE sampling = 'instantaneous' AND t0 IS NOT NULL
-  UNION ALL
-  SELECT series_id, direction, t0, v0, t1, v0, true
-  FROM sample WHERE sampling = 'on_change' AND t0 IS NOT NULL
-  UNION ALL
-  SELECT series_id, direction,
-    CASE WHEN label_end THEN greatest(t1 - interval_ms, coalesce(t0, t1 - interval_ms)) ELSE t1 END, v1,
-    CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END, v1, true
-  FROM sample WHERE sampling = 'interval_average'
-  UNION ALL
-  SELECT series_id, direction, a, v1 * 3600000 / (b - a), b, v1 * 3600000 / (b - a), true
-  FROM (
-    SELECT series_id, direction, v1,
-      CASE WHEN label_end THEN greatest(t1 - interval_ms, coalesce(t0, t1 - interval_ms)) ELSE t1 END AS a,
-      CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END AS b
-    FROM sample WHERE sampling = 'interval_energy'
-  )
-  UNION ALL
-  -- silence between two averages: not integrated, and said so
-  SELECT series_id, direction, t0 + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0, t1 - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
-    v0 = 0 AND v1 = 0
-  FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND t1 - t0 > interval_ms
-), directed AS (
-  SELECT series_id, a, pa, b, pb, covered FROM line WHERE direction IS NULL
-  UNION ALL
-  -- only what flows in the declared direction, as a positive amount; a line that crosses zero is cut there
-  SELECT series_id,
-    CASE WHEN pa < 0 AND pb > 0 THEN a + (b - a) * (-pa / (pb - pa)) ELSE a END, greatest(pa, 0),
-    CASE WHEN pa > 0 AND pb < 0 THEN a + (b - a) * (pa / (pa - pb)) ELSE b END, greatest(pb, 0), covered
-  FROM (SELECT series_id, a, b, covered, CASE direction WHEN 'negative' THEN -pa ELSE pa END AS pa,
-    CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM line WHERE direction IS NOT NULL)
-), cut AS (
-  SELECT series_id, a, pa, b, pb, covered, floor(a / 900000)::BIGINT AS i
-  FROM directed WHERE b > a AND floor(a / 900000) >= ceil(b / 900000) - 1
-  UNION ALL
-  SELECT series_id,
-    greatest(a, i * 900000), pa + (pb - pa) * ((greatest(a, i * 900000) - a) / (b - a)),
-    least(b, (i + 1) * 900000), pa + (pb - pa) * ((least(b, (i + 1) * 900000) - a) / (b - a)), covered, i
-  FROM (
-    SELECT *, unnest(range(floor(a / 900000)::BIGINT, ceil(b / 900000)::BIGINT)) AS i
-    FROM directed WHERE b > a AND floor(a / 900000) < ceil(b / 900000) - 1
-  )
-), part AS (
-  -- whole billionths of a Wh, so that parts add up to the same whatever their order
-  SELECT series_id, i, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / 0.0036)::BIGINT ELSE 0 END AS exact_nwh,
-    CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE 64 END AS flags
-  FROM cut
+WITH part AS (
+  SELECT series_id, i, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE 64 END AS flags
+  FROM power_part
   UNION ALL
   SELECT s.series_id, s.interval_start_ms // 900000, s.exact_nwh, s.covered_ms, s.flags
   FROM resumed s WHERE s.exact_nwh IS NOT NULL

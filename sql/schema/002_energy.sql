@@ -58,7 +58,17 @@ CREATE TABLE reading (
   batch_id BIGINT NOT NULL
 );
 COMMENT ON TABLE reading IS 'Valid readings in canonical units, one for each series and event time';
+COMMENT ON COLUMN reading.batch_id IS 'The batch that it landed in';
 COMMENT ON COLUMN reading.value IS 'Wh for registers and interval energy, W for power';
+
+CREATE TABLE superseded_reading (
+  series_id INTEGER NOT NULL,
+  event_time_ms BIGINT NOT NULL,
+  value DOUBLE NOT NULL,
+  stream_offset UBIGINT,
+  batch_id BIGINT NOT NULL
+);
+COMMENT ON TABLE superseded_reading IS 'Valid readings that do not count, because another of the same series and event time does: repetitions, and values that were revised';
 
 CREATE TABLE interval_energy (
   series_id INTEGER NOT NULL,

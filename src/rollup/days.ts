@@ -44,6 +44,7 @@ async function storeDays(
   bounds: StretchRow,
   { closeAfterMs, nowMs, batchId }: DayOptions,
 ): Promise<number> {
+  await query(connection, 'rollup/day-candidates', bounds);
   await query(connection, 'rollup/days', bounds);
   await query(connection, 'rollup/changed-days', { now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) });
   await query(connection, 'rollup/forget-changed-days');

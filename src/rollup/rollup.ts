@@ -85,10 +85,8 @@ async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigi
   await query(connection, 'rollup/incoming');
   const [all] = await query<Bounds>(connection, 'rollup/incoming-bounds');
   if (all && all.low_ms !== null && all.high_ms !== null) {
-    if (all.repeated) await query(connection, 'rollup/choose-repeated');
-    const bounds = { low_ms: all.low_ms, high_ms: all.high_ms };
-    await query(connection, 'rollup/drop-known', bounds);
-    await query(connection, 'rollup/replace-readings', bounds);
+    if (all.repeated) await chooseRepeated(connection);
+    await supersede(connection, { low_ms: all.low_ms, high_ms: all.high_ms });
     await query(connection, 'rollup/appended');
     await query(connection, 'rollup/store-readings');
     await query(connection, 'rollup/extend-series');
@@ -100,6 +98,23 @@ async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigi
   await query(connection, 'rollup/changed-readings');
   const [counts] = await query<{ readings: bigint; rejected: bigint }>(connection, 'rollup/counts');
   return { readings: Number(counts!.readings), rejected: Number(counts!.rejected) };
+}
+
+/** One of several new readings of the same series and time counts; the others are kept aside. */
+async function chooseRepeated(connection: DuckDBConnection): Promise<void> {
+  await query(connection, 'rollup/repeated');
+  await query(connection, 'rollup/choose-repeated');
+  await query(connection, 'rollup/store-repeated');
+}
+
+/** Of a new and a stored reading of the same series and time one counts; the other is kept aside. */
+async function supersede(connection: DuckDBConnection, bounds: StretchRow): Promise<void> {
+  await query(connection, 'rollup/superseded', bounds);
+  const [superseded] = await query<{ count: bigint }>(connection, 'rollup/count-superseded');
+  if (superseded!.count === 0n) return;
+  await query(connection, 'rollup/store-superseded');
+  await query(connection, 'rollup/drop-known');
+  await query(connection, 'rollup/replace-readings', bounds);
 }
 
 type Bounds = { low_ms: bigint | null; high_ms: bigint | null; repeated: boolean };

@@ -18,21 +18,17 @@ export async function bindStreams(
   connection: DuckDBConnection,
   workgroup: WorkgroupConfig,
 ): Promise<boolean> {
-  await connection.run(loadSql('rollup/create-settings'));
-  for (const dimension of ['energy', 'power'] as const) {
-    const units = unitTable(dimension);
-    await query(connection, 'rollup/add-units', {
-      dimension,
-      units: units.map(([unit]) => unit),
-      factors: units.map(([, factor]) => factor),
-    });
-  }
+  await createSettings(connection);
   const stored = await query<StoredStream>(connection, 'rollup/streams');
   const known = new Map(stored.map((row) => [row.identity, row]));
   let restated = false;
   for (const [position, stream] of workgroup.energyStreams.entries()) {
     const identity = JSON.stringify(identityOf(stream));
-    const settings = JSON.stringify({ ...stream, position, timezone: workgroup.timezone });
+    const settings = JSON.stringify({
+      ...stream,
+      position,
+      timezone: workgroup.timezone,
+    } satisfies StreamSettings);
     let row = known.get(identity);
     known.delete(identity);
     if (row === undefined) {
@@ -54,6 +50,41 @@ export async function bindStreams(
     await query(connection, 'rollup/update-stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;
+}
+
+/** What the warehouse remembers of a configured stream. */
+export type StreamSettings = EnergyStream & { position: number; timezone: string };
+
+/**
+ * Brings the energy streams into the temporary tables as the last roll-up had them. Changes nothing that is stored.
+ * @returns those that were configured then, in their order
+ */
+export async function bindStoredStreams(
+  connection: DuckDBConnection,
+): Promise<Array<StreamSettings & { streamId: number; takenInBatchId: bigint }>> {
+  await createSettings(connection);
+  const streams = (await query<StoredStream>(connection, 'rollup/streams')).flatMap((row) => {
+    if (row.settings === null) return [];
+    const settings: StreamSettings = JSON.parse(row.settings);
+    return [{ ...settings, streamId: row.stream_id, takenInBatchId: row.batch_id }];
+  });
+  for (const stream of streams) {
+    const { streamId, position, takenInBatchId } = stream;
+    await bindStream(connection, stream, { streamId, position, afterBatch: takenInBatchId });
+  }
+  return streams.sort((one, other) => one.position - other.position);
+}
+
+async function createSettings(connection: DuckDBConnection): Promise<void> {
+  await connection.run(loadSql('rollup/create-settings'));
+  for (const dimension of ['energy', 'power'] as const) {
+    const units = unitTable(dimension);
+    await query(connection, 'rollup/add-units', {
+      dimension,
+      units: units.map(([unit]) => unit),
+      factors: units.map(([, factor]) => factor),
+    });
+  }
 }
 
 /** What decides the value of a stored reading. */

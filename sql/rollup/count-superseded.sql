@@ -1,0 +1,2 @@
+-- How many readings do not count.
+SELECT count(*) AS count FROM superseded;
