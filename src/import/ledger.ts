@@ -48,25 +48,25 @@ const ROW_BITS = 36n;
  */
 export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock): Promise<BeginOutcome> {
   return shard.transaction(async (connection) => {
-    const [last] = await query<{ batch_id: bigint }>(connection, 'land/last-batch');
-    const lastBatchId = Number(last?.batch_id ?? 0n);
     const [known] = await query<FileRow>(connection, 'import/find', {
       content_hash: file.contentHash,
       mapping_hash: file.mappingHash,
     });
     if (known?.state === 'landed') return landedBefore(known);
     const unfinished = await query<{ import_id: bigint }>(connection, 'import/unfinished');
-    const resumable =
-      known && Number(known.import_id) * BATCHES_MAX > lastBatchId ? Number(known.import_id) : undefined;
     for (const { import_id } of unfinished) {
-      if (Number(import_id) !== resumable)
+      if (import_id !== known?.import_id)
         await dropFile(connection, entryOf(Number(import_id), '', true), clock);
     }
-    if (resumable !== undefined) {
-      return { kind: 'begun', entry: entryOf(resumable, file.contentHash, known!.rows_read > 0n) };
+    if (known) {
+      return {
+        kind: 'begun',
+        entry: entryOf(Number(known.import_id), file.contentHash, known.rows_read > 0n),
+      };
     }
+    const [last] = await query<{ batch_id: bigint }>(connection, 'land/last-batch');
     const [next] = await query<{ import_id: bigint }>(connection, 'import/next-id', {
-      last_batch_id: lastBatchId,
+      last_batch_id: last!.batch_id,
       batches_max: BATCHES_MAX,
     });
     const importId = Number(next!.import_id);
