@@ -112,7 +112,7 @@ export const configSchema = z.strictObject({
       keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
       /** Old generations of the lake stay this long. */
       keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
-      warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(1_024),
+      warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
       threads: z.number().int().min(1).max(256).default(2),
     })
     .prefault({}),

@@ -7,6 +7,9 @@ import { type DatasetName, datasets, wholeDatasets } from './datasets.ts';
 import { folderValue } from './layout.ts';
 import { type Period, periodBounds, periodKind, periodOf, widen } from './period.ts';
 
+/** Sorting a million messages of ten fields takes about a GB. */
+const MESSAGES_A_FILE_MAX = 200_000;
+
 /** A file that has to be written: which rows it takes, and what they must come to. */
 export interface Piece {
   dataset: DatasetName;
@@ -73,7 +76,7 @@ export async function findPieces(
   ];
 }
 
-/** New batches become new files: one for each table and hour of store time. */
+/** New batches become new files: one for each table and hour of store time, more where there are many messages. */
 async function findMessages(
   connection: DuckDBConnection,
   head: Commit | undefined,
@@ -85,15 +88,17 @@ async function findMessages(
     table_id: number;
     table_name: string;
     hour_start_ms: number;
+    after_batch_id: bigint;
+    through_batch_id: bigint;
     row_count: number;
-  }>(connection, 'publish/count-messages', marks);
-  return found.map(({ table_id, table_name, hour_start_ms, row_count }) => {
+  }>(connection, 'publish/count-messages', { ...marks, rows_max: MESSAGES_A_FILE_MAX });
+  return found.map(({ hour_start_ms, row_count, ...part }) => {
     const hour = periodOf(hour_start_ms, 'hour');
     return {
       dataset: 'messages',
-      folder: `table=${folderValue(table_name)}/hour=${hour}`,
+      folder: `table=${folderValue(part.table_name)}/hour=${hour}`,
       period: hour,
-      parameters: { ...marks, table_id, table_name, ...window(hour) },
+      parameters: { ...part, ...window(hour) },
       rows: row_count,
       replaces: [],
     };

@@ -79,6 +79,31 @@ test('every message is in the lake once, over many publications', async () => {
   expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[40n, 40n]]);
 });
 
+test('many messages become several files, each of whole batches, and every message is in one of them', async () => {
+  const { shard, paths, publish, analyse } = await fixture();
+  await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });
+  await shard.transaction(async (connection) => {
+    for (let batch = 2; batch <= 5; batch++) {
+      await connection.run(
+        `INSERT INTO message (batch_id, stream_offset, table_id, kind, device, event_time_ms, store_time_ms, field_ids, numbers)
+         SELECT ${batch}, range, (SELECT min(table_id) FROM message), 0, uuid(), ${TEST_START_MS}, ${TEST_START_MS}, [], []
+         FROM range(${batch * 1_000_000}, ${batch * 1_000_000 + 120_000})`,
+      );
+      await connection.run(
+        `INSERT INTO batch SELECT * REPLACE (${batch} AS batch_id, 120000 AS message_count) FROM batch WHERE batch_id = 1`,
+      );
+    }
+  });
+
+  expect(await publish()).toMatchObject({ kind: 'published' });
+
+  const files = readdirSync(join(paths.current, 'messages/table=solar/hour=2026-11-20T12'));
+  expect(files).toHaveLength(3);
+  expect(
+    await analyse('SELECT count(*)::INTEGER, count(DISTINCT stream_offset)::INTEGER FROM messages'),
+  ).toEqual([[480_001, 480_001]]);
+});
+
 test('nothing new, no new generation', async () => {
   const { shard, publish } = await fixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
