@@ -61,8 +61,8 @@ export interface HoldingsOptions {
 }
 
 /** How long running stages have to end, and then the warehouse to close, when a shard is given up. */
-const STOP_MS = 10 * SECOND_MS;
-const CLOSE_MS = 5 * SECOND_MS;
+const STOP_MS = 5 * SECOND_MS;
+const CLOSE_MS = 6 * SECOND_MS;
 
 export function createHoldings(options: HoldingsOptions): Holdings {
   const { leases, open, close, clock, log } = options;

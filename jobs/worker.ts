@@ -28,7 +28,7 @@ export interface WorkerDependencies {
 export interface RunningWorker {
   readonly workerId: string;
   health(): WorkerHealth;
-  /** Stops everything and gives the shards back, within 20 s whatever happens. Calling it again waits for the same end. */
+  /** Stops everything and gives the shards back, within 13 s whatever happens. Calling it again waits for the same end. */
   stop(): Promise<void>;
 }
 
@@ -44,8 +44,8 @@ export interface WorkerOptions {
 const REVIEW_MS = MINUTE_MS;
 /** How soon schedules are reviewed again while ticks are missing. */
 const REPAIR_MS = 15 * SECOND_MS;
-/** Together less than the 20 s in which a worker must have stopped. */
-const GIVE_UP_MS = 17 * SECOND_MS;
+/** Together well below the 20 s in which a process must have ended: its HTTP server is closed after the worker. */
+const GIVE_UP_MS = 12 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 
 /**

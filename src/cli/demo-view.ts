@@ -1,18 +1,8 @@
 import type { WorkgroupStatus } from '../pipeline/status.ts';
 import type { Site } from '../simulate/site.ts';
-import { addDays, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
+import type { UtcMs } from '../time.ts';
 import type { DemoSummary } from './demo.ts';
 import { formatTable } from './table.ts';
-
-/** One simulated day: what the report says of each series, and what the simulator generated (Wh). */
-export interface DayComparison {
-  day: LocalDate;
-  series: number;
-  reportedWh: number;
-  generatedWh: number;
-  /** Series of which the two differ. */
-  different: string[];
-}
 
 export interface DemoState {
   nowMs: UtcMs;
@@ -69,40 +59,6 @@ export function describeSummary({ seconds, sent, landed, generation, days }: Dem
 ${number(sent)} messages sent and ${number(landed)} landed in ${seconds} s, ${generation ?? 0} generations published.
 ${lines.length > 0 ? `Simulated days that are over:\n${lines.join('\n')}` : 'No simulated day was over yet: give it more --seconds.'}
 `;
-}
-
-/** Compares the days that are over, and of which everything has arrived, with what the simulator generated. */
-export async function compareDays(
-  site: Site,
-  report: (day: LocalDate) => Promise<Record<string, number>>,
-  nowMs: UtcMs,
-): Promise<DayComparison[]> {
-  const comparisons: DayComparison[] = [];
-  for (
-    let day = localDateOf(site.startMs, site.timezone);
-    site.settledMs(day) <= nowMs;
-    day = addDays(day, 1)
-  ) {
-    const reported = await report(day);
-    const generated = Object.fromEntries(
-      site.truth(day).map(({ device, source, energyWh }) => [`${device}.${source}`, energyWh]),
-    );
-    const keys = [...new Set([...Object.keys(reported), ...Object.keys(generated)])];
-    comparisons.push({
-      day,
-      series: keys.length,
-      reportedWh: sum(reported),
-      generatedWh: sum(generated),
-      different: keys
-        .filter((key) => (reported[key] ?? 0) !== (generated[key] ?? 0))
-        .map((key) => `${key} ${reported[key] ?? 'no'} instead of ${generated[key] ?? 'no'} Wh`),
-    });
-  }
-  return comparisons;
-}
-
-function sum(energyWh: Record<string, number>): number {
-  return Object.values(energyWh).reduce((total, wh) => total + wh, 0);
 }
 
 function number(value: number): string {

@@ -1,21 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, configSchema } from '../config.ts';
 import { errorMessage, TransientError } from '../errors.ts';
 import { readStatuses } from '../pipeline/status.ts';
-import type { SimulationReport } from '../simulate/run.ts';
 import { createSite, type Site } from '../simulate/site.ts';
 import { addDays, DAY_MS, dayStart, type LocalDate, localDateOf, SECOND_MS } from '../time.ts';
-import {
-  compareDays,
-  type DayComparison,
-  type DemoState,
-  describeStart,
-  describeState,
-  describeSummary,
-} from './demo-view.ts';
+import { type DayComparison, settled } from './demo-days.ts';
+import { type DemoState, describeStart, describeState, describeSummary } from './demo-view.ts';
 import { addListenOptions, type ListenOptions } from './listen-options.ts';
 import { globalOptions } from './options.ts';
 import { printData } from './output.ts';
@@ -28,6 +22,10 @@ const DAYS_BACK = 2;
 /** The past days are lived through in this time, then the site keeps to the clock. */
 const CATCH_UP_SECONDS = 15;
 const READING_EVERY_MS = 60 * SECOND_MS;
+/** What was sent last is on its way through the pipeline for a few seconds; the devices fall silent so long before the end. */
+const SETTLE_MS = 4 * SECOND_MS;
+/** Eleven days: what a timer can wait for is not much longer. */
+const SECONDS_MAX = 1_000_000;
 
 interface DemoOptions extends ListenOptions {
   seconds?: number;
@@ -38,8 +36,10 @@ export function addDemoCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('demo')
     .description('show the whole way on a simulated site, without any configuration')
-    .option('--seconds <number>', 'end after this long with a summary (default: on Ctrl-C)', positiveNumber)
-    .option('--seed <number>', 'another site', positiveNumber, 1)
+    .option('--seconds <number>', 'end after this long with a summary (default: on Ctrl-C)', (text) =>
+      positiveNumber(text, SECONDS_MAX),
+    )
+    .option('--seed <number>', 'another site', (text) => positiveNumber(text, Number.MAX_SAFE_INTEGER), 1)
     .addHelpText('after', help);
   addListenOptions(command).action((options: DemoOptions) =>
     runWithoutConfig(command, terminal, async (service) => {
@@ -70,8 +70,22 @@ async function runDemo(
   service: Service,
   show: (text: string) => void,
 ): Promise<DemoSummary> {
-  const startedMs = performance.now();
   const dataDir = await mkdtemp(join(tmpdir(), 'wattline-demo-'));
+  try {
+    return await runDemoIn(dataDir, options, service, show);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function runDemoIn(
+  dataDir: string,
+  options: DemoOptions,
+  service: Service,
+  show: (text: string) => void,
+): Promise<DemoSummary> {
+  const startedMs = performance.now();
+  const untilMs = startedMs + (options.seconds ?? Number.POSITIVE_INFINITY) * SECOND_MS;
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const firstDay = addDays(localDateOf(service.clock.now(), timezone), -DAYS_BACK);
   const site = createSite({
@@ -84,20 +98,23 @@ async function runDemo(
   service.signal.addEventListener('abort', () => ending.abort());
   if (service.signal.aborted) ending.abort();
   const timer =
-    options.seconds === undefined ? undefined : setTimeout(() => ending.abort(), options.seconds * SECOND_MS);
+    options.seconds === undefined
+      ? undefined
+      : setTimeout(() => ending.abort(), Math.max(options.seconds * SECOND_MS - SETTLE_MS, 0));
   const { running, config } = await start(site, { ...options, dataDir }, service);
   try {
     const scopes = { [WORKGROUP]: { permissions: ['search:read' as const, 'data:write' as const] } };
     const { token } = await running.access.issue({ subject: 'demo', scopes, lifetimeMs: DAY_MS });
     show(describeStart({ url: running.url!, token, dataDir, workgroup: WORKGROUP, site }));
-    const catchUpSeconds = Math.min(CATCH_UP_SECONDS, (options.seconds ?? Number.POSITIVE_INFINITY) / 2);
+    const secondsLeft = (untilMs - SETTLE_MS - performance.now()) / SECOND_MS;
+    const catchUpSeconds = Math.max(1, Math.min(CATCH_UP_SECONDS, secondsLeft - 1));
     const { runSimulation } = await import('../simulate/run.ts');
     const simulating = runSimulation({
       site,
       url: running.url!,
       workgroup: WORKGROUP,
       token,
-      speed: ((DAYS_BACK + 1) * 86_400) / catchUpSeconds,
+      speed: Math.round(((DAYS_BACK + 1) * 86_400) / catchUpSeconds),
       signal: ending.signal,
       log: service.log,
     });
@@ -110,15 +127,17 @@ async function runDemo(
       show,
     });
     const sent = await simulating;
-    await untilLanded(config, sent, service);
-    const days = await compareDays(site, report, service.clock.now());
-    const { messages: landed = 0 } = statusOf(config)?.poll ?? {};
+    const settledByMs = service.signal.aborted ? performance.now() + SETTLE_MS : untilMs;
+    const { landed, days } = await settled(site, sent, {
+      landed: () => statusOf(config)?.poll.messages ?? 0,
+      report,
+      untilMs: settledByMs,
+    });
     const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
     return { seconds, sent: sent.items, landed, generation: statusOf(config)?.publish.generation, days };
   } finally {
     clearTimeout(timer);
     await running.stop();
-    await rm(dataDir, { recursive: true, force: true });
   }
 }
 
@@ -166,7 +185,7 @@ async function watch(
   const { report, timezone, isInteractive, show } = watching;
   let drawnLines = 0;
   for (let round = 0; !signal.aborted; round += 1) {
-    await pause(SECOND_MS, signal);
+    await sleep(SECOND_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted || (!isInteractive && round % 3 !== 0)) continue;
     const today = localDateOf(service.clock.now(), timezone);
     const state: DemoState = {
@@ -182,24 +201,6 @@ async function watch(
   }
 }
 
-/** What was sent is on its way through the pipeline for a few seconds more. */
-async function untilLanded(config: Config, sent: SimulationReport, { clock }: Service): Promise<void> {
-  const untilMs = performance.now() + 15 * SECOND_MS;
-  const sentAtMs = clock.now();
-  while (performance.now() < untilMs) {
-    const status = statusOf(config);
-    const isLanded = (status?.poll.messages ?? 0) >= sent.items;
-    // Published after a roll-up that came after the last landing.
-    if (
-      isLanded &&
-      (status?.publish.lastSuccessAtMs ?? 0) >
-        sentAtMs + 2 * config.pipeline.rollupEvery + config.pipeline.publishEvery
-    )
-      return;
-    await pause(200);
-  }
-}
-
 function statusOf({ dataDir }: Config) {
   return readStatuses(dataDir)[0];
 }
@@ -211,19 +212,9 @@ async function readDay({ url }: Running, token: string, day: LocalDate): Promise
   return ((await answer.json()) as Record<LocalDate, Record<string, number>>)[day] ?? {};
 }
 
-function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
-function positiveNumber(text: string): number {
+function positiveNumber(text: string, max: number): number {
   const number = Number(text);
-  if (!Number.isFinite(number) || number <= 0) throw new InvalidArgumentError('Use a number above 0.');
+  if (!(number > 0 && number <= max)) throw new InvalidArgumentError(`Use a number above 0, at most ${max}.`);
   return number;
 }
 

@@ -40,6 +40,19 @@ export async function replayCases(
   onResult: (name: string, result: ReplayResult) => void,
 ): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wattline-replay-'));
+  try {
+    await replayIn(dataDir, cases, service, onResult);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function replayIn(
+  dataDir: string,
+  cases: readonly ReplayCase[],
+  service: Service,
+  onResult: (name: string, result: ReplayResult) => void,
+): Promise<void> {
   const config: Config = {
     ...configSchema.parse({
       dataDir,
@@ -75,7 +88,6 @@ export async function replayCases(
     await pool.destroy();
     await pipeline.close();
     await running.stop();
-    await rm(dataDir, { recursive: true, force: true });
   }
 }
 

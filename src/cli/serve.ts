@@ -2,12 +2,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { WorkerHealth } from '../../jobs/health.ts';
+import { within } from '../../jobs/within.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import type { TokenSource } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { createControlServer } from '../control/server.ts';
-import { TransientError } from '../errors.ts';
+import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import { type Health, registerHealth } from '../health.ts';
 import { createHttpServer } from '../http.ts';
 import { lakeFolder } from '../pipeline/operations.ts';
@@ -23,7 +24,8 @@ import { createMemoryLog } from '../stream/log-memory.ts';
 import { registerStreamRoutes } from '../stream/routes.ts';
 import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
-import { HOUR_MS } from '../time.ts';
+import { HOUR_MS, SECOND_MS } from '../time.ts';
+import { holdRoles } from './hold-roles.ts';
 import type { Service } from './service.ts';
 import { version } from './version.ts';
 
@@ -38,18 +40,21 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** What is left of the pipeline once its worker has stopped. */
+const CLOSE_MS = 2 * SECOND_MS;
+
 /** Starts the roles in this process, those that serve HTTP on one port. */
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
   { log, clock }: Pick<Service, 'log' | 'clock'>,
 ): Promise<Running> {
-  const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock });
-  const stops: Array<() => Promise<void>> = [];
+  const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const stop = async () => {
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
+    const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock });
     let url: string | undefined;
     let health: Health | undefined;
     if (roles.includes('stream') || roles.includes('report')) {
@@ -158,8 +163,8 @@ async function addWorker(
     health: worker.health,
     async stop() {
       await worker.stop();
-      await stages.close();
-      await control.end();
+      // What does not end now ends with the process.
+      await within(Promise.all([stages.close(), control.end()]), CLOSE_MS);
     },
   };
 }
@@ -187,13 +192,17 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
   try {
     await app.listen({ host, port });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE')
+      throw new TerminalError(
+        'CannotListen',
+        `port ${port} of ${host} cannot be listened on (${code ?? errorMessage(error)}); choose others with --host and --port`,
+        { cause: error },
+      );
     throw new TransientError(
       'PortTaken',
       `port ${port} of ${host} is taken; end what listens there, or choose another with --port`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
   return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { TerminalError } from '../errors.ts';
 import { createLog, type Log } from '../log.ts';
-import { type Clock, systemClock } from '../time.ts';
+import { type Clock, SECOND_MS, systemClock } from '../time.ts';
 import { globalOptions, readConfig } from './options.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -34,7 +34,13 @@ export async function runWithoutConfig(
   await runUntilEnded(globalOptions(command).logLevel ?? 'warn', terminal, run);
 }
 
-/** Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once. */
+/** Longer than all parts may take to stop: what still runs then does not end by itself. */
+const END_MS = 19.5 * SECOND_MS;
+
+/**
+ * Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once, and so does the time in which it should
+ * have ended. Nothing is lost by that: what was acknowledged is on the disk.
+ */
 async function runUntilEnded(
   level: string,
   terminal: Terminal,
@@ -43,9 +49,17 @@ async function runUntilEnded(
   const log = createLog({ level });
   const controller = new AbortController();
   const stopListening = terminal.onEnd((signal) => {
-    if (controller.signal.aborted) terminal.exit(1);
+    if (controller.signal.aborted) {
+      if (signal !== 'EPIPE') terminal.kill(signal);
+      return;
+    }
     log.info({ signal }, 'process.ending');
     controller.abort();
+    // Counts on after the role has ended, because threads and connections keep a process alive.
+    setTimeout(() => {
+      log.error({ withinMs: END_MS }, 'process.killed');
+      terminal.kill('SIGKILL');
+    }, END_MS).unref();
   });
   try {
     await run({ log, clock: systemClock, terminal, signal: controller.signal });

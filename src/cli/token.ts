@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { InputError, type Problem } from '../errors.ts';
 import { formatInstant, systemClock } from '../time.ts';
 import { parseQuantity } from '../units.ts';
+import { requireDataDir } from './hold-roles.ts';
 import { readConfig } from './options.ts';
 import { printData, printNote } from './output.ts';
 import { formatTable } from './table.ts';
@@ -125,6 +126,7 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
 }
 
 function openAccess({ dataDir, access: { jwksFile, issuer } }: Config) {
+  requireDataDir(dataDir);
   return createAccess({ dataDir, jwksFile, issuer, clock: systemClock });
 }
 

@@ -25,6 +25,8 @@ export interface RecoveryOptions {
 }
 
 const USERS_WAIT_MS_MAX = 10_000;
+/** A process that ends has little time; what is interrupted is done again from the checkpoint. */
+const CLOSE_WAIT_MS_MAX = 3_000;
 
 export function recovering(opened: Database, options: RecoveryOptions): RecoveringDatabase {
   const { path, workgroupId, log } = options;
@@ -69,7 +71,7 @@ export function recovering(opened: Database, options: RecoveryOptions): Recoveri
       const open = database;
       database = undefined;
       if (open === undefined) return;
-      await open.idle(USERS_WAIT_MS_MAX);
+      await open.idle(CLOSE_WAIT_MS_MAX);
       try {
         if (!isLost) await onConnection(open, (connection) => connection.run('CHECKPOINT'));
       } catch (error) {

@@ -27,8 +27,8 @@ async function runHere(args: readonly string[]): Promise<CliResult> {
       result.stderr += text;
     },
     onEnd: () => () => undefined,
-    exit: (code) => {
-      throw new Error(`exit ${code}`);
+    kill: (signal) => {
+      throw new Error(`killed by ${signal}`);
     },
   };
   result.code = await main(args, terminal);

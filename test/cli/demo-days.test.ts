@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { settled } from '../../src/cli/demo-days.ts';
+import { createSite } from '../../src/simulate/site.ts';
+import { addDays, DAY_MS, dayStart, type LocalDate } from '../../src/time.ts';
+
+const timezone = 'Europe/Paris';
+const firstDay: LocalDate = '2026-06-01';
+const startMs = dayStart(firstDay, timezone);
+const site = createSite({ seed: 1, timezone, startMs, readingEveryMs: 60_000 });
+const truthOf = (day: LocalDate) =>
+  Object.fromEntries(
+    site.truth(day).map(({ device, source, energyWh }) => [`${device}.${source}`, energyWh]),
+  );
+
+test('the demo ends as soon as everything has arrived and equals what was generated, and not before', async () => {
+  const sent = { items: 100, simulatedUntilMs: startMs + 2.5 * DAY_MS };
+  let looks = 0;
+  const { landed, days } = await settled(site, sent, {
+    landed: () => (looks > 2 ? 100 : 99),
+    report: async (day) => {
+      looks += 1;
+      return looks > 4 ? truthOf(day) : {};
+    },
+    untilMs: Number.POSITIVE_INFINITY,
+  });
+  expect(landed).toBe(100);
+  expect(days.map(({ day, different }) => [day, different])).toEqual([
+    [firstDay, []],
+    [addDays(firstDay, 1), []],
+  ]);
+  expect(looks).toBe(6);
+});
+
+test('the demo says what is missing when its time is over, of the days of which all was sent', async () => {
+  const report = async () => ({});
+  const untilMs = performance.now();
+  const halfDay = { items: 1, simulatedUntilMs: startMs + DAY_MS / 2 };
+  expect(await settled(site, halfDay, { landed: () => 0, report, untilMs })).toEqual({ landed: 0, days: [] });
+  const twoDays = { items: 1, simulatedUntilMs: startMs + 2 * DAY_MS };
+  const { days } = await settled(site, twoDays, { landed: () => 0, report, untilMs });
+  expect(days[0]).toMatchObject({ day: firstDay, reportedWh: 0 });
+  expect(days[0]!.different.length).toBeGreaterThan(3);
+});

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCli } from '../support/run-cli.ts';
+import { createServiceProcess } from '../support/service-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+describe('a process that serves', { timeout: 90_000 }, () => {
+  test('is alone on its data folder: a second one is refused and the first goes on', async () => {
+    const { url, config, token, start, kill } = await createServiceProcess({ workgroups: [{ id: 'home' }] });
+    await start();
+    const send = async () => {
+      const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify([
+          { device: '7c9e6679-7425-40de-944b-e07fc1f90ae7', event_time: 1, data: { total: 1 } },
+        ]),
+      });
+      return answer.status;
+    };
+    const cwd = join(config.dataDir, '..');
+    for (const role of ['up', 'stream', 'worker']) {
+      const { code, stderr } = await runCli([role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])], {
+        cwd,
+      });
+      expect({ role, code, stderr: JSON.parse(stderr) }).toMatchObject({
+        role,
+        code: 3,
+        stderr: { error: 'AlreadyRuns', retryable: true, message: expect.stringMatching(/in process \d+;/) },
+      });
+    }
+    expect(await send()).toBe(200);
+    // The lock of a process that was killed is nobody's.
+    await kill();
+    await start();
+    expect(await send()).toBe(200);
+  });
+
+  test('says which setting is wrong where its data folder is a file', async () => {
+    const cwd = tempDir();
+    writeFileSync(join(cwd, 'data'), '');
+    for (const command of [['up'], ['token', 'list']]) {
+      const { code, stderr } = await runCli(command, { cwd });
+      expect({ command, code, stderr }).toEqual({
+        command,
+        code: 2,
+        stderr: expect.stringMatching(/^ {2}dataDir: .* is no folder that can be written to/m),
+      });
+    }
+  });
+
+  test('says that it cannot listen on an address that is not of this machine', async () => {
+    const { code, stderr } = await runCli(['stream', '--host', '203.0.113.1'], { cwd: tempDir() });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('of 203.0.113.1 cannot be listened on (EADDRNOTAVAIL)'),
+    });
+  });
+
+  test('ends at once when it is told to, whatever a thread is waiting for', async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    const ended = await Promise.race([
+      once(child, 'exit'),
+      new Promise((resolve) => setTimeout(resolve, 10_000, 'it goes on')),
+    ]);
+    expect(ended).toEqual([null, 'SIGTERM']);
+  });
+});
+
+describe('the demo', { timeout: 90_000 }, () => {
+  test('prints one JSON object and leaves nothing behind', async () => {
+    const cwd = tempDir();
+    const TMPDIR = join(cwd, 'tmp');
+    mkdirSync(TMPDIR);
+    const { code, stdout } = await runCli(['demo', '--seconds', '3', '--port', '0', '--json'], {
+      cwd,
+      environment: { TMPDIR },
+    });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ sent: expect.any(Number), days: expect.any(Array) });
+    expect(readdirSync(TMPDIR)).toEqual([]);
+  });
+
+  test('ends in order when nobody reads what it prints, or when it cannot start', async () => {
+    const cwd = tempDir();
+    const TMPDIR = join(cwd, 'tmp');
+    mkdirSync(TMPDIR);
+    const environment = { TMPDIR };
+    const unread = await runCli(['demo', '--port', '0'], { cwd, environment, readBytes: 1 });
+    expect(unread.code).toBe(0);
+    const unable = await runCli(['demo', '--host', '203.0.113.1'], { cwd, environment });
+    expect(unable.code).toBe(1);
+    expect(readdirSync(TMPDIR)).toEqual([]);
+  });
+});
