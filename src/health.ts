@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { errorMessage } from './errors.ts';
+import { rejectOtherMethods } from './http.ts';
 
 export interface HealthState {
   ok: boolean;
@@ -22,8 +23,9 @@ export function registerHealth(app: FastifyInstance): Health {
   for (const [url, checks] of [
     ['/health', liveness],
     ['/ready', readiness],
-  ] as const)
-    app.get(url, { config: { rateLimited: false }, schema: { hide: true } }, async (_request, reply) => {
+  ] as const) {
+    const route = { config: { rateLimited: false }, schema: { hide: true }, exposeHeadRoute: true };
+    app.get(url, route, async (_request, reply) => {
       const states = await Promise.all(
         [...checks].map(async ([name, check]) => [name, await look(check)] as const),
       );
@@ -33,6 +35,8 @@ export function registerHealth(app: FastifyInstance): Health {
         .header('Cache-Control', 'no-store')
         .send({ ok, checks: Object.fromEntries(states) });
     });
+    rejectOtherMethods(app, url, ['GET', 'HEAD']);
+  }
   return {
     addLiveness: (name, check) => liveness.set(name, check),
     addReadiness: (name, check) => readiness.set(name, check),

@@ -49,6 +49,9 @@ function challengeOf(error: StreamError): string | undefined {
  * request's id and nothing of its text.
  */
 export function toStreamError(error: unknown, request: FastifyRequest, log: Log): StreamError {
+  // Nobody reads the answer: the caller went away while the body was on its way.
+  if (request.raw.destroyed && !request.raw.complete)
+    return new StreamError('InvalidRequest', 'the request ended before its body did');
   const known = knownError(error);
   if (known !== undefined) {
     if (known.status === 503 && known.cause !== undefined)

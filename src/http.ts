@@ -132,7 +132,12 @@ function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', 'the request took too long to arrive']
         : ['400 Bad Request', 'this is not an HTTP request'];
-  const body = JSON.stringify({ error: 'InvalidRequest', message, status: Number.parseInt(status!, 10) });
+  const body = JSON.stringify({
+    error: 'InvalidRequest',
+    message,
+    status: Number.parseInt(status!, 10),
+    retryable: false,
+  });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );

@@ -179,6 +179,11 @@ test('health and readiness come from the checks that the roles add', async () =>
     },
   });
   expect((await app.inject('/health')).statusCode).toBe(200);
+  // What balances load asks with HEAD.
+  const head = await app.inject({ method: 'HEAD', url: '/health' });
+  expect([head.statusCode, head.body]).toEqual([200, '']);
+  expect((await app.inject({ method: 'HEAD', url: '/ready' })).statusCode).toBe(503);
+  expect((await app.inject({ method: 'POST', url: '/ready' })).headers.allow).toBe('GET, HEAD');
 });
 
 describe('connections', () => {
@@ -197,10 +202,29 @@ describe('connections', () => {
   test('what is not HTTP gets an answer in our form and is cut off', async () => {
     const received = await talk(setUp(), 'nonsense\r\n\r\n');
     expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
       error: 'InvalidRequest',
+      message: 'this is not an HTTP request',
       status: 400,
+      retryable: false,
     });
+  });
+
+  test('a caller that goes away in the middle of its body is no fault of ours', async () => {
+    const events: Array<[string, Record<string, unknown>]> = [];
+    const app = setUp({ log: recordingLog(events) });
+    app.post('/upload', async () => ({}));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const arrived = once(app.server, 'request');
+    const socket = connect((app.server.address() as { port: number }).port, '127.0.0.1');
+    socket.write(
+      'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    const [request] = await arrived;
+    socket.destroy();
+    await once(request.socket, 'close');
+    await app.close();
+    expect(events.map(([event]) => event)).not.toContain('http.internal-error');
   });
 
   test('headers of more than 16 KiB are refused', async () => {

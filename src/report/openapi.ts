@@ -3,6 +3,15 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
 
+/** Swagger's own policy has browsers ask for HTTPS, which breaks the page on plain HTTP from another host. */
+const POLICY = {
+  'default-src': "'self'",
+  'base-uri': "'self'",
+  'frame-ancestors': "'self'",
+  'img-src': "'self' data:",
+  'object-src': "'none'",
+};
+
 /**
  * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, a page to browse at /docs that loads
  * nothing from elsewhere.
@@ -30,7 +39,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    staticCSP: true,
+    staticCSP: POLICY,
     theme: { title: 'Wattline API' },
     uiConfig: { deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
   });

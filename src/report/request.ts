@@ -10,7 +10,10 @@ const DEVICES_MAX = 10_000;
 const once = { error: 'must be given once' };
 const daySchema = z
   .string(once)
-  .refine(isLocalDate, { error: 'must be a day that exists, such as 2026-11-20' });
+  // The first and the last day that can be written have no neighbour, by which the days of a range are counted.
+  .refine((text) => isLocalDate(text) && text > '0000-01-01' && text < '9999-12-31', {
+    error: 'must be a day that exists, such as 2026-11-20',
+  });
 
 export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
 

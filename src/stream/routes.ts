@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { Access } from '../access/access.ts';
 import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from '../access/authorize.ts';
 import { bearerToken } from '../access/bearer.ts';
@@ -16,6 +15,7 @@ import { type IngestType, ingestTypes } from './ingest-body.ts';
 import type { StreamLog } from './log.ts';
 import type { PollAnswer } from './long-poll.ts';
 import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
+import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 import { readMessagesBytesMax, type Stream } from './stream.ts';
 
 export interface StreamRoutesOptions {
@@ -25,7 +25,6 @@ export interface StreamRoutesOptions {
   groupsOf(workgroupId: string): DeviceGroups | undefined;
 }
 
-const CBOR = 'application/cbor';
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
 
 /** Many small parts are cheaper to copy together than to hand to the system one by one. */
@@ -35,22 +34,6 @@ interface Address {
   workgroupId: string;
   tableName: string;
 }
-
-const addressSchema = z.object({
-  workgroupId: z.string().meta({ description: 'Workgroup' }),
-  tableName: z.string().meta({ description: 'Table, or "-" for all tables' }),
-});
-const readQuerySchema = z.object({
-  offset: z.string().optional().meta({ description: 'Resume here: the nextOffset of the last answer' }),
-  timestamp: z
-    .string()
-    .optional()
-    .meta({ description: 'Start at this append time: ISO 8601 with a zone, or milliseconds since 1970' }),
-  limit: z
-    .string()
-    .optional()
-    .meta({ description: `Messages at most, 1 to ${limits.messagesPerReadMax}` }),
-});
 
 /**
  * The REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
@@ -101,13 +84,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     scope.get(
       `${ROOT}/latest`,
       {
-        schema: {
-          summary: 'Latest messages of a table',
-          tags: ['stream'],
-          params: addressSchema,
-          querystring: readQuerySchema,
-          produces: [CBOR],
-        },
+        schema: readSchema,
         onRequest: guard((tableName) =>
           showsAudit(tableName) ? ['search:read', 'org:audit'] : ['search:read'],
         ),
@@ -142,13 +119,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       `${ROOT}/messages`,
       {
         bodyLimit: limits.ingestBytesMax,
-        schema: {
-          summary: 'Send messages to a table',
-          tags: ['stream'],
-          params: addressSchema,
-          consumes: [...ingestTypes],
-          produces: [CBOR],
-        },
+        schema: sendSchema,
         onRequest: guard(() => ['data:write']),
         preParsing: async (request) => {
           requireWritable((request.params as Address).tableName);

@@ -64,6 +64,8 @@ test('what cannot be asked is refused, naming the parameter', async () => {
     ['startDate=2026-11-20&endDate=2026-11-19', 'endDate'],
     ['startDate=2026-02-30', 'startDate'],
     ['startDate=20261120', 'startDate'],
+    ['startDate=9999-12-31&endDate=9999-12-31', 'startDate'],
+    ['startDate=0000-01-01&endDate=0000-01-01', 'startDate'],
     ['startDate=', 'startDate'],
     ['endDate=2026-11-20T00:00:00Z', 'endDate'],
     ['startDate=2026-11-01&startDate=2026-11-02', 'startDate'],

@@ -3,6 +3,10 @@ import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
+import { createHttpServer } from '../../src/http.ts';
+import { silentLog } from '../../src/log.ts';
+import { registerOpenApi } from '../../src/report/openapi.ts';
+import { registerStreamRoutes, type StreamRoutesOptions } from '../../src/stream/routes.ts';
 import { deviceId, telemetry, telemetryBatch, wideTelemetry } from '../support/messages.ts';
 import { type Answer, startStreamService } from '../support/stream-service.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
@@ -27,6 +31,31 @@ function bodyOf(answer: Answer): ReadBody {
   expect(answer.status).toBe(200);
   return answer.body as unknown as ReadBody;
 }
+
+test('the description of the routes says that everything is answered in CBOR', async () => {
+  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1 });
+  await registerOpenApi(app, { version: '0' });
+  registerStreamRoutes(app, {} as StreamRoutesOptions);
+  const { paths } = (await app.inject('/openapi.json')).json() as {
+    paths: Record<
+      string,
+      Record<string, { requestBody?: unknown; responses: Record<string, { content: object }> }>
+    >;
+  };
+  const routes = Object.values(paths).flatMap((methods) => Object.values(methods));
+  expect(routes).toHaveLength(2);
+  for (const { responses } of routes) {
+    expect(Object.keys(responses)).toEqual(
+      expect.arrayContaining(['200', '400', '401', '403', '429', '503']),
+    );
+    for (const { content } of Object.values(responses))
+      expect(Object.keys(content)).toEqual(['application/cbor']);
+  }
+  expect(routes[1]!.requestBody).toMatchObject({
+    content: { 'application/cbor': {}, 'application/json': {} },
+  });
+  await app.close();
+});
 
 describe('a read', () => {
   test('answers with the body and headers of the contract, byte for byte', async () => {
