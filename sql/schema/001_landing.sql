@@ -68,8 +68,7 @@ CREATE TABLE gap (
   to_offset UBIGINT,
   from_time_ms BIGINT,
   to_time_ms BIGINT,
-  detected_at_ms BIGINT NOT NULL,
-  closed_at_ms BIGINT
+  detected_at_ms BIGINT NOT NULL
 );
 COMMENT ON TABLE gap IS 'Stretches of the stream that could not be read: expired, recreated or lost upstream';
 

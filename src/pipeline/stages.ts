@@ -99,8 +99,8 @@ export function createStages(options: StagesOptions): PipelineStages {
       noted(workgroupId, 'publish', signal, async () => {
         const { sequence } = await pipeline.run(workgroupId, 'publish', undefined);
         status.update(workgroupId, 'publish', { generation: sequence });
-        const { openGaps, quarantined, messages } = await pipeline.run(workgroupId, 'status', undefined);
-        status.count(workgroupId, { gaps: openGaps, quarantined, storedMessages: messages });
+        const { gaps, quarantined, messages } = await pipeline.run(workgroupId, 'status', undefined);
+        status.count(workgroupId, { gaps, quarantined, storedMessages: messages });
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {

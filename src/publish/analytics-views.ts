@@ -187,7 +187,6 @@ export const analyticsViews: readonly View[] = [
       { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'Store time of the last message before it' },
       { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'Store time at which reading went on' },
       { name: 'detected_at', type: 'TIMESTAMPTZ', comment: 'When it was noticed' },
-      { name: 'closed_at', type: 'TIMESTAMPTZ', comment: 'When it was filled; null while it is open' },
     ],
   },
   {

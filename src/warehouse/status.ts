@@ -14,7 +14,7 @@ export interface ShardStatus {
   messages: number;
   batches: number;
   quarantined: number;
-  openGaps: number;
+  gaps: number;
   names: number;
   fileBytes: number;
   walBytes: number;
@@ -35,7 +35,7 @@ export async function readStatus(
     messages: count('message_count'),
     batches: count('batch_count'),
     quarantined: count('quarantined_count'),
-    openGaps: count('open_gap_count'),
+    gaps: count('gap_count'),
     names: count('name_count'),
     fileBytes: bytes(shard.path),
     walBytes: bytes(`${shard.path}.wal`),

@@ -301,7 +301,7 @@ test('quarantined items are appended, gaps follow their state', async () => {
   );
   await publish();
   await quarantine(3);
-  await shard.transaction((connection) => connection.run('UPDATE gap SET closed_at_ms = 5'));
+  await shard.transaction((connection) => connection.run('UPDATE gap SET to_offset = 6'));
   await publish();
   const files = (await head()).files.filter(({ dataset }) => dataset === 'quarantine');
   expect(files.map(({ folder, rows }) => [folder, rows])).toEqual([
@@ -309,7 +309,7 @@ test('quarantined items are appended, gaps follow their state', async () => {
     ['month=2026-11', 3],
   ]);
   expect(await analyse('SELECT count(*) FROM quarantine')).toEqual([[5n]]);
-  expect(await analyse('SELECT reason, epoch_ms(closed_at) FROM gap')).toEqual([['expired', 5n]]);
+  expect(await analyse('SELECT reason, to_offset FROM gap')).toEqual([['expired', 6n]]);
 });
 
 test('odd names and a field that a message holds twice are published as they are', async () => {
