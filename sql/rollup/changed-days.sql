@@ -1,10 +1,11 @@
 -- What is different from the days that are stored: nothing different, no row here and no new version.
--- day_change: day_now's columns, version (the next one once the day is over, else the same), status, was_final
+-- day_change: day_now's columns, version (the next one once the day is over, else the same), status, kept_version (the newest in the history)
 CREATE OR REPLACE TEMP TABLE day_change AS
 SELECT n.*,
   CASE WHEN o.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN n.end_ms <= $now_ms::BIGINT THEN o.version + 1 ELSE o.version END AS version,
   CASE WHEN n.end_ms + $close_after_ms::BIGINT > $now_ms::BIGINT THEN 'provisional'
-    WHEN o.status IN ('final', 'restated') THEN 'restated' ELSE 'final' END AS status
+    WHEN o.status IN ('final', 'restated') THEN 'restated' ELSE 'final' END AS status,
+  h.version AS kept_version
 FROM day_now n
 LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source
 LEFT JOIN (

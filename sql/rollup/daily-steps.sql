@@ -4,7 +4,7 @@
 -- that is still shown (carry-over); any other rise goes on from the reading before.
 INSERT INTO step
 WITH kept AS (
-  SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, j.kind, j.energy_wh,
+  SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, d.end_ms, j.kind, j.energy_wh,
     r.jitter_wh, coalesce(r.max_power_w, 'infinity'::DOUBLE) AS max_power_w
   FROM kept_reading k
   JOIN series_rule r USING (series_id)
@@ -13,7 +13,7 @@ WITH kept AS (
   WHERE r.method = 'daily_energy'
 ), paired AS (
   SELECT *,
-    lag(t) OVER w AS t0, lag(v) OVER w AS v0, lag(day) OVER w AS day0,
+    lag(t) OVER w AS t0, lag(v) OVER w AS v0, lag(day) OVER w AS day0, lag(end_ms) OVER w AS day0_end_ms,
     count(kind) OVER w AS frame
   FROM kept
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
@@ -51,14 +51,19 @@ WITH kept AS (
   WHERE t0 IS NOT NULL
 )
 SELECT series_id,
-  CASE step_kind WHEN 'new_day' THEN greatest(t0, start_ms) ELSE t0 END AS t0,
+  CASE WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day0) THEN greatest(t0, start_ms) ELSE t0 END AS t0,
   CASE step_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE v0 END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
   t AS t1, c AS c1,
   step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_alive) AS covered,
-  (CASE WHEN kind = 'reset' AND step_kind = 'join' THEN 2 WHEN step_kind = 'join' THEN 4 WHEN step_kind = 'rebase' THEN 8 ELSE 0 END
-    | CASE WHEN stale THEN 512 ELSE 0 END)::USMALLINT AS flags,
+  -- The restart that ends the carry-over is what the register is for, and nothing to flag.
+  (CASE WHEN kind = 'reset' AND step_kind = 'join' THEN CASE WHEN stale_before THEN 0 ELSE 2 END WHEN step_kind = 'join' THEN 4 WHEN step_kind = 'rebase' THEN 8 ELSE 0 END
+    | CASE WHEN stale THEN 512 ELSE 0 END
+    | CASE WHEN step_kind = 'grow' AND day = day0 AND v < c_before THEN 16 ELSE 0 END)::USMALLINT AS flags,
   v0 AS held
 FROM told
+UNION ALL
+-- Until midnight the register is known where it still shows the same after it.
+SELECT series_id, t0, v0, day0_end_ms, v0, true, 0, v0 FROM told WHERE step_kind = 'carry' AND day <> day0
 UNION ALL
 -- The very first reading of a series shows the energy since midnight, unless a restart later in the day says that it was carry-over.
 SELECT series_id, start_ms, 0, t, v, true, 0, 0

@@ -1,14 +1,14 @@
 -- Readings of the configured energy streams in new messages, in canonical units, each with the reason it is rejected for, if any.
 -- $upto: last batch taken in. Temp table stream_setting: the configured streams, each with the last batch it has seen (after_batch).
 -- extracted: stream_id, device, source_id (-1 where there is none), event_time_ms, value (Wh or W), reason, text (of what is rejected),
--- stream_offset, batch_id
+-- message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
   SELECT
     s.stream_id, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
     m.device,
     coalesce(m.source_id, -1) AS source_id,
-    m.event_time_ms, m.store_time_ms, m.stream_offset, m.batch_id,
+    m.event_time_ms, m.store_time_ms, m.message_id, m.stream_offset, m.batch_id,
     m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
     CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
     CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN json_extract_string(m.other, s.unit_pointer) END AS unit
@@ -50,5 +50,5 @@ LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
 SELECT
   stream_id, device, source_id, event_time_ms, value, reason,
   CASE WHEN reason IS NOT NULL THEN coalesce(json_extract_string(json, '$'), plain::VARCHAR) END AS text,
-  stream_offset, batch_id
+  message_id, stream_offset, batch_id
 FROM judged;

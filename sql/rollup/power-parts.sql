@@ -39,12 +39,15 @@ WITH sample AS (
 ), directed AS (
   SELECT series_id, a, pa, b, pb, covered FROM line WHERE direction IS NULL
   UNION ALL
-  -- only what flows in the declared direction, as a positive amount; a line that crosses zero is cut there
-  SELECT series_id,
-    CASE WHEN pa < 0 AND pb > 0 THEN a + (b - a) * (-pa / (pb - pa)) ELSE a END, greatest(pa, 0),
-    CASE WHEN pa > 0 AND pb < 0 THEN a + (b - a) * (pa / (pa - pb)) ELSE b END, greatest(pb, 0), covered
-  FROM (SELECT series_id, a, b, covered, CASE direction WHEN 'negative' THEN -pa ELSE pa END AS pa,
-    CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM line WHERE direction IS NOT NULL)
+  -- only what flows in the declared direction, as a positive amount; a line that crosses zero is cut there, and its other part is zero
+  SELECT series_id, part.a, greatest(part.pa, 0), part.b, greatest(part.pb, 0), covered
+  FROM (
+    SELECT series_id, covered, unnest(CASE
+      WHEN pa * pb < 0 THEN [{a: a, pa: pa, b: a + (b - a) * (pa / (pa - pb)), pb: 0}, {a: a + (b - a) * (pa / (pa - pb)), pa: 0, b: b, pb: pb}]
+      ELSE [{a: a, pa: pa, b: b, pb: pb}] END) AS part
+    FROM (SELECT series_id, a, b, covered, CASE direction WHEN 'negative' THEN -pa ELSE pa END AS pa,
+      CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM line WHERE direction IS NOT NULL)
+  )
 ), cut AS (
   SELECT series_id, a, pa, b, pb, covered, floor(a / 900000)::BIGINT AS i
   FROM directed WHERE b > a AND floor(a / 900000) >= ceil(b / 900000) - 1

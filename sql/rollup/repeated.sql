@@ -1,9 +1,11 @@
--- New readings that share their series and event time with others: the one with the highest offset counts, whatever order they came in.
--- repeated: series_id, event_time_ms, value, stream_offset, batch_id, place (1: counts)
+-- New readings that share their series and event time with others: the one with the highest message id counts, then the highest offset,
+-- whatever order they came in.
+-- repeated: series_id, event_time_ms, value, message_id, stream_offset, batch_id, place (1: counts)
 CREATE OR REPLACE TEMP TABLE repeated AS
-SELECT s.series_id, e.event_time_ms, e.value, e.stream_offset, e.batch_id,
+SELECT s.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id,
   row_number() OVER (
-    PARTITION BY s.series_id, e.event_time_ms ORDER BY coalesce(e.stream_offset, 0) DESC, e.batch_id DESC, e.value DESC
+    PARTITION BY s.series_id, e.event_time_ms
+    ORDER BY coalesce(e.message_id, -1) DESC, coalesce(e.stream_offset, 0) DESC, e.batch_id DESC, e.value DESC
   ) AS place
 FROM extracted e
 JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id

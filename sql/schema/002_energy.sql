@@ -54,10 +54,12 @@ CREATE TABLE reading (
   series_id INTEGER NOT NULL,
   event_time_ms BIGINT NOT NULL,
   value DOUBLE NOT NULL,
+  message_id BIGINT,
   stream_offset UBIGINT,
   batch_id BIGINT NOT NULL
 );
 COMMENT ON TABLE reading IS 'Valid readings in canonical units, one for each series and event time';
+COMMENT ON COLUMN reading.message_id IS 'The device''s own counter, where it sends one: of two readings of one instant the higher one counts, then that with the higher offset';
 COMMENT ON COLUMN reading.batch_id IS 'The batch that it landed in';
 COMMENT ON COLUMN reading.value IS 'Wh for registers and interval energy, W for power';
 
@@ -65,6 +67,7 @@ CREATE TABLE superseded_reading (
   series_id INTEGER NOT NULL,
   event_time_ms BIGINT NOT NULL,
   value DOUBLE NOT NULL,
+  message_id BIGINT,
   stream_offset UBIGINT,
   batch_id BIGINT NOT NULL
 );

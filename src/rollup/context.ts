@@ -10,6 +10,8 @@ const NEIGHBOUR_MS = 2 * DAY_MS;
 /** From the probed stretches of series to the intervals to compute and the readings that takes, in table `context`. */
 export async function buildContext(connection: DuckDBConnection, timezone: string): Promise<void> {
   await findNeighbours(connection);
+  const [found] = await query<Range>(connection, 'rollup/neighbour-bounds');
+  if (found && found.low_ms !== null) await query(connection, 'rollup/held-neighbours', { ...found });
   await bindDaysOf(connection, timezone, 'rollup/neighbour-bounds');
   await query(connection, 'rollup/context');
   await query(connection, 'rollup/probe-edges');

@@ -47,9 +47,9 @@ async function storeDays(
   await query(connection, 'rollup/day-candidates', bounds);
   await query(connection, 'rollup/days', bounds);
   await query(connection, 'rollup/changed-days', { now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) });
+  await query(connection, 'rollup/store-history', { now_ms: nowMs, batch_id: batchId });
   await query(connection, 'rollup/forget-changed-days');
   await query(connection, 'rollup/store-days', { now_ms: nowMs, batch_id: batchId });
-  await query(connection, 'rollup/store-history', { now_ms: nowMs, batch_id: batchId });
   await query(connection, 'rollup/mark-dirty', bounds);
   const [changed] = await query<{ count: bigint }>(connection, 'rollup/count-changed-days');
   return Number(changed!.count);

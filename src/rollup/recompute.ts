@@ -27,12 +27,30 @@ export async function recompute(
     await buildContext(connection, timezone);
     await findSteps(connection);
   }
+  await computeIntervals(connection);
+  await query(connection, 'rollup/shaped-silences', await contextBounds(connection));
+  const [shaped] = await query<{ count: bigint }>(connection, 'rollup/count-shaped');
+  if (shaped!.count === 0n) return;
+  // Power has changed beside a register that was silent.
+  await query(connection, 'rollup/probe-shaped');
+  await buildContext(connection, timezone);
+  await findSteps(connection);
+  await computeIntervals(connection);
+}
+
+async function computeIntervals(connection: DuckDBConnection): Promise<void> {
   const range = await contextBounds(connection);
   const methods = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
-  for (const name of new Set(methods.flatMap(({ method }) => computation[method]))) {
+  // Power first, because it shapes the silences of the registers beside it.
+  const needed = new Set(methods.map(({ method }) => computation[method]));
+  const statements = [
+    ...ofAll,
+    ...[ofPower, ofRegisters].filter((one) => needed.has(one)).flat(),
+    'touched-local-days',
+  ];
+  for (const name of statements) {
     await query(connection, `rollup/${name}`, usesRange.has(name) ? range : {});
   }
-  await query(connection, 'rollup/touched-local-days');
 }
 
 /**
@@ -60,14 +78,22 @@ const registerLines = [
   'daily-steps',
   'separate-days',
   'flag-excursions',
+  'shape',
 ];
 const ofAll = ['carry-in', 'resumed', 'forget-intervals'];
-const ofRegisters = [...ofAll, ...registerLines, 'store-register-intervals'];
-const ofPower = [...ofAll, 'power-parts', 'store-power-intervals', 'round-intervals'];
+const ofRegisters = [...registerLines, 'store-register-intervals'];
+const ofPower = ['power-parts', 'store-power-intervals', 'round-intervals'];
 const computation: Readonly<Record<EnergyMethod, readonly string[]>> = {
   total_energy: ofRegisters,
   daily_energy: ofRegisters,
   power_curve: ofPower,
   interval_energy: ofPower,
 };
-const usesRange = new Set(['carry-in', 'forget-intervals', 'kept-readings', 'pinned-midnights', 'resumed']);
+const usesRange = new Set([
+  'carry-in',
+  'forget-intervals',
+  'kept-readings',
+  'pinned-midnights',
+  'resumed',
+  'shape',
+]);

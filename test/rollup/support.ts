@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { columnsFromMessages } from '../../src/contract/columns-from.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
@@ -12,6 +13,12 @@ export const DEVICE = '00000000-0000-4000-8000-000000000001';
 /** A reading as a case writes it. */
 export interface CaseReading {
   event_time: string;
+  /** One second after the event where it is not given. */
+  store_time?: string;
+  msg_id?: number;
+  table?: string;
+  /** Its place in the stream where it did not come in order: then `landReadings` lands it as if from another place. */
+  offset?: bigint;
   device?: string;
   source?: string;
   data: Record<string, FieldValue>;
@@ -20,31 +27,35 @@ export interface CaseReading {
 export interface EnergySite {
   timezone: string;
   streams: readonly EnergyStreamInput[];
+  closeAfterMs?: number;
 }
 
-/** Lands readings as one batch of the stream, in the order given, long after the last of them. */
+/** Lands readings as one batch of the stream, in the order given; of an origin of their own where they have offsets. */
 export async function landReadings(
   shard: Shard,
   readings: readonly CaseReading[],
   table = 't',
 ): Promise<void> {
-  const checkpoint = await shard.checkpoint('stream');
-  const from = checkpoint?.nextOffset ?? 1_000n;
+  const isPlaced = readings[0]?.offset !== undefined;
+  const origin = isPlaced ? `stream-${randomUUID()}` : 'stream';
+  const from = isPlaced ? 0n : ((await shard.checkpoint(origin))?.nextOffset ?? 1_000n);
   const messages = readings.map((reading, index) => ({
-    offset: from + BigInt(index),
-    table,
+    offset: reading.offset ?? from + BigInt(index),
+    table: reading.table ?? table,
     kind: 'telemetry',
     device: reading.device ?? DEVICE,
     source: reading.source ?? null,
     event_time: Date.parse(reading.event_time),
-    store_time: Date.parse(reading.event_time) + 1_000,
+    store_time: Date.parse(reading.store_time ?? reading.event_time) + (reading.store_time ? 0 : 1_000),
+    ...(reading.msg_id !== undefined && { msg_id: reading.msg_id }),
     data: reading.data,
   }));
+  messages.sort((a, b) => Number(a.offset - b.offset));
   const landed = await shard.land({
-    origin: 'stream',
+    origin,
     columns: columnsFromMessages(messages, shard.names),
     fromOffset: from,
-    nextOffset: from + BigInt(messages.length),
+    nextOffset: (messages.at(-1)?.offset ?? from) + 1n,
     logEpoch: 'log-1',
   });
   if (landed.kind !== 'landed' || landed.messages !== readings.length) {
@@ -67,7 +78,12 @@ export async function rollUpSite(
     devices: [],
     deviceGroups: {},
   };
-  return rollUp(shard, { workgroup, clock: { now: () => nowMs }, closeAfterMs: 0, log: silentLog });
+  return rollUp(shard, {
+    workgroup,
+    clock: { now: () => nowMs },
+    closeAfterMs: site.closeAfterMs ?? 0,
+    log: silentLog,
+  });
 }
 
 /** Wh by day, all devices and sources together. */

@@ -1,0 +1,2 @@
+-- How many registers have silences to compute again.
+SELECT count(*) AS count FROM shaped;

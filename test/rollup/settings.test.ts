@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
+
+const total: EnergyStreamInput = {
+  table: 't',
+  field: 'energy',
+  method: 'total_energy',
+  unit: 'Wh',
+  maxPower: '10 kW',
+};
+const daily: EnergyStreamInput = {
+  table: 't',
+  field: 'today',
+  method: 'daily_energy',
+  unit: 'Wh',
+  maxPower: '10 kW',
+};
+const readings = [
+  { event_time: '2024-06-01T00:00:00Z', data: { energy: 0, today: 0 } },
+  { event_time: '2024-06-01T22:00:00Z', data: { energy: 2200, today: 2100 } },
+  { event_time: '2024-06-02T00:00:00Z', data: { energy: 4400, today: 0 } },
+];
+
+test('another zone cuts every day again', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, readings);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400 });
+  // Days of Paris begin at 22:00 UTC: 2200 before it and 2200 after it.
+  await rollUpSite(shard, { timezone: 'Europe/Paris', streams: [total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2200, '2024-06-02': 2200 });
+  // Days of Honolulu begin at 10:00 UTC: 1000 before it on the day before, 1200 and 2200 after it.
+  await rollUpSite(shard, { timezone: 'Pacific/Honolulu', streams: [total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-05-31': 1000, '2024-06-01': 3400 });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400 });
+});
+
+test('a zone changes registers of the day and rounded power as if it had always been so', async () => {
+  const streams: EnergyStreamInput[] = [
+    daily,
+    { table: 't', field: 'power', method: 'power_curve', unit: 'W', sampling: 'on_change' },
+  ];
+  const more = Array.from({ length: 60 }, (_, hour) => ({
+    event_time: new Date(Date.UTC(2024, 5, 1, hour)).toISOString(),
+    data: { today: (hour % 24) * 100, power: 1.3 * hour },
+  }));
+  const [moved, always] = [await openTestShard(), await openTestShard()];
+  await landReadings(moved, more);
+  await rollUpSite(moved, { timezone: 'Asia/Tokyo', streams });
+  await rollUpSite(moved, { timezone: 'America/New_York', streams });
+  await landReadings(always, more);
+  await rollUpSite(always, { timezone: 'America/New_York', streams });
+  expect((await energyRows(moved)).days).toEqual((await energyRows(always)).days);
+});
+
+test('a stream that is added later reads the messages that are kept', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, readings);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400 });
+});
+
+test('a stream that is removed leaves its days to the next one, and goes on where it stopped when it is back', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, readings);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
+  await landReadings(shard, [{ event_time: '2024-06-03T00:00:00Z', data: { energy: 6800 } }]);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400, '2024-06-02': 2400 });
+});
+
+test('another order takes another method', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, readings);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily, total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
+});
+
+test('a limit that is raised books what was refused', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [
+    { event_time: '2024-06-01T00:00:00Z', data: { energy: 0 } },
+    { event_time: '2024-06-01T10:00:00Z', data: { energy: 1000 } },
+    { event_time: '2024-06-01T11:00:00Z', data: { energy: 21_000 } },
+    { event_time: '2024-06-02T00:00:00Z', data: { energy: 22_000 } },
+  ]);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2000 });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, maxPower: '20 kW' }] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 22_000 });
+  expect(await rowsOf(shard, 'SELECT * FROM energy_event')).toEqual([]);
+});
+
+test('another unit reads the values again', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, readings);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, unit: 'kWh', maxPower: '10 MW' }] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4_400_000 });
+});
+
+test('a replaced meter that is declared afterwards is believed', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [
+    { event_time: '2024-06-01T00:00:00Z', data: { energy: 5000 } },
+    { event_time: '2024-06-01T08:00:00Z', data: { energy: 5800 } },
+    { event_time: '2024-06-01T12:00:00Z', data: { energy: 300 } },
+    { event_time: '2024-06-02T00:00:00Z', data: { energy: 1500 } },
+  ]);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
+  // The reset is taken to have started at zero: 800 + 300 + 1200.
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2300 });
+  const registerEpochs = [
+    { device: '00000000-0000-4000-8000-000000000001', at: '2024-06-01T10:00:00Z', final: 5950, initial: 100 },
+  ];
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, registerEpochs }] });
+  // 800 + (5950-5800) + (300-100) + 1200.
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2350 });
+});

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { type CaseReading, energyByDay, landReadings, rollUpSite } from './support.ts';
+
+const MINUTE_MS = 60_000;
+const START_MS = Date.UTC(2024, 0, 1);
+const total: EnergyStreamInput = {
+  table: 't',
+  field: 'energy',
+  method: 'total_energy',
+  unit: 'Wh',
+  maxPower: '10 kW',
+};
+const site = { timezone: 'Etc/UTC', streams: [total] };
+
+function reading(ms: number, energy: number): CaseReading {
+  return { event_time: new Date(ms).toISOString(), data: { energy } };
+}
+
+function sumOf(days: Record<string, number>): number {
+  return Object.values(days).reduce((sum, wh) => sum + wh, 0);
+}
+
+/** A register that shows 0 every other minute: 20,160 readings of two weeks, 20,159 breaks. */
+const glitching = Array.from({ length: 14 * 1440 }, (_, minute) =>
+  reading(START_MS + minute * MINUTE_MS, minute % 2 === 0 ? 1_000_000 + minute : 0),
+);
+
+test('a register that glitches every other minute for two weeks keeps its energy, in time that does not explode', {
+  timeout: 60_000,
+}, async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, glitching);
+  const startedMs = performance.now();
+  await rollUpSite(shard, site);
+  expect(sumOf(await energyByDay(shard))).toBe(14 * 1440 - 2);
+  // One more reading looks at all breaks of the series, and is no slower for it than the whole.
+  await landReadings(shard, [reading(START_MS + 14 * 1440 * MINUTE_MS, 1_020_160)]);
+  await rollUpSite(shard, site);
+  expect(sumOf(await energyByDay(shard))).toBe(14 * 1440);
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
+});
+
+test('a register that restarts every hour for two months is summed up restart by restart', {
+  timeout: 60_000,
+}, async () => {
+  const shard = await openTestShard();
+  // 0, 10, 20, ... within each hour, shown every ten minutes, and 50 again at the next hour's restart to 5.
+  const restarting = Array.from({ length: 60 * 24 * 6 }, (_, step) =>
+    reading(START_MS + step * 10 * MINUTE_MS, 5 + (step % 6) * 10),
+  );
+  await landReadings(shard, restarting);
+  const startedMs = performance.now();
+  await rollUpSite(shard, site);
+  // Each hour grows by 50 and restarts to 5: 24 * 55 a day, but for the last ten minutes of the last day.
+  const days = await energyByDay(shard);
+  expect(Object.keys(days)).toHaveLength(60);
+  expect(days['2024-01-10']).toBe(24 * 55);
+  expect(sumOf(days)).toBe(60 * 24 * 55 - 5);
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
+});
+
+test('one reading a month for twenty years gives every day its share', { timeout: 60_000 }, async () => {
+  const shard = await openTestShard();
+  const months = Array.from({ length: 241 }, (_, month) => Date.UTC(2004, month, 1));
+  await landReadings(
+    shard,
+    months.map((ms) => reading(ms, (ms - months[0]!) / 3_600_000)),
+  );
+  const startedMs = performance.now();
+  await rollUpSite(shard, site);
+  // 1 W all the time.
+  const days = await energyByDay(shard);
+  expect(Object.keys(days)).toHaveLength(7_305);
+  expect(new Set(Object.values(days))).toEqual(new Set([24]));
+  await landReadings(shard, [
+    reading(Date.UTC(2010, 6, 15), (Date.UTC(2010, 6, 15) - months[0]!) / 3_600_000 + 10),
+  ]);
+  const late = await rollUpSite(shard, site);
+  expect(late.days).toBeLessThan(32);
+  expect(sumOf(await energyByDay(shard))).toBe(7_305 * 24);
+  const [flags] = await rowsOf(
+    shard,
+    'SELECT count(*)::INTEGER AS days FROM daily_energy WHERE flags & 1 = 0',
+  );
+  // The only day that is read at both ends and in between is none: every one is interpolated.
+  expect(flags).toEqual({ days: 0 });
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
+});

@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
+
+const site: EnergySite = {
+  timezone: 'Etc/UTC',
+  streams: [{ table: 't', field: 'energy', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' }],
+  closeAfterMs: 2 * 86_400_000,
+};
+const at = (text: string) => Date.parse(`2024-06-${text}:00Z`);
+const read = (shard: Shard, ...values: Array<[time: string, energy: number]>) =>
+  landReadings(
+    shard,
+    values.map(([time, energy]) => ({ event_time: `2024-06-${time}:00Z`, data: { energy } })),
+  );
+
+/** Day of the month, version, status and Wh of each day. */
+async function daysOf(shard: Shard) {
+  const rows = await rowsOf(
+    shard,
+    'SELECT day(day)::INTEGER AS day, version, status, energy_wh::INTEGER AS wh FROM daily_energy ORDER BY day',
+  );
+  return rows.map(({ day, version, status, wh }) => [day, version, status, wh]);
+}
+
+async function historyOf(shard: Shard) {
+  const rows = await rowsOf(
+    shard,
+    'SELECT day(day)::INTEGER AS day, version, energy_wh::INTEGER AS wh FROM daily_energy_history ORDER BY ALL',
+  );
+  return rows.map(({ day, version, wh }) => [day, version, wh]);
+}
+
+test('rolling up again, or what is known already, makes no new version', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 0], ['02T00:00', 2400], ['03T00:00', 4800]);
+  await rollUpSite(shard, site, at('03T12:00'));
+  const days = await daysOf(shard);
+  expect(days).toEqual([
+    [1, 1, 'provisional', 2400],
+    [2, 1, 'provisional', 2400],
+  ]);
+  expect(await rollUpSite(shard, site, at('03T13:00'))).toMatchObject({ readings: 0, days: 0 });
+  await read(shard, ['02T00:00', 2400], ['01T00:00', 0]);
+  expect(await rollUpSite(shard, site, at('03T13:00'))).toMatchObject({ readings: 0, days: 0 });
+  expect(await daysOf(shard)).toEqual(days);
+  expect(await historyOf(shard)).toEqual([
+    [1, 1, 2400],
+    [2, 1, 2400],
+  ]);
+});
+
+test('a late reading that says what was interpolated makes no new version', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
+  await rollUpSite(shard, site, at('05T00:00'));
+  await read(shard, ['01T12:00', 1200]);
+  expect(await rollUpSite(shard, site, at('05T01:00'))).toMatchObject({ readings: 1, days: 0 });
+  expect(await daysOf(shard)).toEqual([[1, 1, 'final', 2400]]);
+});
+
+test('a late reading gives the days that it changes one new version each, however many intervals it moves', async () => {
+  const shard = await openTestShard();
+  await read(
+    shard,
+    ['01T00:00', 0],
+    ['01T12:00', 1200],
+    ['02T12:00', 3600],
+    ['03T00:00', 4800],
+    ['04T00:00', 7200],
+  );
+  await rollUpSite(shard, site, at('10T00:00'));
+  await read(shard, ['02T00:00', 1500]);
+  expect(await rollUpSite(shard, site, at('10T01:00'))).toMatchObject({ days: 2 });
+  expect(await daysOf(shard)).toEqual([
+    [1, 2, 'restated', 1500],
+    [2, 2, 'restated', 3300],
+    [3, 1, 'final', 2400],
+  ]);
+  expect(await historyOf(shard)).toEqual([
+    [1, 1, 2400],
+    [1, 2, 1500],
+    [2, 1, 2400],
+    [2, 2, 3300],
+    [3, 1, 2400],
+  ]);
+});
+
+test('a day that is not over keeps its version while it grows, and its history begins with what it ended at', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 0], ['01T06:00', 600]);
+  await rollUpSite(shard, site, at('01T06:01'));
+  await read(shard, ['01T12:00', 1200]);
+  await rollUpSite(shard, site, at('01T12:01'));
+  expect(await daysOf(shard)).toEqual([[1, 1, 'provisional', 1200]]);
+  expect(await historyOf(shard)).toEqual([]);
+  await rollUpSite(shard, site, at('02T00:01'));
+  await read(shard, ['01T18:00', 1900]);
+  await rollUpSite(shard, site, at('02T01:00'));
+  expect(await daysOf(shard)).toEqual([[1, 2, 'provisional', 1900]]);
+  expect(await historyOf(shard)).toEqual([
+    [1, 1, 1200],
+    [1, 2, 1900],
+  ]);
+});
+
+test('a day is provisional until late data are waited for no more, then final, and restated by what comes after all', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
+  await rollUpSite(shard, site, at('02T00:01'));
+  expect(await daysOf(shard)).toEqual([[1, 1, 'provisional', 2400]]);
+  await rollUpSite(shard, site, at('03T23:59'));
+  expect(await daysOf(shard)).toEqual([[1, 1, 'provisional', 2400]]);
+  await rollUpSite(shard, site, at('04T00:00'));
+  expect(await daysOf(shard)).toEqual([[1, 1, 'final', 2400]]);
+  await read(shard, ['02T00:00', 2500]);
+  await rollUpSite(shard, site, at('05T00:00'));
+  expect(await daysOf(shard)).toEqual([[1, 2, 'restated', 2500]]);
+  await read(shard, ['02T00:00', 2600]);
+  await rollUpSite(shard, site, at('06T00:00'));
+  expect(await daysOf(shard)).toEqual([[1, 3, 'restated', 2600]]);
+});
+
+test('late data repair a fault: what was a reset becomes a glitch when the series turns out to go on', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 100_000], ['01T12:00', 101_200], ['01T12:10', 40], ['02T00:00', 90]);
+  await rollUpSite(shard, site, at('10T00:00'));
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1_290 });
+  await read(shard, ['02T01:00', 102_500], ['03T00:00', 104_800]);
+  await rollUpSite(shard, site, at('10T01:00'));
+  // From 101200 at 12:00 to 102500 at 01:00: 1200 of the 1300 Wh until midnight.
+  expect(await daysOf(shard)).toEqual([
+    [1, 2, 'restated', 2400],
+    [2, 1, 'final', 2400],
+  ]);
+});
+
+test('a day whose energy turns out to be none is withdrawn, and its versions go on when it comes back', async () => {
+  const shard = await openTestShard();
+  const power: EnergySite = {
+    ...site,
+    streams: [{ table: 't', field: 'power', method: 'power_curve', unit: 'W', sampling: 'on_change' }],
+  };
+  const sample = (time: string, value: number | string, msgId: number) =>
+    landReadings(shard, [{ event_time: `2024-06-${time}:00Z`, msg_id: msgId, data: { power: value } }]);
+  await sample('01T10:00', 100, 1);
+  await sample('01T20:00', 0, 2);
+  await rollUpSite(shard, power, at('10T00:00'));
+  expect(await daysOf(shard)).toEqual([[1, 1, 'final', 1000]]);
+  const none: EnergySite = { ...power, streams: [] };
+  await rollUpSite(shard, none, at('10T01:00'));
+  expect(await daysOf(shard)).toEqual([]);
+  await rollUpSite(shard, power, at('10T02:00'));
+  expect((await daysOf(shard)).map(([day, version, , wh]) => [day, version, wh])).toEqual([[1, 3, 1000]]);
+  expect(await historyOf(shard)).toEqual([
+    [1, 1, 1000],
+    [1, 2, null],
+    [1, 3, 1000],
+  ]);
+});
