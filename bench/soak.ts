@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { ConfigInput } from '../src/config.ts';
 import { readStatuses } from '../src/pipeline/status.ts';
+import type { ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
-import { startUp } from './up-process.ts';
+import { withService } from './with-service.ts';
 
-const PORT = 18_392;
 const SAMPLE_SECONDS = 10;
 
 /**
@@ -14,44 +15,20 @@ const SAMPLE_SECONDS = 10;
  */
 export async function benchSoak(print: (line: string) => void, seconds = 120): Promise<Ratio[]> {
   const fields = ['energy_total_wh', 'power_w'] as const;
-  const up = await startUp(
-    {
-      workgroups: [
-        {
-          id: 'bench',
-          energyStreams: [
-            { table: 'solar', field: fields[0], method: 'total_energy', unit: 'Wh', maxPower: '10 GW' },
-            { table: 'solar', field: fields[1], method: 'power_curve', unit: 'W' },
-          ],
-        },
-      ],
-    },
-    PORT,
+  const config: ConfigInput = {
+    workgroups: [
+      {
+        id: 'bench',
+        energyStreams: [
+          { table: 'solar', field: fields[0], method: 'total_energy', unit: 'Wh', maxPower: '10 GW' },
+          { table: 'solar', field: fields[1], method: 'power_curve', unit: 'W' },
+        ],
+      },
+    ],
+  };
+  const { residentMegabytes, lagMessages, sent } = await withService(config, (service) =>
+    underLoad(service, print, seconds),
   );
-  const load = new Worker(new URL('./soak-load.ts', import.meta.url), {
-    workerData: { url: up.url, token: up.token },
-  });
-  let sent = 0;
-  load.on('message', (count: number) => {
-    sent = count;
-  });
-  const residentMegabytes: number[] = [];
-  let lagMessages = 0;
-  try {
-    for (let second = SAMPLE_SECONDS; second <= seconds; second += SAMPLE_SECONDS) {
-      await sleep(SAMPLE_SECONDS * 1_000);
-      const memory = memoryOf(up.processId);
-      const status = readStatuses(up.config.dataDir)[0];
-      lagMessages = sent - (status?.poll.messages ?? 0);
-      residentMegabytes.push(memory.resident);
-      print(
-        `${String(second).padStart(4)} s  resident ${memory.resident} MB (anonymous ${memory.anonymous}, files ${memory.files})  sent ${sent}  not landed yet ${lagMessages}  generation ${status?.publish.generation ?? '-'}`,
-      );
-    }
-  } finally {
-    await load.terminate();
-    await up.end();
-  }
   const half = residentMegabytes.length >> 1;
   const first = Math.max(...residentMegabytes.slice(0, half));
   const second = Math.max(...residentMegabytes.slice(half));
@@ -71,4 +48,35 @@ function memoryOf(processId: number) {
   const megabytes = (name: string) =>
     Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1_024);
   return { resident: megabytes('VmRSS'), anonymous: megabytes('RssAnon'), files: megabytes('RssFile') };
+}
+
+async function underLoad(
+  { url, token, processId, config }: ServiceProcess,
+  print: (line: string) => void,
+  seconds: number,
+) {
+  const load = new Worker(new URL('./soak-load.ts', import.meta.url), {
+    workerData: { url, token },
+  });
+  let sent = 0;
+  load.on('message', (count: number) => {
+    sent = count;
+  });
+  const residentMegabytes: number[] = [];
+  let lagMessages = 0;
+  try {
+    for (let second = SAMPLE_SECONDS; second <= seconds; second += SAMPLE_SECONDS) {
+      await sleep(SAMPLE_SECONDS * 1_000);
+      const memory = memoryOf(processId!);
+      const status = readStatuses(config.dataDir)[0];
+      lagMessages = sent - (status?.poll.messages ?? 0);
+      residentMegabytes.push(memory.resident);
+      print(
+        `${String(second).padStart(4)} s  resident ${memory.resident} MB (anonymous ${memory.anonymous}, files ${memory.files})  sent ${sent}  not landed yet ${lagMessages}  generation ${status?.publish.generation ?? '-'}`,
+      );
+    }
+  } finally {
+    await load.terminate();
+  }
+  return { residentMegabytes, lagMessages, sent };
 }

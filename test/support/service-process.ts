@@ -1,97 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
-import { createAccess } from '../../src/access/access.ts';
-import { permissions } from '../../src/access/grant.ts';
-import { type Config, type ConfigInput, loadConfig } from '../../src/config.ts';
-import { DAY_MS, systemClock } from '../../src/time.ts';
+import type { Config, ConfigInput } from '../../src/config.ts';
 import { tempDir } from './temp-dir.ts';
-import { until } from './until.ts';
+import { createUpProcess, type ServiceProcess } from './up-process.ts';
 
-const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
+export type { ServiceProcess } from './up-process.ts';
 
-/** `wattline up` as a process of its own, on a folder and a port that outlive it. */
-export interface ServiceProcess {
-  readonly url: string;
-  readonly config: Config;
-  /** May do everything in every workgroup. */
-  readonly token: string;
-  /** Starts the process, and waits until it answers. */
-  start(): Promise<void>;
-  /** Ends the process as a power cut would. */
-  kill(): Promise<void>;
-  /** Asks it to end. @returns its exit code */
-  stop(): Promise<number | null>;
-  /** What it has written to standard error. */
-  errorText(): string;
-}
-
-/** A service with this configuration, not started yet; ended when the test has finished. */
+/** A service with this configuration in a folder of its own, not started yet; ended when the test has finished. */
 export async function createServiceProcess(input: ConfigInput): Promise<ServiceProcess> {
-  const cwd = tempDir();
-  const port = await freePort();
-  writeFileSync(
-    join(cwd, 'wattline.yaml'),
-    stringify({ ...input, http: { port, requestsPerMinuteMax: 1_000_000 } }),
-  );
-  const config = loadConfig({ cwd, environment: {} });
-  const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });
-  const scopes = Object.fromEntries(
-    config.workgroups.map(({ id }) => [id, { permissions: [...permissions] }]),
-  );
-  const { token } = await access.issue({ subject: 'test', scopes, lifetimeMs: DAY_MS });
-  const url = `http://127.0.0.1:${port}`;
-  let child: ChildProcess | undefined;
-  let exited: Promise<number | null> | undefined;
-  let errors = '';
-
-  async function end(signal: NodeJS.Signals): Promise<number | null> {
-    child?.kill(signal);
-    const code = await exited;
-    child = undefined;
-    return code ?? null;
-  }
-  onTestFinished(async () => void (await end('SIGKILL')));
-
-  return {
-    url,
-    config,
-    token,
-    async start() {
-      const started = spawn(process.execPath, [cli, 'up', '--log-level', 'warn'], {
-        cwd,
-        env: { PATH: process.env.PATH },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      child = started;
-      started.stderr.on('data', (chunk) => {
-        errors += chunk;
-      });
-      exited = new Promise((resolve) => started.once('exit', resolve));
-      await until('the service answers', async () => {
-        if (started.exitCode !== null)
-          throw new Error(`the service ended with ${started.exitCode}: ${errors}`);
-        return fetch(`${url}/health`).then(
-          (answer) => answer.ok,
-          () => false,
-        );
-      });
-    },
-    kill: async () => void (await end('SIGKILL')),
-    stop: () => end('SIGTERM'),
-    errorText: () => errors,
-  };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const service = await createUpProcess(tempDir(), input);
+  onTestFinished(service.kill);
+  return service;
 }
 
 /** The rows of a statement on what is published of a workgroup, as an analyst would ask; undefined before the first generation. */
