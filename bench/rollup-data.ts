@@ -5,21 +5,22 @@ import { rollUp } from '../src/rollup/rollup.ts';
 import { systemClock } from '../src/time.ts';
 import { openShard, type Shard } from '../src/warehouse/shard.ts';
 
-/** A site with a lifetime register on each device, a reading every five minutes. */
+/** A site with a lifetime register on each device. */
 export interface RegisterSite {
   devices: number;
   readings: number;
+  /** Time between two readings of a device. */
+  stepMs: number;
   /** Readings of a batch, in the order of time. */
   batch: number;
 }
 
 export const WORKGROUP = 'bench';
-const STEP_MS = 300_000;
 const START_MS = Date.UTC(2025, 0, 1);
 
 export function openSite(
   dataDir: string,
-  options: { memoryMegabytes: number; threads: number },
+  options: { memoryMegabytes: number; threads: number; folders?: string[] },
 ): Promise<Shard> {
   return openShard({
     path: join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`),
@@ -34,18 +35,23 @@ export function openSite(
  * Puts messages into the warehouse as landing leaves them. Each device's register (Wh, three decimals) follows a day curve of its own
  * and stands still at night; one step in 500 is missing.
  */
-export async function fillSite(shard: Shard, { devices, readings, batch }: RegisterSite): Promise<void> {
+export async function fillSite(
+  shard: Shard,
+  { devices, readings, stepMs, batch }: RegisterSite,
+): Promise<void> {
   await shard.transaction(async (connection) => {
     await connection.run("INSERT INTO name VALUES (900, 'solar'), (901, 'pv'), (902, 'total_wh')");
     const steps = Math.ceil(readings / devices);
+    // 24 kWh a day, most of them at noon.
+    const day = 86_400_000 / stepMs;
     const stepsABatch = Math.max(1, Math.floor(batch / devices));
     for (let first = 0, id = 1; first < steps; first += stepsABatch, id++) {
       const last = Math.min(steps, first + stepsABatch);
       await connection.run(
         `INSERT INTO message (batch_id, stream_offset, table_id, kind, device, source_id, event_time_ms, store_time_ms, message_id, field_ids, numbers, other)
          SELECT ${id}, s.range * ${devices} + d.range, 900, 0, md5(d.range::VARCHAR)::UUID, 901,
-           ${START_MS} + s.range * ${STEP_MS} + d.range % 60 * 1000, ${START_MS} + s.range * ${STEP_MS} + 60000, NULL,
-           [902], [round(1000000 + d.range * 1000 + 83.3 * (s.range - 288 / (2 * pi()) * sin(2 * pi() * s.range / 288)), 3)], NULL
+           ${START_MS} + s.range * ${stepMs} + d.range % 60 * 1000, ${START_MS} + s.range * ${stepMs} + 60000, NULL,
+           [902], [round(1000000 + d.range * 1000 + 24000 * (s.range / ${day} - sin(2 * pi() * s.range / ${day}) / (2 * pi())), 3)], NULL
          FROM range(${first}, ${last}) s, range(${devices}) d
          WHERE hash(s.range * ${devices} + d.range) % 500 <> 0`,
       );
@@ -76,4 +82,22 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
     const { more } = await rollUp(shard, { workgroup, clock: systemClock, closeAfterMs: 0, log: silentLog });
     if (!more) return;
   }
+}
+
+/** A reading of one device that comes late, between two that are there, in a batch of its own. */
+export async function addLateReading(
+  shard: Shard,
+  { device, afterMs, batchId }: { device: number; afterMs: number; batchId: number },
+): Promise<void> {
+  await shard.transaction(async (connection) => {
+    const values = `FROM (
+      SELECT arg_max(value, event_time_ms) AS value FROM reading JOIN series USING (series_id)
+      WHERE device = md5('${device}')::UUID AND event_time_ms <= ${START_MS + afterMs})`;
+    await connection.run(
+      `INSERT INTO message SELECT ${batchId}, ${batchId}000000, 900, 0, md5('${device}')::UUID, 901, ${START_MS + afterMs}, ${Date.UTC(2026, 5, 1)}, NULL, [902], [value + 0.01], NULL ${values}`,
+    );
+    await connection.run(
+      `INSERT INTO batch VALUES (${batchId}, 'stream', 'bench', 0, 0, 1, 0, NULL, NULL, 0)`,
+    );
+  });
 }

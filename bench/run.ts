@@ -4,6 +4,7 @@ import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
 import { benchReport } from './report.ts';
+import { benchRollUp } from './rollup.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
 
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, Bench>> = {
   decode: benchDecode,
   land: benchLand,
   import: benchImport,
+  rollup: benchRollUp,
   serve: benchServe,
   /** The service may take twice the bare query's time. */
   report: async (print) =>
