@@ -1,5 +1,13 @@
 #!/usr/bin/env node
-import { main } from './cli/main.ts';
-import { createTerminal } from './cli/terminal.ts';
+import { nodeProblem } from './cli/node-version.ts';
 
-process.exitCode = await main(process.argv.slice(2), createTerminal(process));
+const problem = nodeProblem(process.versions.node);
+if (problem === undefined) {
+  // Not before: on an older Node the parts cannot even be loaded, and what that says helps nobody.
+  const { main } = await import('./cli/main.ts');
+  const { createTerminal } = await import('./cli/terminal.ts');
+  process.exitCode = await main(process.argv.slice(2), createTerminal(process));
+} else {
+  process.stderr.write(`wattline: ${problem}\n`);
+  process.exitCode = 1;
+}

@@ -28,11 +28,25 @@ function duration(options: { minMs: number; maxMs: number }) {
   });
 }
 
-const port = z.coerce.number().int().min(0).max(65_535);
+const port = z
+  .union(
+    [
+      z.number(),
+      z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .transform(Number),
+    ],
+    { error: 'must be a port from 0 to 65535' },
+  )
+  .refine((value) => Number.isInteger(value) && value >= 0 && value <= 65_535, {
+    error: 'must be a port from 0 to 65535',
+  });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
 export const workgroupSchema = z.strictObject({
-  id: workgroupIdSchema,
+  // The one name that objects cannot be looked up by.
+  id: workgroupIdSchema.refine((id) => id !== '__proto__', { error: 'cannot be "__proto__"' }),
   /** IANA zone that the days of this workgroup are cut in. */
   timezone: z
     .string()
@@ -231,11 +245,19 @@ function parseYaml(path: string, problems: Problem[]): unknown {
     return {};
   }
   try {
-    return document.toJS({ maxAliasCount: 100 });
+    const settings: unknown = document.toJS({ maxAliasCount: 100 });
+    if (!isCircular(settings)) return settings;
+    problems.push({ path: '', message: 'an alias stands within what it stands for' });
+    return {};
   } catch (error) {
     problems.push({ path: '', message: errorMessage(error) });
     return {};
   }
+}
+
+function isCircular(value: unknown, within: readonly unknown[] = []): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return within.includes(value) || Object.values(value).some((item) => isCircular(item, [...within, value]));
 }
 
 function isSettings(value: unknown): value is Record<string, unknown> {

@@ -52,7 +52,7 @@ function createProgram(terminal: Terminal): Command {
         'silent',
       ]),
     )
-    .helpCommand('help [command]', 'print help for a command')
+    .helpCommand(false)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
@@ -72,7 +72,23 @@ function createProgram(terminal: Terminal): Command {
   addReplayCommand(program, terminal);
   addDemoCommand(program, terminal);
   addVersionCommand(program, terminal);
+  program
+    .command('help')
+    .description('print help for a command')
+    .argument('[command...]')
+    .action((path: string[]) => commandAt(program, path).help());
   return program;
+}
+
+/** Commander's own help command knows nothing of commands within commands, nor of those that do not exist. */
+function commandAt(program: Command, path: readonly string[]): Command {
+  let found = program;
+  for (const name of path) {
+    const next = found.commands.find((command) => command.name() === name);
+    if (!next) return found.error(`unknown command '${name}'`);
+    found = next;
+  }
+  return found;
 }
 
 const help = `

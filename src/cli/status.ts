@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
-import { TransientError } from '../errors.ts';
+import { InputError, TransientError } from '../errors.ts';
 import { emptyStatus, readStatuses, type StatusStage, type WorkgroupStatus } from '../pipeline/status.ts';
 import { formatInstant, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
 import { readConfig } from './options.ts';
@@ -29,16 +29,18 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-/** @throws TransientError where no worker has written anything yet */
+/** @throws InputError where there is no such workgroup, TransientError where no worker has written anything yet */
 function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): ListedStatus[] {
   const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
   const ids = config.workgroups.map(({ id }) => id).filter((id) => only === undefined || id === only);
+  if (ids.length === 0) {
+    const missing = only === undefined ? 'no workgroup is configured' : `"${only}" is not configured`;
+    throw new InputError('the question', [{ path: '--workgroup', message: missing }]);
+  }
   if (ids.every((id) => !written.has(id))) {
     throw new TransientError(
       'NothingRuns',
-      only !== undefined && !config.workgroups.some(({ id }) => id === only)
-        ? `the configuration has no workgroup ${only}`
-        : `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
+      `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
   }
   return ids.map((workgroupId) => {

@@ -117,6 +117,11 @@ const tokenColumns = [
 ];
 
 async function revoke(tokenId: string, command: Command, terminal: Terminal): Promise<void> {
+  // A token in the place of its id would be revoked by a name that nothing has, and go on to hold.
+  if (!/^[\w-]{1,128}$/.test(tokenId))
+    throw new InputError('the token', [
+      { path: 'token-id', message: 'is no id of a token; "wattline token list" shows the ids' },
+    ]);
   const access = await openAccess(readConfig(command, terminal));
   const { known, alreadyRevoked } = access.revoke(tokenId);
   if (!known)

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { main } from '../../src/cli/main.ts';
+import { nodeProblem } from '../../src/cli/node-version.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 
@@ -49,10 +50,40 @@ describe.concurrent('the command line', () => {
   test('runs on the pinned Node in a fresh clone, whichever Node npm came with', () => {
     for (const name of ['demo', 'wattline', 'bench'] as const) {
       expect(packageFile.scripts[name]).toMatch(
-        /^node \.ci\/prepare\.mjs && node_modules\/\.bin\/node \S+\.ts/,
+        // In place of the shell, which would keep a signal that npm was sent to itself.
+        /^node \.ci\/prepare\.mjs && exec node_modules\/\.bin\/node \S+\.ts/,
       );
     }
     expect(packageFile.scripts.build).toMatch(/^node \.ci\/prepare\.mjs && /);
+  });
+
+  test('says which Node it needs on an older one', () => {
+    expect(nodeProblem(process.versions.node)).toBeUndefined();
+    expect(nodeProblem('25.0.0')).toBeUndefined();
+    for (const version of ['20.20.2', '24.4.9'])
+      expect(nodeProblem(version)).toBe(`this is Node ${version}, and Node 24.5 or later is needed`);
+  });
+
+  test('gives the help of a command within a command, and says where there is none', async () => {
+    const { code, stdout } = await runHere(['help', 'token', 'create']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('--workgroup <id>') });
+    expect(await runHere(['help', 'nothing'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: "wattline: unknown command 'nothing'\n",
+    });
+  });
+
+  test('tells a question about a workgroup that is not configured from one that comes too early', async () => {
+    const folder = await mkdtemp(join(cwd, 'status-'));
+    await writeFile(join(folder, 'wattline.yaml'), 'workgroups: [{ id: home }]');
+    const config = join(folder, 'wattline.yaml');
+    expect((await runHere(['status', '-c', config])).code).toBe(3);
+    const unknown = await runHere(['status', '-c', config, '-w', 'hme']);
+    expect({ code: unknown.code, stderr: unknown.stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('--workgroup: "hme" is not configured'),
+    });
   });
 
   test('says in its help what every command does, examples and what the exit codes mean', async () => {

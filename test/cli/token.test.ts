@@ -80,6 +80,15 @@ test.each([
   expect(stderr).toContain(hint);
 });
 
+test('a token in the place of its id is not said to be revoked', async () => {
+  const [header, payload] = ['{"alg":"EdDSA"}', '{}'].map((text) => Buffer.from(text).toString('base64url'));
+  for (const tokenId of [`${header}.${payload}.c2lnbmF0dXJl`, '', 'a b']) {
+    const { code, stdout, stderr } = await token('revoke', tokenId);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('is no id of a token');
+  }
+});
+
 test('revoking a token that was not made here says so', async () => {
   const { code, stderr } = await token('revoke', '00000000-0000-4000-8000-00000000000f');
   expect(code).toBe(0);

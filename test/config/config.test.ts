@@ -177,7 +177,7 @@ test('variables that do not exist are all reported, beside the other problems', 
   );
   expect(problems).toEqual({
     'http.host': 'the environment has no variable HOST',
-    'http.port': expect.stringContaining('expected number'),
+    'http.port': 'must be a port from 0 to 65535',
     'workgroups.0.id': 'the environment has no variable ID',
   });
 });
@@ -249,4 +249,24 @@ test('no message quotes a secret', () => {
   const yaml = `workgroups: [{ id: home, upstream: { url: "${variable('URL')}", token: { file: secrets/none } } }]`;
   const problems = JSON.stringify(problemsOf(yaml, { URL: 'sesame://hunter2@x' }));
   expect(problems).not.toContain('hunter2');
+});
+
+test('a port is a number, and nothing else counts as one', () => {
+  for (const port of ['""', 'true', '1.5', '-1', '65536', '80a', '[80]'])
+    expect([port, problemsOf(`http: { port: ${port} }`)]).toEqual([
+      port,
+      { 'http.port': 'must be a port from 0 to 65535' },
+    ]);
+  expect(problemsOf('', { WATTLINE_PORT: '' })).toEqual({ 'http.port': 'must be a port from 0 to 65535' });
+  expect(load('', { WATTLINE_PORT: '9000' }).http.port).toBe(9000);
+});
+
+test('an alias within what it stands for is a problem, not a crash', () => {
+  expect(problemsOf('workgroups: &all [*all]')).toEqual({ '': 'an alias stands within what it stands for' });
+});
+
+test('a workgroup that tokens could not name is refused', () => {
+  expect(problemsOf('workgroups: [{ id: __proto__ }]')).toEqual({
+    'workgroups.0.id': 'cannot be "__proto__"',
+  });
 });
