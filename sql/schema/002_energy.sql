@@ -11,6 +11,12 @@ COMMENT ON COLUMN energy_stream.identity IS 'What decides the value of a reading
 COMMENT ON COLUMN energy_stream.settings IS 'The whole definition and the zone of the days as JSON, to see when it has changed; null where it is no longer configured';
 COMMENT ON COLUMN energy_stream.batch_id IS 'The last batch whose readings it has taken in';
 
+CREATE TABLE declared_source (
+  device UUID NOT NULL,
+  source VARCHAR NOT NULL
+);
+COMMENT ON TABLE declared_source IS 'The sources that the configuration says devices have: a day on which one of them has no energy is incomplete';
+
 CREATE TABLE series (
   series_id INTEGER NOT NULL,
   stream_id INTEGER NOT NULL,

@@ -9,7 +9,7 @@ export interface DayOptions {
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
-  /** Streams or the zone have changed: every day there is has to be looked at. */
+  /** Streams, the zone or the sources of devices have changed: every day there is has to be looked at. */
   restated: boolean;
 }
 
@@ -19,6 +19,7 @@ export interface DayOptions {
  */
 export async function updateDays(connection: DuckDBConnection, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(connection, options);
+  await query(connection, 'rollup/all-sources-days');
   let changed = 0;
   for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-day-bounds'))) {
     const [from, to] = [stretch.lowMs, stretch.highMs].map((ms) => localDateOf(ms, options.timezone));
@@ -36,6 +37,7 @@ async function restateAllDays(connection: DuckDBConnection, options: DayOptions)
   if (!range || range.first_day === null || range.last_day === null) return 0;
   await bindLocalDays(connection, range.first_day, range.last_day, options.timezone);
   await query(connection, 'rollup/all-local-days');
+  await query(connection, 'rollup/all-sources-days');
   return storeDays(connection, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), options);
 }
 

@@ -12,7 +12,7 @@ type StoredStream = { stream_id: number; identity: string; settings: string | nu
  * A stream whose readings would have other values (another unit, another field) is another stream and reads the kept messages
  * from the start; one whose rules have changed is computed again from its readings; one that is gone takes its intervals along
  * and goes on where it stopped if it comes back.
- * @returns whether streams or the zone have changed, so that every day has to be looked at again
+ * @returns whether streams, the zone or the sources of devices have changed, so that every day has to be looked at again
  */
 export async function bindStreams(
   connection: DuckDBConnection,
@@ -21,7 +21,7 @@ export async function bindStreams(
   await createSettings(connection);
   const stored = await query<StoredStream>(connection, 'rollup/streams');
   const known = new Map(stored.map((row) => [row.identity, row]));
-  let restated = false;
+  let restated = await declareSources(connection, workgroup);
   for (const [position, stream] of workgroup.energyStreams.entries()) {
     const identity = JSON.stringify(identityOf(stream));
     const settings = JSON.stringify({
@@ -50,6 +50,27 @@ export async function bindStreams(
     await query(connection, 'rollup/update-stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;
+}
+
+/** @returns whether the sources that devices are declared to have are others than before */
+async function declareSources(connection: DuckDBConnection, { devices }: WorkgroupConfig): Promise<boolean> {
+  const before = await query<{ device: string; source: string }>(connection, 'rollup/declared-sources');
+  const declared = new Map(
+    devices.flatMap(({ id, sources = [] }) =>
+      sources.map((source) => [`${id}.${source}`, { device: id, source }] as const),
+    ),
+  );
+  const isSame = before.every(({ device, source }) => declared.has(`${device}.${source}`));
+  if (isSame && before.length === declared.size) return false;
+  await query(connection, 'rollup/forget-declared-sources');
+  if (declared.size > 0) {
+    const rows = [...declared.values()];
+    await query(connection, 'rollup/declare-sources', {
+      devices: rows.map(({ device }) => device),
+      sources: rows.map(({ source }) => source),
+    });
+  }
+  return true;
 }
 
 /** What the warehouse remembers of a configured stream. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { WorkgroupConfig } from '../../src/config.ts';
 import { columnsFromMessages } from '../../src/contract/columns-from.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
@@ -28,6 +29,7 @@ export interface EnergySite {
   timezone: string;
   streams: readonly EnergyStreamInput[];
   closeAfterMs?: number;
+  devices?: WorkgroupConfig['devices'];
 }
 
 /** Lands readings as one batch of the stream, in the order given; of an origin of their own where they have offsets. */
@@ -75,7 +77,7 @@ export async function rollUpSite(
     id: 'acme',
     timezone: site.timezone,
     energyStreams: site.streams.map((stream) => energyStreamSchema.parse(stream)),
-    devices: [],
+    devices: site.devices ?? [],
     deviceGroups: {},
   };
   return rollUp(shard, {

@@ -1,0 +1,2 @@
+-- Forgets which sources devices have.
+DELETE FROM declared_source;
