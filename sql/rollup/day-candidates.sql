@@ -5,20 +5,25 @@
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
-), by_series AS (
-  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, i.series_id,
+), summed AS (
+  -- by numbers, because grouping three million intervals by device and source costs more than all the rest
+  SELECT i.series_id, d.day,
     sum(i.energy_wh)::BIGINT AS energy_wh,
     sum(i.covered_ms)::BIGINT AS covered_ms,
     bit_or(i.flags & 2046) AS flags,
-    bool_or(i.interval_start_ms = t.start_ms AND i.flags & 16384 > 0 OR i.interval_start_ms + 900000 = t.end_ms AND i.flags & 32768 > 0)
+    bool_or(i.interval_start_ms = d.start_ms AND i.flags & 16384 > 0 OR i.interval_start_ms + 900000 = d.end_ms AND i.flags & 32768 > 0)
       AS estimated
-  FROM wanted t
-  JOIN series_rule r ON r.device = t.device AND r.source = t.source
-  JOIN interval_energy i ON i.series_id = r.series_id
-  JOIN interval_day d ON d.interval_index = i.interval_start_ms // 900000 AND d.day = t.day
+  FROM interval_energy i
+  JOIN interval_day d ON d.interval_index = i.interval_start_ms // 900000
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  GROUP BY ALL
+    AND i.series_id IN (SELECT r.series_id FROM series_rule r JOIN wanted t ON t.device = r.device AND t.source = r.source)
+  GROUP BY i.series_id, d.day
   HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
+), by_series AS (
+  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated
+  FROM summed s
+  JOIN series_rule r USING (series_id)
+  JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
 )
 SELECT b.*, t.method, t.stream_id,
   b.covered_ms / (b.end_ms - b.start_ms) AS coverage,
