@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
-import { TerminalError } from '../errors.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Clock, SECOND_MS, systemClock } from '../time.ts';
 import { globalOptions, readConfig } from './options.ts';
@@ -37,6 +36,9 @@ export async function runWithoutConfig(
 /** Longer than all parts may take to stop: what still runs then does not end by itself. */
 const END_MS = 19.5 * SECOND_MS;
 
+/** Under npm one Ctrl-C arrives twice: the terminal sends it to every process, and npm passes its own on. */
+const SAME_MS = 250;
+
 /**
  * Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once, and so does the time in which it should
  * have ended. Nothing is lost by that: what was acknowledged is on the disk.
@@ -48,11 +50,14 @@ async function runUntilEnded(
 ): Promise<void> {
   const log = createLog({ level });
   const controller = new AbortController();
+  let askedAtMs = 0;
   const stopListening = terminal.onEnd((signal) => {
     if (controller.signal.aborted) {
-      if (signal !== 'EPIPE') terminal.kill(signal);
+      const isAgain = performance.now() - askedAtMs > SAME_MS;
+      if (isAgain && signal !== 'EPIPE') terminal.kill(signal);
       return;
     }
+    askedAtMs = performance.now();
     log.info({ signal }, 'process.ending');
     controller.abort();
     // Counts on after the role has ended, because threads and connections keep a process alive.
@@ -66,9 +71,4 @@ async function runUntilEnded(
   } finally {
     stopListening();
   }
-}
-
-/** For a command whose parts are not in this version. */
-export function notAvailable(command: string): TerminalError {
-  return new TerminalError('NotAvailable', `"wattline ${command}" is not available in this version`);
 }

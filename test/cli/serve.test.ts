@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
 describe('a process that serves', { timeout: 90_000 }, () => {
   test('is alone on its data folder: a second one is refused and the first goes on', async () => {
@@ -58,6 +62,26 @@ describe('a process that serves', { timeout: 90_000 }, () => {
       code: 1,
       stderr: expect.stringContaining('of 203.0.113.1 cannot be listened on (EADDRNOTAVAIL)'),
     });
+  });
+
+  test('takes signals that come together for one, as npm and the terminal send them', async () => {
+    const child = spawn(process.execPath, [cli, 'stream', '--port', '0'], {
+      cwd: tempDir(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let text = '';
+    child.stderr.on('data', (chunk) => {
+      text += chunk;
+    });
+    await until('it serves', () => text.includes('stream at http'));
+    // A request that is slow to arrive keeps it for seconds.
+    const request = connect(Number(/127\.0\.0\.1:(\d+)/.exec(text)![1]), '127.0.0.1');
+    request.on('error', () => undefined).write('POST /slow HTTP/1.1\r\nHost: a\r\n');
+    await once(request, 'connect');
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   test('ends at once when it is told to, whatever a thread is waiting for', async () => {
