@@ -1,7 +1,7 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { InputError, TransientError } from '../errors.ts';
+import { InputError, TerminalError, TransientError } from '../errors.ts';
 import type { Clock } from '../time.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import type { Role } from './serve.ts';
@@ -42,8 +42,14 @@ export async function holdRoles(
 
 async function hold(dataDir: string, role: Role, clock: Clock): Promise<() => Promise<void>> {
   const path = join(dataDir, 'lock', `${role}.duckdb`);
+  const open = () => openDatabase({ path, memoryMegabytes: MEMORY_MEGABYTES, threads: 1, clock });
   try {
-    const { close } = await openDatabase({ path, memoryMegabytes: MEMORY_MEGABYTES, threads: 1, clock });
+    const { close } = await open().catch((error: unknown) => {
+      if (!(error instanceof TerminalError && error.code === 'NotAWarehouse')) throw error;
+      // A full disk cut its making off. The system's lock comes before the content, so nobody else has the file.
+      rmSync(path);
+      return open();
+    });
     return close;
   } catch (error) {
     if (!(error instanceof TransientError && error.code === 'WarehouseLocked')) throw error;
