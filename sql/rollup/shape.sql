@@ -2,7 +2,8 @@
 -- scaled so that it stays the register's. Time of which no power is known takes its even share, and so do the intervals at both ends, which
 -- are silent in part only.
 -- $low_ms, $high_ms: bounds of the context.
--- shape: series_id, i (interval start / 15 min), share (0 to 1, of the growth up to then)
+-- shape: series_id, i (interval start / 15 min), share (0 to 1, of the growth up to then), nwh, known_ms (the power up to then, and the time
+-- that it is known of), nwh_all, known_ms_all (of the whole silence)
 CREATE OR REPLACE TEMP TABLE shape AS
 WITH silence AS (
   SELECT series_id, t0, t1 FROM raw_step WHERE t1 - t0 > 7200000 AND v1 > v0 AND series_id NOT IN (SELECT series_id FROM troubled)
@@ -30,6 +31,7 @@ WITH silence AS (
   LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.i = b.i
   WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.i)
 )
-SELECT series_id, i + 1 AS i, ((i + 1) * 900000 - t0 - known_ms + known_ms_all * (nwh / nwh_all)) / (t1 - t0) AS share
+SELECT series_id, i + 1 AS i, ((i + 1) * 900000 - t0 - known_ms + known_ms_all * (nwh / nwh_all)) / (t1 - t0) AS share,
+  nwh, known_ms, nwh_all, known_ms_all
 FROM summed
 WHERE nwh_all > 0;
