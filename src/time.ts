@@ -100,6 +100,13 @@ export function formatInstant(ms: UtcMs): string {
   return new Date(ms).toISOString();
 }
 
+/** `2026-10-25 02:30:00+01:00`, as a clock in the zone shows it; the offset tells repeated hours apart. */
+export function formatLocal(ms: UtcMs, zone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(ms)
+    .toString({ timeZone: zone, smallestUnit: ms % SECOND_MS === 0 ? 'second' : 'millisecond' })
+    .replace('T', ' ');
+}
+
 /**
  * Reads an instant as strangers write it: ISO 8601 with a zone, or whole milliseconds since 1970.
  * @returns undefined when it is neither; a local time without a zone is refused, because it names no instant

@@ -1,4 +1,5 @@
 import type { WorkgroupConfig } from '../config.ts';
+import { declaredTotals } from '../total-source.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake.ts';
 
@@ -8,18 +9,15 @@ export type TotalSources = ReadonlyMap<string, string>;
 /** Which sources each device has. */
 export type DeviceSources = ReadonlyMap<string, ReadonlySet<string>>;
 
-/**
- * A device that has its total source is that source and nothing else, even on a day on which it is missing: the sum of
- * the others may count things twice. A device without it is the sum of its sources.
- */
+/** The devices that have the source which is declared to stand for them. */
 export function totalSourcesOf(
   workgroup: Pick<WorkgroupConfig, 'totalSource' | 'devices'>,
   sources: DeviceSources,
 ): TotalSources {
-  const own = new Map(workgroup.devices.map(({ id, totalSource }) => [id, totalSource]));
+  const declared = declaredTotals(workgroup);
   const totals = new Map<string, string>();
   for (const [device, ofDevice] of sources) {
-    const total = own.get(device) ?? workgroup.totalSource;
+    const total = declared(device);
     if (total !== undefined && ofDevice.has(total)) totals.set(device, total);
   }
   return totals;

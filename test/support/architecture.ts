@@ -32,7 +32,11 @@ const httpHomes = [...httpEdge, 'src/stream/', 'src/report/'];
 export const parts: readonly Part[] = [
   { name: 'ground', paths: ['src/time.ts', 'src/units.ts', 'src/errors.ts', 'src/log.ts'], mayUse: [] },
   { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },
-  { name: 'configuration', paths: ['src/config.ts', 'src/energy-stream.ts'], mayUse: foundation },
+  {
+    name: 'configuration',
+    paths: ['src/config.ts', 'src/energy-stream.ts', 'src/total-source.ts'],
+    mayUse: foundation,
+  },
   { name: 'access', paths: ['src/access/'], mayUse: foundation },
   {
     name: 'http',
@@ -44,6 +48,11 @@ export const parts: readonly Part[] = [
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
+    name: 'explain',
+    paths: ['src/explain/'],
+    mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
+  },
+  {
     name: 'publish',
     paths: ['src/publish/'],
     mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
@@ -52,7 +61,7 @@ export const parts: readonly Part[] = [
   {
     name: 'pipeline',
     paths: ['src/pipeline/'],
-    mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'publish', 'import'],
+    mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'explain', 'publish', 'import'],
   },
   {
     name: 'control',
@@ -62,7 +71,7 @@ export const parts: readonly Part[] = [
   {
     name: 'report',
     paths: ['src/report/'],
-    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'publish'],
+    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'explain', 'publish'],
   },
   { name: 'web', paths: ['src/web/'], mayUse: foundation },
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'configuration', 'client'] },
@@ -81,7 +90,10 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: { homes: ['jobs/backend.ts', 'jobs/lease.ts', 'src/stream/log-redis.ts'] },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
-    '@duckdb/node-api': { homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/'], types: ['src/rollup/'] },
+    '@duckdb/node-api': {
+      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/'],
+      types: ['src/rollup/', 'src/explain/'],
+    },
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },
     'socket.io-client': { homes: ['src/client/socket.ts'] },

@@ -1,0 +1,25 @@
+-- The index of a traced register ($series_id) as straight lines that reach into the day ($start_ms, $end_ms), with its value where the day
+-- cuts them: from (t0, c0) to (t1, c1); inside the day from (from_ms, from_wh) to (to_ms, to_wh), and the last two rounded.
+-- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see rollup/shape).
+SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
+  from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
+  to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
+  from_shape.share AS from_share, from_shape.nwh / 1e9 AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
+  to_shape.share AS to_share, to_shape.nwh / 1e9 AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
+  coalesce(from_shape.nwh_all, to_shape.nwh_all) / 1e9 AS power_wh, coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
+FROM (
+  SELECT l.*, from_shape, to_shape,
+    greatest(t0, $start_ms::BIGINT) AS from_ms, least(t1, $end_ms::BIGINT) AS to_ms,
+    CASE WHEN t0 >= $start_ms::BIGINT THEN c0 ELSE c0 + (c1 - c0) * coalesce(from_shape.share, ($start_ms::BIGINT - t0) / (t1 - t0)) END AS from_wh,
+    CASE WHEN t1 <= $end_ms::BIGINT THEN c1 ELSE c0 + (c1 - c0) * coalesce(to_shape.share, ($end_ms::BIGINT - t0) / (t1 - t0)) END AS to_wh
+  FROM (
+    SELECT t0, c0, t1, c1, covered, flags FROM step WHERE series_id = $series_id
+    UNION ALL
+    SELECT t0, v0, t1, v1, true, 0 FROM raw_step
+    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM troubled)
+  ) AS l
+  LEFT JOIN (SELECT * FROM shape WHERE series_id = $series_id) AS from_shape ON from_shape.i = $start_ms::BIGINT // 900000 AND t0 < $start_ms::BIGINT
+  LEFT JOIN (SELECT * FROM shape WHERE series_id = $series_id) AS to_shape ON to_shape.i = $end_ms::BIGINT // 900000 AND t1 > $end_ms::BIGINT
+  WHERE t1 > $start_ms::BIGINT AND t0 < $end_ms::BIGINT
+)
+ORDER BY t1, t0;

@@ -1,0 +1,25 @@
+-- Everything that was received of a series ($series_id: its stream's $field of $device and $source) between two instants ($low_ms, $high_ms,
+-- both included) and what became of it, in order of time, the first $rows_max of it.
+SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, b.landed_at_ms::DOUBLE AS landed_at_ms,
+  (count(*) OVER ())::INTEGER AS readings
+FROM (
+  SELECT r.event_time_ms, r.value,
+    coalesce((SELECT any_value(e.kind) FROM energy_event e
+      WHERE e.series_id = r.series_id AND e.kind IN ('glitch', 'spike') AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms), 'used') AS fate,
+    NULL AS reason, NULL AS detail, r.batch_id, r.stream_offset
+  FROM reading r
+  WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  UNION ALL
+  SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
+  FROM superseded_reading s
+  JOIN reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
+  WHERE s.series_id = $series_id AND s.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  UNION ALL
+  SELECT q.event_time_ms, NULL, 'rejected', q.reason, q.detail, q.batch_id, q.stream_offset
+  FROM quarantine q
+  WHERE q.stage = 'rollup' AND q.device = $device::UUID AND q.source = $source AND q.field = $field
+    AND q.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+) AS f
+LEFT JOIN batch b USING (batch_id)
+ORDER BY f.event_time_ms, f.fate = 'used', f.stream_offset, f.batch_id
+LIMIT $rows_max::INTEGER;

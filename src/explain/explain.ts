@@ -1,0 +1,157 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import { bindStoredStreams } from '../rollup/streams.ts';
+import { dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
+import { declaredTotals } from '../total-source.ts';
+import { query } from '../warehouse/query.ts';
+import type { Day } from './day.ts';
+import type { ExplainArgs, Explained, ExplainedSource } from './explained.ts';
+import { knownOf, readSeries, type Series } from './series.ts';
+import { explainSource } from './source.ts';
+import { clockOf, counted, instant, plainNumber } from './words.ts';
+
+export interface ExplainOptions {
+  workgroup: WorkgroupConfig;
+  nowMs: UtcMs;
+}
+
+/**
+ * Explains a day of a device: everything that its reported energy follows from, as of one moment, from the warehouse's own tables and
+ * with the roll-up's own statements. Writes nothing but temporary tables of the connection.
+ */
+export async function explainDay(
+  connection: DuckDBConnection,
+  args: ExplainArgs,
+  options: ExplainOptions,
+): Promise<Explained> {
+  await connection.run('BEGIN');
+  try {
+    return await explain(connection, args, options);
+  } finally {
+    await connection.run('ROLLBACK');
+  }
+}
+
+async function explain(
+  connection: DuckDBConnection,
+  { device, day: date, source }: ExplainArgs,
+  { workgroup, nowMs }: ExplainOptions,
+): Promise<Explained> {
+  const streams = await bindStoredStreams(connection);
+  await query(connection, 'rollup/register-changes');
+  await query(connection, 'rollup/series-rules');
+  const timezone = streams[0]?.timezone ?? workgroup.timezone;
+  const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
+  const day: Day = { day: date, startMs, endMs, clock: clockOf(date, timezone) };
+
+  const all = await readSeries(connection, device);
+  const bySource = Map.groupBy(all, (one) => one.source);
+  const asked = source === undefined ? [...bySource.keys()] : bySource.has(source) ? [source] : [];
+  const sources: ExplainedSource[] = [];
+  if (endMs > startMs && startMs <= nowMs) {
+    for (const name of asked) {
+      const series = bySource.get(name)!;
+      const explained = await explainSource(connection, {
+        device,
+        source: name,
+        day,
+        timezone,
+        streams,
+        series,
+      });
+      if (explained.result || explained.versions.length > 0 || hasReadings(explained, day))
+        sources.push(explained);
+    }
+  }
+  const declared = declaredTotals(workgroup)(device);
+  const totalSource = declared !== undefined && bySource.has(declared) ? declared : null;
+  const energyWh = energyOf(sources, source === undefined ? totalSource : null);
+  const { outcome, text } = judge({ date, timezone, day, nowMs, all, source, sources, energyWh });
+  return {
+    workgroup: workgroup.id,
+    timezone,
+    device,
+    name: workgroup.devices.find(({ id }) => id === device)?.name ?? null,
+    day: date,
+    start: instant(startMs),
+    end: instant(endMs),
+    hours: (endMs - startMs) / HOUR_MS,
+    outcome,
+    text,
+    takenIn: await readTakenIn(connection),
+    energyWh,
+    totalSource,
+    sources,
+    known: all.map(knownOf),
+    nearestDays: await readNearestDays(connection, device, date),
+  };
+}
+
+function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): boolean {
+  const [from, to] = [instant(startMs), instant(endMs)];
+  return readings.some(({ time }) => time >= from && time < to);
+}
+
+function energyOf(sources: readonly ExplainedSource[], totalSource: string | null): number | null {
+  const counting = sources.filter(
+    (one) => one.result && (totalSource === null || one.source === totalSource),
+  );
+  return counting.length === 0
+    ? null
+    : counting.reduce((sum, { result }) => sum + (result?.energyWh ?? 0), 0);
+}
+
+function judge(facts: {
+  date: LocalDate;
+  timezone: string;
+  day: Day;
+  nowMs: UtcMs;
+  all: readonly Series[];
+  source: string | undefined;
+  sources: readonly ExplainedSource[];
+  energyWh: number | null;
+}): Pick<Explained, 'outcome' | 'text'> {
+  const { date, timezone, day, nowMs, all, source, sources, energyWh } = facts;
+  if (all.length === 0) {
+    return {
+      outcome: 'unknown_device',
+      text: 'no reading of this device has been taken in, by any of the configured energy streams',
+    };
+  }
+  if (source !== undefined && !all.some((one) => one.source === source)) {
+    const names = [...new Set(all.map((one) => one.source))].join(', ');
+    return {
+      outcome: 'unknown_source',
+      text: `the device has no readings of a source "${source}"; it has ${names}`,
+    };
+  }
+  if (day.endMs <= day.startMs)
+    return { outcome: 'no_day', text: `${timezone} left ${date} out: there was no such day` };
+  if (day.startMs > nowMs) return { outcome: 'future', text: `${date} has not begun in ${timezone}` };
+  if (sources.length === 0)
+    return { outcome: 'no_readings', text: `of ${date} there is no reading, and no energy` };
+  const running = day.endMs > nowMs ? ', and the day is not over' : '';
+  if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };
+  return {
+    outcome: 'explained',
+    text: `${plainNumber(energyWh)} Wh${sources.length > 1 ? `, from ${counted(sources.length, 'source')}` : ''}${running}`,
+  };
+}
+
+async function readTakenIn(connection: DuckDBConnection): Promise<Explained['takenIn']> {
+  const [row] = await query<{ batch: string | null; waiting: number }>(connection, 'explain/taken-in');
+  return { batch: row!.batch, batchesWaiting: row!.waiting };
+}
+
+async function readNearestDays(
+  connection: DuckDBConnection,
+  device: string,
+  day: LocalDate,
+): Promise<Explained['nearestDays']> {
+  const [row] = await query<{ before: string | null; after: string | null }>(
+    connection,
+    'explain/nearest-days',
+    { device, day },
+  );
+  return { before: row?.before ?? null, after: row?.after ?? null };
+}

@@ -1,0 +1,56 @@
+import { HOUR_MS } from '../time.ts';
+import type { Boundary, Event, Flag } from './explained.ts';
+import { plainDuration } from './words.ts';
+
+/** An interpolation over more than this is an estimate. */
+const ESTIMATED_MS = 2 * HOUR_MS;
+
+type Span = Flag['spans'][number];
+
+const kindsOf: Readonly<Record<string, ReadonlyArray<Event['kind']>>> = {
+  reset: ['reset', 'register_change'],
+  rollover: ['rollover'],
+  rebase: ['rebase'],
+  jitter: ['jitter'],
+  spike: ['spike'],
+  glitch: ['glitch'],
+  gap: ['gap'],
+  carry_over: ['carry_over'],
+};
+
+/** Why a day has each of its flags. */
+export function flagsOf(
+  names: readonly string[],
+  meanings: ReadonlyMap<string, string>,
+  facts: {
+    events: readonly Event[];
+    boundaries: readonly Boundary[];
+    uncovered: readonly Span[];
+    coverage: string;
+  },
+): Flag[] {
+  return names.map((flag) => ({ flag, meaning: meanings.get(flag) ?? flag, ...reasonOf(flag, facts) }));
+}
+
+function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason: string; spans: Span[] } {
+  if (flag === 'estimated') {
+    const wide = facts.boundaries.flatMap(({ time, before, after }) => {
+      if (!before || !after) return [];
+      const lengthMs = Date.parse(after.time) - Date.parse(before.time);
+      return lengthMs > ESTIMATED_MS ? [{ from: before.time, to: after.time, time, lengthMs }] : [];
+    });
+    const reason = wide.map(
+      ({ lengthMs }) => `a boundary lies inside ${plainDuration(lengthMs)} without readings`,
+    );
+    return { reason: reason.join('; '), spans: wide.map(({ from, to }) => ({ from, to })) };
+  }
+  if (flag === 'partial') return { reason: facts.coverage, spans: [...facts.uncovered] };
+  if (flag === 'incomplete')
+    return { reason: 'another source of the device has no energy for the day', spans: [] };
+  const kinds = kindsOf[flag] ?? [];
+  const events = facts.events.filter(({ kind }) => kinds.includes(kind));
+  return {
+    reason: events.map(({ text }) => text).join('; '),
+    spans: events.map(({ from, to }) => ({ from, to })),
+  };
+}

@@ -1,0 +1,251 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EnergyMethod } from '../energy-stream.ts';
+import { trace } from '../rollup/recompute.ts';
+import type { StreamSettings } from '../rollup/streams.ts';
+import { query } from '../warehouse/query.ts';
+import { type Day, flagBits, type Span } from './day.ts';
+import type { Event, ExplainedSource, Interval, Reading, Result, Sum } from './explained.ts';
+import { flagsOf } from './flags.ts';
+import { gapsOf, partsOf, powerSum, readPower, wattHours } from './power.ts';
+import { readBracket, readEvents, readReadings } from './readings.ts';
+import {
+  endBoundary,
+  eventsOfLines,
+  joinSpans,
+  type Line,
+  readRegister,
+  registerSum,
+  segmentsOf,
+  startBoundary,
+} from './register.ts';
+import { type Candidate, readLimits, type Series, streamsOf } from './series.ts';
+import { readVersions } from './versions.ts';
+import { instant, plainDuration } from './words.ts';
+
+export interface SourceOptions {
+  device: string;
+  source: string;
+  day: Day;
+  timezone: string;
+  streams: ReadonlyArray<StreamSettings & { streamId: number }>;
+  /** Of the device and source, in the order of the configuration; at least one. */
+  series: readonly Series[];
+}
+
+/** Explains a day of one source of a device, from what is stored of it and from the roll-up's own steps. */
+export async function explainSource(
+  connection: DuckDBConnection,
+  { device, source, day, timezone, streams, series }: SourceOptions,
+): Promise<ExplainedSource> {
+  const { startMs, endMs } = day;
+  const key = { device, source };
+  const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
+  await query(connection, 'explain/touched', { ...key, ...bounds });
+  await trace(connection, { lowMs: startMs, highMs: endMs }, timezone);
+  await query(connection, 'explain/touched-day', { ...key, ...bounds, day: day.day });
+  await query(connection, 'rollup/day-candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  const candidates = await query<Candidate>(connection, 'explain/candidates', { source });
+  const flags = await readFlags(connection);
+  const stored = await readResult(connection, key, day, flags.namesOf);
+  const streamId = stored?.streamId ?? candidates.find(({ place }) => place === 1)?.stream_id;
+  const told = series.find((one) => one.streamId === streamId) ?? series[0]!;
+
+  const bracket = await readBracket(connection, told, day);
+  const { readings, leftOut } = await readReadings(connection, told, bracket);
+  const energy = await readEnergy(connection, told, bracket, day);
+  const coveredMilliseconds = candidates.find(({ place }) => place === 1)?.covered_ms ?? 0;
+  const coverage = {
+    coveredMilliseconds,
+    uncovered: energy.uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
+    text: coverageText(coveredMilliseconds, energy.uncovered, day),
+  };
+  const result = stored && withField(stored, series);
+  const { lines, uncovered: _, sum, ...shown } = energy;
+  return {
+    source,
+    result,
+    streams: streamsOf(streams, series, candidates, day),
+    limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!),
+    readings: readings.map((reading) => annotate(reading, lines)),
+    readingsLeftOut: leftOut,
+    ...shown,
+    intervals: await readIntervals(connection, told, day),
+    coverage,
+    flags: flagsOf(result?.flags ?? [], flags.meanings, {
+      events: energy.events,
+      boundaries: energy.boundaries ? [energy.boundaries.start, energy.boundaries.end] : [],
+      uncovered: coverage.uncovered,
+      coverage: coverage.text,
+    }),
+    versions: await readVersions(connection, key, day, bracket, flags.namesOf),
+    sum: { ...sum, agrees: sum.energyWh === (result?.energyWh ?? 0) },
+  };
+}
+
+type Energy = Pick<ExplainedSource, 'events' | 'boundaries' | 'segments' | 'parts' | 'partsLeftOut'> & {
+  sum: Omit<Sum, 'agrees'>;
+  uncovered: Span[];
+  lines: readonly Line[];
+};
+
+/** How the energy follows from the readings, by what they are readings of. */
+async function readEnergy(
+  connection: DuckDBConnection,
+  series: Series,
+  bracket: Span,
+  day: Day,
+): Promise<Energy> {
+  if (!isRegister(series.method)) {
+    const power = await readPower(connection, series.seriesId, day);
+    const parts = partsOf(power);
+    const covered = power.parts.filter((part) => part.covered);
+    return {
+      events: gapsOf(power, day),
+      boundaries: null,
+      segments: [],
+      parts,
+      partsLeftOut: power.count - parts.length,
+      sum: powerSum(power),
+      uncovered: complement(
+        covered.map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms })),
+        day,
+      ),
+      lines: [],
+    };
+  }
+  const register = await readRegister(connection, series.seriesId, day);
+  const events = [...(await readEvents(connection, series, bracket, day)), ...eventsOfLines(register, day)];
+  const segments = segmentsOf(register, events, day);
+  const covered = register.lines.filter((line) => line.covered);
+  return {
+    events: events.sort(byTime),
+    boundaries: {
+      start: startBoundary(register, series.method, day),
+      end: endBoundary(register, series.method, day),
+    },
+    segments,
+    parts: [],
+    partsLeftOut: 0,
+    sum: registerSum(segments),
+    uncovered: complement(
+      covered.map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms })),
+      day,
+    ),
+    lines: register.lines,
+  };
+}
+
+function byTime(one: Event, other: Event): number {
+  return one.from < other.from ? -1 : one.from > other.from ? 1 : 0;
+}
+
+function isRegister(method: EnergyMethod): boolean {
+  return method === 'total_energy' || method === 'daily_energy';
+}
+
+/** What of the day no span covers. */
+function complement(spans: readonly Span[], { startMs, endMs }: Day): Span[] {
+  const gaps: Span[] = [];
+  let fromMs = startMs;
+  for (const span of joinSpans(spans)) {
+    if (span.fromMs > fromMs) gaps.push({ fromMs, toMs: span.fromMs });
+    fromMs = Math.max(fromMs, span.toMs);
+  }
+  if (fromMs < endMs) gaps.push({ fromMs, toMs: endMs });
+  return gaps;
+}
+
+function coverageText(coveredMs: number, uncovered: readonly Span[], { startMs, endMs, clock }: Day): string {
+  const text = `measurements cover ${plainDuration(coveredMs)} of ${plainDuration(endMs - startMs)}`;
+  const [first] = uncovered;
+  if (!first) return text;
+  const more = uncovered.length > 1 ? ` and ${uncovered.length - 1} more stretches` : '';
+  return `${text}; not ${clock(first.fromMs)} to ${clock(first.toMs)}${more}`;
+}
+
+/** Says what is special about the use of a register's reading. */
+function annotate(reading: Reading, lines: readonly Line[]): Reading {
+  if (reading.fate !== 'used' || reading.value === null) return reading;
+  const atMs = Date.parse(reading.time);
+  const line = lines.find(({ t1 }) => t1 === atMs);
+  if (!line) {
+    // The first one has no line that ends at it.
+    const first = lines.find(({ t0, flags }) => t0 === atMs && (flags & flagBits.joined) === 0);
+    const held = first?.covered && first.c0 > reading.value;
+    return held ? { ...reading, reason: 'jitter', indexWh: first.c0 } : reading;
+  }
+  const reason =
+    line.flags & flagBits.jitter ? 'jitter' : line.flags & flagBits.carryOver ? 'carry_over' : null;
+  return { ...reading, reason, indexWh: line.c1 === reading.value ? null : line.c1 };
+}
+
+async function readIntervals(
+  connection: DuckDBConnection,
+  { seriesId }: Series,
+  { startMs, endMs }: Day,
+): Promise<Interval[]> {
+  const rows = await query<{
+    start_ms: number;
+    energy_wh: number;
+    exact_nwh: bigint | null;
+    covered_ms: number;
+  }>(connection, 'explain/intervals', {
+    series_id: seriesId,
+    start_ms: BigInt(startMs),
+    end_ms: BigInt(endMs),
+  });
+  return rows.map((row) => ({
+    start: instant(row.start_ms),
+    energyWh: row.energy_wh,
+    exactWh: row.exact_nwh === null ? null : wattHours(String(row.exact_nwh)),
+    coveredMilliseconds: row.covered_ms,
+  }));
+}
+
+type Stored = Omit<Result, 'table' | 'field'> & { streamId: number };
+
+async function readResult(
+  connection: DuckDBConnection,
+  key: { device: string; source: string },
+  { day }: Day,
+  namesOf: (bits: number) => string[],
+): Promise<Stored | null> {
+  const [row] = await query<{
+    energy_wh: number;
+    method: EnergyMethod;
+    stream_id: number;
+    flags: number;
+    coverage: number;
+    status: Result['status'];
+    version: number;
+    computed_at_ms: number;
+  }>(connection, 'explain/day', { ...key, day });
+  return row === undefined
+    ? null
+    : {
+        energyWh: row.energy_wh,
+        method: row.method,
+        status: row.status,
+        version: row.version,
+        computedAt: instant(row.computed_at_ms),
+        coverage: row.coverage,
+        flags: namesOf(row.flags),
+        streamId: row.stream_id,
+      };
+}
+
+function withField({ streamId, ...stored }: Stored, series: readonly Series[]): Result {
+  const own = series.find((one) => one.streamId === streamId);
+  return { ...stored, table: own?.table ?? '', field: own?.field ?? '' };
+}
+
+async function readFlags(connection: DuckDBConnection) {
+  const rows = await query<{ bit: number; flag: string; meaning: string }>(
+    connection,
+    'explain/quality-flags',
+  );
+  return {
+    meanings: new Map(rows.map(({ flag, meaning }) => [flag, meaning])),
+    namesOf: (bits: number) => rows.filter(({ bit }) => bits & bit).map(({ flag }) => flag),
+  };
+}

@@ -1,0 +1,48 @@
+import { formatInstant, formatLocal, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+
+/** A number as it stands in a sentence: with commas, and no more decimals than it needs. */
+export function plainNumber(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: 6 });
+}
+
+/** `1 d 2 h`, the two largest parts of a duration. */
+export function plainDuration(milliseconds: number): string {
+  const units: Array<[ms: number, name: string]> = [
+    [24 * HOUR_MS, 'd'],
+    [HOUR_MS, 'h'],
+    [MINUTE_MS, 'min'],
+    [SECOND_MS, 's'],
+    [1, 'ms'],
+  ];
+  const first = units.findIndex(([ms]) => milliseconds >= ms);
+  if (first < 0) return `${plainNumber(milliseconds)} ms`;
+  let rest = milliseconds;
+  return units
+    .slice(first, first + 2)
+    .map(([ms, name]) => {
+      const count = Math.floor(rest / ms);
+      rest -= count * ms;
+      return count > 0 ? `${count} ${name}` : '';
+    })
+    .filter(Boolean)
+    .join(' ');
+}
+
+/** `1 reading`, `2 readings`. */
+export function counted(count: number, what: string): string {
+  return `${plainNumber(count)} ${what}${count === 1 ? '' : 's'}`;
+}
+
+export const instant = formatInstant;
+export function maybeInstant(ms: UtcMs | null): string | null {
+  return ms === null ? null : formatInstant(ms);
+}
+
+/** How instants of a day stand in its sentences: the clock of its zone, with the date where it is another day. */
+export type Clock = (ms: UtcMs) => string;
+export function clockOf(day: string, zone: string): Clock {
+  return (ms) => {
+    const local = formatLocal(ms, zone);
+    return local.startsWith(day) ? local.slice(11) : local;
+  };
+}

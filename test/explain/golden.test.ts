@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { configSchema } from '../../src/config.ts';
+import { explainDay } from '../../src/explain/explain.ts';
+import type { Explained } from '../../src/explain/explained.ts';
+import { explainedSchema } from '../../src/explain/explained.ts';
+import { caseOf, goldenCases, ownReadings, siteOf } from '../rollup/golden.ts';
+import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { handSum, stepSum } from './by-hand.ts';
+
+/** A few cases of one zone at a time: each brings energy streams of its own, which a workgroup has few of. */
+const SITE_CASES_MAX = 15;
+/** Of so many days one, so that the test stays short. */
+const DAYS_STEP = 5;
+
+const sites = [...Map.groupBy(goldenCases(), ({ timezone }) => timezone)].flatMap(([timezone, cases]) =>
+  Array.from({ length: Math.ceil(cases.length / SITE_CASES_MAX) }, (_, index) => {
+    const own = cases.slice(index * SITE_CASES_MAX, (index + 1) * SITE_CASES_MAX);
+    return [timezone, own[0]!.id, own] as const;
+  }),
+);
+const methods = new Set<string>();
+
+describe.each(sites)('the golden cases of %s from %s on', (timezone, _first, cases) => {
+  test('can be worked out again by hand from what is explained of their days', async () => {
+    const shard = await openTestShard();
+    await landReadings(shard, cases.flatMap(ownReadings));
+    await rollUpSite(shard, siteOf(cases));
+    const days = await rowsOf(
+      shard,
+      'SELECT device::VARCHAR AS device, source, day::VARCHAR AS day, energy_wh::DOUBLE AS wh, method FROM daily_energy ORDER BY ALL',
+    );
+    expect(days.length).toBeGreaterThan(0);
+    const [workgroup] = configSchema.parse({ workgroups: [{ id: 'acme', timezone }] }).workgroups;
+    const connection = await shard.connect();
+    try {
+      for (const { device, source, day, wh, method } of days.filter((_, index) => index % DAYS_STEP === 0)) {
+        const explained = await explainDay(
+          connection,
+          { device: String(device), day: String(day), source: String(source) },
+          { workgroup: workgroup!, nowMs: Date.UTC(2030, 0, 1) },
+        );
+        // What goes over the wire is all that the person has.
+        const told: Explained = explainedSchema.parse(JSON.parse(JSON.stringify(explained)));
+        const [one] = told.sources;
+        const about = `${caseOf(device)} on ${day}`;
+        expect([about, one?.result?.energyWh, one?.result?.method, told.outcome]).toEqual([
+          about,
+          wh,
+          method,
+          'explained',
+        ]);
+        expect([about, handSum(one!)]).toEqual([about, wh]);
+        expect([about, one!.sum.energyWh, one!.sum.agrees]).toEqual([about, wh, true]);
+        expect([about, Math.abs(stepSum(told, one!) - Number(wh)) <= 1 + one!.segments.length]).toEqual([
+          about,
+          true,
+        ]);
+        for (const flag of one!.flags) expect([about, flag.flag, flag.reason]).not.toContain('');
+        methods.add(String(method));
+      }
+    } finally {
+      connection.closeSync();
+    }
+  }, 60_000);
+});
+
+test('every method was among them', () => {
+  expect([...methods].sort()).toEqual(['daily_energy', 'interval_energy', 'power_curve', 'total_energy']);
+});
