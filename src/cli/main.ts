@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { addConfigCommand } from './config.ts';
 import { addDemoCommand } from './demo.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './exit-codes.ts';
+import { addExplainCommand } from './explain.ts';
 import { addImportCommand } from './import.ts';
 import { printError } from './print-error.ts';
 import { addReplayCommand } from './replay.ts';
@@ -66,6 +67,7 @@ function createProgram(terminal: Terminal): Command {
   addWorkerCommand(program, terminal);
   addReportCommand(program, terminal);
   addStatusCommand(program, terminal);
+  addExplainCommand(program, terminal);
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);

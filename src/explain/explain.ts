@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
+import { declaredTotals } from '../devices.ts';
 import { bindStoredStreams } from '../rollup/streams.ts';
 import { dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
-import { declaredTotals } from '../total-source.ts';
 import { query } from '../warehouse/query.ts';
 import type { Day } from './day.ts';
 import type { ExplainArgs, Explained, ExplainedSource } from './explained.ts';

@@ -27,6 +27,8 @@ export function flagsOf(
     boundaries: readonly Boundary[];
     uncovered: readonly Span[];
     coverage: string;
+    /** Declared sources of the device that have no energy. */
+    missing: readonly string[];
   },
 ): Flag[] {
   return names.map((flag) => ({ flag, meaning: meanings.get(flag) ?? flag, ...reasonOf(flag, facts) }));
@@ -45,8 +47,12 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
     return { reason: reason.join('; '), spans: wide.map(({ from, to }) => ({ from, to })) };
   }
   if (flag === 'partial') return { reason: facts.coverage, spans: [...facts.uncovered] };
-  if (flag === 'incomplete')
-    return { reason: 'another source of the device has no energy for the day', spans: [] };
+  if (flag === 'incomplete') {
+    return {
+      reason: `of the declared sources of the device ${facts.missing.join(', ')} have no energy`,
+      spans: [],
+    };
+  }
   const kinds = kindsOf[flag] ?? [];
   const events = facts.events.filter(({ kind }) => kinds.includes(kind));
   return {

@@ -59,6 +59,10 @@ export async function explainSource(
     uncovered: energy.uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
     text: coverageText(coveredMilliseconds, energy.uncovered, day),
   };
+  const missing = await query<{ source: string }>(connection, 'explain/missing-sources', {
+    device,
+    day: day.day,
+  });
   const result = stored && withField(stored, series);
   const { lines, uncovered: _, sum, ...shown } = energy;
   return {
@@ -76,6 +80,7 @@ export async function explainSource(
       boundaries: energy.boundaries ? [energy.boundaries.start, energy.boundaries.end] : [],
       uncovered: coverage.uncovered,
       coverage: coverage.text,
+      missing: missing.map((one) => one.source),
     }),
     versions: await readVersions(connection, key, day, bracket, flags.namesOf),
     sum: { ...sum, agrees: sum.energyWh === (result?.energyWh ?? 0) },

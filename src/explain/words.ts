@@ -1,4 +1,14 @@
-import { formatInstant, formatLocal, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import {
+  DAY_MS,
+  dayBounds,
+  formatInstant,
+  formatLocal,
+  HOUR_MS,
+  type LocalDate,
+  MINUTE_MS,
+  SECOND_MS,
+  type UtcMs,
+} from '../time.ts';
 
 /** A number as it stands in a sentence: with commas, and no more decimals than it needs. */
 export function plainNumber(value: number): string {
@@ -38,11 +48,17 @@ export function maybeInstant(ms: UtcMs | null): string | null {
   return ms === null ? null : formatInstant(ms);
 }
 
-/** How instants of a day stand in its sentences: the clock of its zone, with the date where it is another day. */
+/**
+ * How instants of a day stand in its sentences: the clock of its zone, with the date where it is another day, and with the offset
+ * from UTC where the clock is changed on the day, so that repeated hours are told apart.
+ */
 export type Clock = (ms: UtcMs) => string;
-export function clockOf(day: string, zone: string): Clock {
+export function clockOf(day: LocalDate, zone: string): Clock {
+  const { startMs, endMs } = dayBounds(day, day, zone)[0]!;
+  const isChanged = endMs - startMs !== DAY_MS;
   return (ms) => {
     const local = formatLocal(ms, zone);
-    return local.startsWith(day) ? local.slice(11) : local;
+    const text = local.startsWith(day) ? local.slice(11) : local;
+    return isChanged ? text : text.replace(/(?:Z|[+-]\d{2}:\d{2})$/, '');
   };
 }

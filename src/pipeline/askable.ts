@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { tableNameSchema } from '../contract/messages.ts';
+import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
 import { mappingSchema } from '../import/mapping.ts';
+import { isLocalDate } from '../time.ts';
 import type { OperationName, Operations } from './operations.ts';
 
 /**
@@ -9,6 +10,11 @@ import type { OperationName, Operations } from './operations.ts';
  */
 export const askable = {
   status: z.undefined(),
+  explain: z.strictObject({
+    device: deviceIdSchema,
+    day: z.string().refine(isLocalDate, 'is no day'),
+    source: nameSchema.optional(),
+  }),
   importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
   importState: z.undefined(),
   importStop: z.undefined(),

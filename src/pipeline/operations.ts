@@ -8,6 +8,8 @@ import type { Config, WorkgroupConfig } from '../config.ts';
 import type { MessageColumns } from '../contract/columns.ts';
 import { limits } from '../contract/limits.ts';
 import { TransientError } from '../errors.ts';
+import { explainDay } from '../explain/explain.ts';
+import type { ExplainArgs, Explained } from '../explain/explained.ts';
 import type { ImportRequest } from '../import/import-file.ts';
 import { createImportJob, type ImportJob, type ImportState } from '../import/job.ts';
 import type { Log } from '../log.ts';
@@ -16,6 +18,7 @@ import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
 import type { Clock } from '../time.ts';
 import type { LandInput } from '../warehouse/plan.ts';
+import { readShard } from '../warehouse/read-shard.ts';
 import { openShard, type Shard } from '../warehouse/shard.ts';
 import type { ShardStatus } from '../warehouse/status.ts';
 import { toPlainError } from './messages.ts';
@@ -44,6 +47,8 @@ export interface Operations {
   publish: { args: undefined; result: PublishResult };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   status: { args: undefined; result: ShardStatus };
+  /** What a day of a device follows from. */
+  explain: { args: ExplainArgs; result: Explained };
   /** Begins to import a file; `importState` tells how far it is and what it came to. */
   importStart: { args: ImportRequest; result: undefined };
   importState: { args: undefined; result: ImportState };
@@ -95,16 +100,44 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       log,
     }),
   status: ({ shard }) => shard.status(),
+  explain,
   importStart: async ({ imports }, request) => void imports.start(request),
   importState: ({ imports }) => imports.state(),
   importStop: async ({ imports }) => void (await imports.stop()),
 };
 
+async function explain({ shard, assignment, clock }: OpenShard, args: ExplainArgs): Promise<Explained> {
+  const connection = await shard.connect();
+  try {
+    return await explainDay(connection, args, { workgroup: assignment.workgroup, nowMs: clock.now() });
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/**
+ * As the operation `explain`, of a warehouse that no process has open; it is only read.
+ * @throws TransientError where there is none yet, or where a process has it open after all
+ */
+export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: Clock): Promise<Explained> {
+  const { workgroup, pipeline } = assignment;
+  return readShard(
+    {
+      path: warehousePath(assignment),
+      workgroupId: workgroup.id,
+      memoryMegabytes: pipeline.warehouseMemoryMegabytes,
+      threads: pipeline.threads,
+      clock,
+    },
+    (connection) => explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+  );
+}
+
 /** Opens a workgroup's warehouse and puts its reader where the checkpoint is. */
 export async function openAssignment(assignment: Assignment, clock: Clock, log: Log): Promise<OpenShard> {
-  const { workgroup, dataDir, pipeline } = assignment;
+  const { workgroup, pipeline } = assignment;
   const shard = await openShard({
-    path: join(dataDir, 'warehouse', `${workgroup.id}.duckdb`),
+    path: warehousePath(assignment),
     workgroupId: workgroup.id,
     memoryMegabytes: pipeline.warehouseMemoryMegabytes,
     threads: pipeline.threads,
@@ -123,6 +156,10 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
 export async function closeAssignment({ shard, imports }: OpenShard): Promise<void> {
   await imports.stop();
   await shard.close();
+}
+
+function warehousePath({ dataDir, workgroup }: Assignment): string {
+  return join(dataDir, 'warehouse', `${workgroup.id}.duckdb`);
 }
 
 export function lakeFolder({ dataDir }: { dataDir: string }): string {

@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../config.ts';
-import { declaredTotals } from '../total-source.ts';
+import { declaredTotals } from '../devices.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake.ts';
 

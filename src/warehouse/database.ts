@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   threads: number;
   /** Folders that statements may read and write files in, such as the lake; everything else is closed to them. */
   folders?: readonly string[];
+  /** Opens an existing file to read, without changing anything of it; other processes may do the same. */
+  readOnly?: boolean;
   clock: Clock;
 }
 
@@ -33,11 +35,12 @@ const CREATION_MS_MAX = 10_000;
 const INTERRUPT_MS_MAX = 1_000;
 
 /**
- * Opens or creates a DuckDB file for writing.
+ * Opens or creates a DuckDB file for writing, or opens one for reading.
  * @throws TransientError where somebody else has it open or the disk is full, TerminalError where it is damaged or not ours
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  mkdirSync(dirname(resolve(options.path)), { recursive: true });
+  const { readOnly = false } = options;
+  if (!readOnly) mkdirSync(dirname(resolve(options.path)), { recursive: true });
   const path = join(realpathSync(dirname(resolve(options.path))), basename(options.path));
   const release = await claimFile(path);
   let instance: DuckDBInstance | undefined;
@@ -88,10 +91,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 
   try {
-    removeUnfinished(path, options.clock);
+    if (!readOnly) removeUnfinished(path, options.clock);
     instance = await DuckDBInstance.create(path, settings(path, options));
     // The file is ours now, so what was spilled beside it is of a process that was killed.
-    rmSync(spillFolder(path), { recursive: true, force: true });
+    if (!readOnly) rmSync(spillFolder(path), { recursive: true, force: true });
     const connection = await connect();
     await restrict(connection, options.folders ?? []);
     connection.closeSync();
@@ -102,11 +105,15 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
-function settings(path: string, { memoryMegabytes, threads }: DatabaseOptions): Record<string, string> {
+function settings(
+  path: string,
+  { memoryMegabytes, threads, readOnly }: DatabaseOptions,
+): Record<string, string> {
   return {
+    access_mode: readOnly ? 'READ_ONLY' : 'READ_WRITE',
     memory_limit: `${memoryMegabytes}MiB`,
     threads: String(threads),
-    temp_directory: spillFolder(path),
+    temp_directory: readOnly ? '' : spillFolder(path),
     wal_autocheckpoint: `${Math.min(WAL_MEGABYTES_MAX, Math.ceil(memoryMegabytes / 4))}MiB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

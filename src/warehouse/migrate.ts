@@ -51,6 +51,23 @@ export async function migrate(connection: DuckDBConnection, options: MigrateOpti
   return pending.map(({ number }) => number);
 }
 
+/**
+ * For a file that is only read.
+ * @throws TerminalError where its schema is not exactly that of this program
+ */
+export async function checkSchema(connection: DuckDBConnection, path: string): Promise<void> {
+  const migrations = loadMigrations();
+  const applied = await readApplied(connection, path);
+  checkApplied(applied, migrations, path);
+  if (applied.length < migrations.length) {
+    throw new TerminalError(
+      'WarehouseTooOld',
+      `${path} has schema ${applied.length}, this Wattline ${migrations.length}; start "wattline worker" once, which brings it up to date`,
+      { details: { path, fileSchema: applied.length, programSchema: migrations.length } },
+    );
+  }
+}
+
 async function readApplied(connection: DuckDBConnection, path: string): Promise<Applied[]> {
   const tables = await query<{ table_name: string }>(connection, 'land/tables');
   if (tables.length === 0) return [];

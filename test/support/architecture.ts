@@ -34,7 +34,7 @@ export const parts: readonly Part[] = [
   { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },
   {
     name: 'configuration',
-    paths: ['src/config.ts', 'src/energy-stream.ts', 'src/total-source.ts'],
+    paths: ['src/config.ts', 'src/energy-stream.ts', 'src/devices.ts'],
     mayUse: foundation,
   },
   { name: 'access', paths: ['src/access/'], mayUse: foundation },

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { TransientError } from '../errors.ts';
+import { type DatabaseOptions, openDatabase } from './database.ts';
+import { warehouseFailure } from './failures.ts';
+import { checkSchema } from './migrate.ts';
+import { onConnection } from './recovery.ts';
+
+/**
+ * Reads a warehouse that no process has open, without taking it over or changing it: whoever owned it still does.
+ * @throws TransientError NoWarehouse where there is none yet, WarehouseLocked where a process has it open
+ * @throws TerminalError where it is damaged, or of another version of this program
+ */
+export async function readShard<Result>(
+  options: Omit<DatabaseOptions, 'readOnly' | 'folders'> & { workgroupId: string },
+  work: (connection: DuckDBConnection) => Promise<Result>,
+): Promise<Result> {
+  const { path, workgroupId } = options;
+  if (!existsSync(path)) {
+    throw new TransientError(
+      'NoWarehouse',
+      `nothing has been taken in of workgroup ${workgroupId} yet: there is no ${path}`,
+      { details: { path } },
+    );
+  }
+  const database = await openDatabase({ ...options, readOnly: true });
+  try {
+    return await onConnection(database, async (connection) => {
+      await checkSchema(connection, path).catch((error: unknown) => {
+        throw warehouseFailure(error, path);
+      });
+      return work(connection);
+    });
+  } finally {
+    await database.close();
+  }
+}
