@@ -1,9 +1,8 @@
 -- Counts for the status of a shard.
--- Columns: message_count, batch_count, quarantined_count, gap_count, name_count, schema_number.
+-- Columns: message_count, batch_count, gap_count, name_count, schema_number.
 SELECT
   (SELECT count(*) FROM message) AS message_count,
   (SELECT count(*) FROM batch) AS batch_count,
-  (SELECT count(*) FROM quarantine) AS quarantined_count,
   (SELECT count(*) FROM gap) AS gap_count,
   (SELECT count(*) FROM name) AS name_count,
   (SELECT max(number) FROM schema_migration) AS schema_number

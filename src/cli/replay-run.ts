@@ -9,6 +9,7 @@ import { type Config, configSchema } from '../config.ts';
 import { decodeCbor, encodeCbor } from '../contract/codec.ts';
 import { limits } from '../contract/limits.ts';
 import { TerminalError } from '../errors.ts';
+import type { ExplainArgs, Explained } from '../explain/explained.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { pollSlice } from '../pipeline/poll.ts';
 import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
@@ -20,11 +21,19 @@ import type { Service } from './service.ts';
 export interface ReplayResult {
   days: Record<LocalDate, Record<string, number>>;
   bySource: Record<LocalDate, Record<string, number>>;
-  /** Messages that the stream took in, and readings or messages that went to quarantine. */
+  /** Messages that the stream took in, and readings or messages that went to quarantine, in all and by reason. */
   messages: number;
   rejected: number;
+  rejectedByReason: Record<string, number>;
   seconds: number;
 }
+
+/** Told of each case while its warehouse is open, so that days can be explained. */
+export type OnReplayed = (
+  name: string,
+  result: ReplayResult,
+  explain: (args: ExplainArgs) => Promise<Explained>,
+) => void | Promise<void>;
 
 const timeouts: ExchangeTimeouts = { headersMs: 60_000, bodyMs: 60_000, totalMs: 120_000 };
 const ITEMS_PER_REQUEST = 5_000;
@@ -37,11 +46,11 @@ const REPORT_DAYS_MAX = 1_800;
 export async function replayCases(
   cases: readonly ReplayCase[],
   service: Service,
-  onResult: (name: string, result: ReplayResult) => void,
+  onReplayed: OnReplayed,
 ): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wattline-replay-'));
   try {
-    await replayIn(dataDir, cases, service, onResult);
+    await replayIn(dataDir, cases, service, onReplayed);
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
@@ -51,7 +60,7 @@ async function replayIn(
   dataDir: string,
   cases: readonly ReplayCase[],
   service: Service,
-  onResult: (name: string, result: ReplayResult) => void,
+  onReplayed: OnReplayed,
 ): Promise<void> {
   const config: Config = {
     ...configSchema.parse({
@@ -78,11 +87,18 @@ async function replayIn(
       const sent = await sendReadings(server, one);
       await pipeline.open({ workgroup, dataDir, pipeline: config.pipeline });
       await drainStream(server, pipeline, service.signal);
-      const { quarantined } = await pipeline.run(workgroup.id, 'status', undefined);
+      const status = await pipeline.run(workgroup.id, 'status', undefined);
       const [days, bySource] = await readReport(server, sent, workgroup.timezone);
+      const result = {
+        days,
+        bySource,
+        messages: sent.messages,
+        rejected: status.quarantined,
+        rejectedByReason: status.quarantinedByReason,
+        seconds: Math.round(performance.now() - startedMs) / 1_000,
+      };
+      await onReplayed(one.name, result, (args) => pipeline.run(workgroup.id, 'explain', args));
       await pipeline.closeShard(workgroup.id);
-      const seconds = Math.round(performance.now() - startedMs) / 1_000;
-      onResult(one.name, { days, bySource, messages: sent.messages, rejected: quarantined, seconds });
     }
   } finally {
     await pool.destroy();

@@ -58,7 +58,7 @@ readings.csv.gz event_time (ISO 8601 with a zone), device_id, source, then a col
 JSON file       an array of such cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
 
 With --json: { "<case>": { "days": { "<day>": { "<device>": Wh } }, "bySource": { "<day>": { "<device>.<source>": Wh } },
-"messages", "rejected", "seconds" } }
+"messages", "rejected", "rejectedByReason", "seconds" } }
 
 Examples:
   wattline replay ./export

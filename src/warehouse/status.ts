@@ -14,6 +14,7 @@ export interface ShardStatus {
   messages: number;
   batches: number;
   quarantined: number;
+  quarantinedByReason: Record<string, number>;
   gaps: number;
   names: number;
   fileBytes: number;
@@ -25,6 +26,7 @@ export async function readStatus(
   shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
 ): Promise<ShardStatus> {
   const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
+  const reasons = await query<{ reason: string; readings: number }>(connection, 'land/quarantine-reasons');
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -34,7 +36,8 @@ export async function readStatus(
     checkpoints: [...checkpoints.values()],
     messages: count('message_count'),
     batches: count('batch_count'),
-    quarantined: count('quarantined_count'),
+    quarantined: reasons.reduce((sum, { readings }) => sum + readings, 0),
+    quarantinedByReason: Object.fromEntries(reasons.map(({ reason, readings }) => [reason, readings])),
     gaps: count('gap_count'),
     names: count('name_count'),
     fileBytes: bytes(shard.path),

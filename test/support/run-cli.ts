@@ -9,12 +9,12 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs the command line as a process of its own, in `cwd`, with nothing of ours in its environment. */
+/** Runs the command line, or another `script`, as a process of its own, in `cwd`, with nothing of ours in its environment. */
 export async function runCli(
   args: readonly string[],
-  options: { cwd: string; environment?: Record<string, string>; readBytes?: number },
+  options: { cwd: string; environment?: Record<string, string>; readBytes?: number; script?: string },
 ): Promise<CliResult> {
-  const child = spawn(process.execPath, [cli, ...args], {
+  const child = spawn(process.execPath, [options.script ?? cli, ...args], {
     cwd: options.cwd,
     env: { PATH: process.env.PATH, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,109 @@
+import type { ReplayResult } from '../../src/cli/replay-run.ts';
+import type { ExplainArgs, Explained } from '../../src/explain/explained.ts';
+import type { LocalDate } from '../../src/time.ts';
+import type { ExpectedDay } from './recordings.ts';
+
+/** A day that is known, beside what came out. Energy in Wh. */
+export interface ComparedDay extends ExpectedDay {
+  /** null where the day has no energy. */
+  gotWh: number | null;
+  differenceWh: number;
+  matches: boolean;
+}
+
+/** What a day follows from, in short. */
+export interface Why {
+  method: string | null;
+  flags: string[];
+  coverage: number | null;
+  /** What happened to the register or the power, as sentences. */
+  events: string[];
+  sum: string;
+}
+
+export interface CheckedCase {
+  name: string;
+  verdict: 'matches' | 'differs' | 'not compared';
+  /** Known days of a device and source, how many of them match, and how many have no energy at all. */
+  compared: number;
+  matching: number;
+  missing: number;
+  /** Days that have energy and of which nothing is known. */
+  extra: number;
+  /** The day that is furthest away for its tolerance; null where nothing is compared. */
+  worst: (ComparedDay & { why: Why }) | null;
+  /** The worst of the days that do not match. */
+  differing: Array<ComparedDay & { why: Why }>;
+  messages: number;
+  rejected: Record<string, number>;
+  seconds: number;
+}
+
+/** A case that differs everywhere is not told day by day. */
+const DIFFERING_MAX = 10;
+const EVENTS_MAX = 12;
+
+/** Compares a case and asks why the days are as they are: the worst one, and those that do not match. */
+export async function checkCase(replayed: {
+  name: string;
+  expected: readonly ExpectedDay[] | undefined;
+  result: ReplayResult;
+  explain: (args: ExplainArgs) => Promise<Explained>;
+}): Promise<CheckedCase> {
+  const { name, expected, result, explain } = replayed;
+  const days = compareDays(expected ?? [], result.bySource);
+  const differing = days.filter(({ matches }) => !matches);
+  const explained = async (day: ComparedDay) => ({ ...day, why: whyOf(await explain(day)) });
+  const worst = days[0] ? await explained(days[0]) : null;
+  const told = [];
+  for (const day of differing.slice(0, DIFFERING_MAX)) told.push(await explained(day));
+  return {
+    name,
+    verdict: expected === undefined ? 'not compared' : differing.length > 0 ? 'differs' : 'matches',
+    compared: days.length,
+    matching: days.length - differing.length,
+    missing: days.filter(({ gotWh }) => gotWh === null).length,
+    extra: countDays(result.bySource) - days.filter(({ gotWh }) => gotWh !== null).length,
+    worst,
+    differing: told,
+    messages: result.messages,
+    rejected: result.rejectedByReason,
+    seconds: result.seconds,
+  };
+}
+
+/**
+ * The known days with what came out, the furthest away first, by how much of the tolerance the difference takes; a tolerance is
+ * at least the Wh that days are rounded to.
+ */
+export function compareDays(
+  expected: readonly ExpectedDay[],
+  bySource: ReplayResult['bySource'],
+): ComparedDay[] {
+  const distance = ({ gotWh, differenceWh, toleranceWh }: ComparedDay) =>
+    gotWh === null ? Number.POSITIVE_INFINITY : Math.abs(differenceWh) / Math.max(1, toleranceWh);
+  return expected
+    .map((one): ComparedDay => {
+      const gotWh = bySource[one.day]?.[`${one.device}.${one.source}`] ?? null;
+      const differenceWh = Math.round(((gotWh ?? 0) - one.energyWh) * 1_000) / 1_000;
+      const matches = gotWh !== null && Math.abs(differenceWh) <= one.toleranceWh;
+      return { ...one, gotWh, differenceWh, matches };
+    })
+    .sort((a, b) => (distance(a) === distance(b) ? 0 : distance(b) - distance(a)));
+}
+
+function countDays(bySource: Record<LocalDate, Record<string, number>>): number {
+  return Object.values(bySource).reduce((sum, series) => sum + Object.keys(series).length, 0);
+}
+
+function whyOf({ sources: [source], text }: Explained): Why {
+  if (!source) return { method: null, flags: [], coverage: null, events: [], sum: text };
+  const { result, events, sum } = source;
+  return {
+    method: result?.method ?? null,
+    flags: result?.flags ?? [],
+    coverage: result?.coverage ?? null,
+    events: events.slice(0, EVENTS_MAX).map((event) => `${event.kind}: ${event.text}`),
+    sum: sum.text,
+  };
+}
