@@ -29,6 +29,11 @@ export function nextOffset(last: Offset | undefined, nowMs: UtcMs): Offset {
   return last === undefined || fresh > last ? fresh : last + 1n;
 }
 
+export function laterOffset(a: Offset, b: Offset): Offset {
+  if (a > b) return a;
+  return b;
+}
+
 /** Reads an offset from a URL: decimal digits within 64 bits and nothing else. */
 export function parseOffset(text: string): Offset | undefined {
   if (!/^\d{1,20}$/.test(text)) return undefined;

@@ -1,41 +1,39 @@
 import { StreamError } from '../contract/errors.ts';
 import { limits } from '../contract/limits.ts';
 import type { EncodedBatch } from '../contract/message-bytes.ts';
-import { nextOffset, type Offset, offsetMs } from '../contract/offset.ts';
+import { type Offset, offsetMs } from '../contract/offset.ts';
 import { errorMessage } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock, UtcMs } from '../time.ts';
-import { type Chunk, joinChunk, messagesPerChunkMax } from './chunk.ts';
-import type { ChunkStore } from './chunk-store.ts';
+import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './log.ts';
 
 /** What waits while a chunk is being made durable goes into the next one together, up to here. */
 const CHUNK_MESSAGES_MAX = 20_000;
 const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
-/** Beyond this the disk does not keep up, and callers are told so. */
+/** Beyond this the storage does not keep up, and callers are told so. */
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 const WARN_EVERY_MS = 60_000;
 
 export interface AppendQueueOptions {
-  store: ChunkStore;
+  /**
+   * Gives messages their offsets and stores them as one chunk; not called again before it has settled.
+   * @returns the first of their consecutive offsets, once they are durable
+   */
+  store(batches: readonly EncodedBatch[], nowMs: UtcMs): Promise<Offset>;
   clock: Clock;
   log: Log;
-  /** Called for each durable chunk, in order, before its callers hear of it. */
-  onStored(chunk: Chunk): void;
-  onFailed(): void;
 }
 
 /**
- * The sequencer: gives messages their offsets in the order in which appends arrive, and stores them one chunk at a
- * time. Appends that arrive while the disk is busy share the next chunk and its sync.
+ * Stores appends in the order in which they arrive, one chunk at a time. Those that arrive while the storage is busy
+ * share the next chunk and its sync.
  */
 export function createAppendQueue(options: AppendQueueOptions) {
   const { store, clock, log } = options;
   const waiting: Array<{ batch: EncodedBatch; bytes: number } & PromiseWithResolvers<Appended>> = [];
   let waitingBytes = 0;
-  /** Offsets are given out once: those of a chunk that could not be stored are not used again. */
-  let lastGiven = store.tail().lastOffset;
   let running: Promise<void> | undefined;
   let closed = false;
   let warnedAtMs: UtcMs | undefined;
@@ -58,20 +56,18 @@ export function createAppendQueue(options: AppendQueueOptions) {
   const storeGroup = async () => {
     const group = takeGroup();
     const nowMs = clock.now();
-    let first = nextOffset(lastGiven, nowMs);
-    warnOfLead(first, nowMs);
+    let first: Offset;
     try {
-      const batches = group.map((entry) => entry.batch);
-      const chunk = joinChunk(batches, first, store.tail().nextOrdinal);
-      lastGiven = chunk.lastOffset;
-      await store.append(chunk);
-      options.onStored(chunk);
+      first = await store(
+        group.map((entry) => entry.batch),
+        nowMs,
+      );
     } catch (cause) {
       log.error({ messages: group.length, problem: errorMessage(cause) }, 'stream.append-failed');
-      options.onFailed();
       for (const entry of group) entry.reject(unavailable('the messages could not be stored', cause));
       return;
     }
+    warnOfLead(first, nowMs);
     for (const { batch, resolve } of group) {
       const count = BigInt(batch.count);
       resolve({ firstOffset: first, lastOffset: first + count - 1n, count: batch.count });
@@ -99,7 +95,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
         return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
       const bytes = batch.starts[batch.count]! - batch.starts[0]!;
       if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
-        return Promise.reject(unavailable('the disk does not keep up with what is sent'));
+        return Promise.reject(unavailable('the storage does not keep up with what is sent'));
       const entry = { batch, bytes, ...Promise.withResolvers<Appended>() };
       waiting.push(entry);
       waitingBytes += bytes;

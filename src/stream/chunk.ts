@@ -48,6 +48,14 @@ export function joinChunk(
   firstOffset: Offset,
   firstOrdinal: number,
 ): Chunk {
+  return placeChunk(packChunk(batches), firstOffset, firstOrdinal);
+}
+
+/**
+ * Joins batches into one chunk whose place in the log is not known yet: `placeChunk` gives it one.
+ * @throws RangeError beyond 65,535 messages
+ */
+export function packChunk(batches: readonly EncodedBatch[]): Chunk {
   let count = 0;
   let bytesLength = 0;
   for (const batch of batches) {
@@ -76,7 +84,7 @@ export function joinChunk(
   words[head.format] = FORMAT;
   words[head.count] = count;
   words[head.namesBytes] = names.length;
-  new Float64Array(value.buffer, value.byteOffset + head.firstOrdinal * 4, 1)[0] = firstOrdinal;
+  words.fill(0, head.firstOrdinal);
   value.set(asBytes(tableIds), layout.tableIds);
   value.set(asBytes(deviceIds), layout.deviceIds);
   value.set(names, layout.names);
@@ -93,10 +101,10 @@ export function joinChunk(
   }
   starts[count] = at;
 
-  const chunk: Chunk = {
-    firstOffset,
-    lastOffset: firstOffset + BigInt(count - 1),
-    firstOrdinal,
+  return {
+    firstOffset: 0n,
+    lastOffset: BigInt(count - 1),
+    firstOrdinal: 0,
     count,
     bytes,
     starts,
@@ -106,8 +114,15 @@ export function joinChunk(
     devices: devices.names,
     value,
   };
-  stamp(chunk);
-  return chunk;
+}
+
+/** Gives a chunk its place: its messages are stamped with their offsets and append times, within the same bytes. */
+export function placeChunk(chunk: Chunk, firstOffset: Offset, firstOrdinal: number): Chunk {
+  const { value, count } = chunk;
+  new Float64Array(value.buffer, value.byteOffset + head.firstOrdinal * 4, 1)[0] = firstOrdinal;
+  const placed = { ...chunk, firstOffset, lastOffset: firstOffset + BigInt(count - 1), firstOrdinal };
+  stamp(placed);
+  return placed;
 }
 
 /**

@@ -1,18 +1,14 @@
 import { StreamError } from '../contract/errors.ts';
-import { type Offset, offsetOf } from '../contract/offset.ts';
+import { laterOffset, nextOffset, type Offset, offsetOf } from '../contract/offset.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { createAppendQueue } from './append-queue.ts';
-import { type Chunk, type ChunkSpan, indexFrom } from './chunk.ts';
-import { type Selection, selectFrom } from './chunk-read.ts';
+import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { createChunkWindow } from './chunk-window.ts';
 import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from './log.ts';
+import { readChunks } from './read-chunks.ts';
 import { createWaiters } from './waiters.ts';
-
-/** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
-const MESSAGES_SCANNED_MAX = 200_000;
-const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
 
 export interface LogOptions {
   clock: Clock;
@@ -39,26 +35,39 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   const next = (): Offset => (lastOffset === undefined ? 0n : lastOffset + 1n);
 
+  /** Offsets are given out once: those of a chunk that could not be stored are not used again. */
+  let lastGiven = lastOffset;
   const queue = createAppendQueue({
-    store,
     clock,
     log: options.log,
-    onStored(chunk) {
-      lastOffset = chunk.lastOffset;
-      window.push(chunk);
-      oldest ??= chunk;
-      waiters.wake(chunk.lastOffset);
-    },
-    // The store is asked what it has: where the fault hit late, the chunk is there all the same.
-    onFailed() {
-      const stored = store.tail().lastOffset;
-      if (stored === lastOffset || stored === undefined) return;
-      window.clear();
-      oldest ??= store.spanFrom(next());
-      lastOffset = stored;
-      waiters.wake(stored);
+    async store(batches, nowMs) {
+      const first = nextOffset(lastGiven, nowMs);
+      try {
+        const chunk = joinChunk(batches, first, store.tail().nextOrdinal);
+        lastGiven = chunk.lastOffset;
+        await store.append(chunk);
+        window.push(chunk);
+        oldest ??= chunk;
+        becameStored(chunk.lastOffset);
+      } catch (error) {
+        lookForStored();
+        throw error;
+      }
+      return first;
     },
   });
+  const becameStored = (stored: Offset) => {
+    lastOffset = stored;
+    waiters.wake(stored);
+  };
+  /** Where a fault hit late, the chunk is there all the same. */
+  const lookForStored = () => {
+    const stored = store.tail().lastOffset;
+    if (stored === lastOffset || stored === undefined) return;
+    window.clear();
+    oldest ??= store.spanFrom(next());
+    becameStored(stored);
+  };
 
   const inWindow = (position: Offset) => window.startsAt !== undefined && position >= window.startsAt;
   /** The store may already show a chunk whose sync is under way; readers must not. */
@@ -82,9 +91,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const refresh = (): LogBounds => {
     const trimmed = store.tail().trimmedThrough;
     if (trimmed !== undefined)
-      goneThrough = goneThrough === undefined ? trimmed : later(goneThrough, trimmed);
+      goneThrough = goneThrough === undefined ? trimmed : laterOffset(goneThrough, trimmed);
     let floor = offsetOf(Math.max(0, clock.now() - retentionMs));
-    if (goneThrough !== undefined) floor = later(floor, goneThrough + 1n);
+    if (goneThrough !== undefined) floor = laterOffset(floor, goneThrough + 1n);
     while (oldest !== undefined && oldest.lastOffset < floor) {
       goneThrough = oldest.lastOffset;
       oldest = spanFrom(goneThrough + 1n);
@@ -95,53 +104,25 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     return { earliest: floor, next: next(), epoch };
   };
 
-  const read = (request: ReadRequest): ReadOutcome => {
+  const read = async (request: ReadRequest): Promise<ReadOutcome> => {
     if (closed) throw new StreamError('StorageUnavailable', 'the log is closed', {}, 1);
     const bounds = refresh();
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
     if (from > bounds.next) return { kind: 'ahead', bounds };
     if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
       return { kind: 'expired', bounds };
-    const names = {
-      tables: request.filter?.table === undefined ? undefined : new Set([request.filter.table]),
-      devices: request.filter?.devices,
-    };
-    const selection: Selection = {
-      parts: [],
-      count: 0,
-      bytes: 0,
-      limit: request.limit,
-      bytesMax: request.bytesMax,
-      oneAtLeast: request.oneAtLeast,
-      full: false,
-    };
-    let position = from;
-    let messagesScanned = 0;
-    let bytesScanned = 0;
-    while (!selection.full && messagesScanned < MESSAGES_SCANNED_MAX && bytesScanned < BYTES_SCANNED_MAX) {
-      const start = later(position, bounds.earliest);
-      const chunk = chunkFrom(start);
-      if (chunk === undefined) break;
-      const index = indexFrom(chunk, start);
-      const end = selectFrom(chunk, index, names, selection);
-      if (end > index) position = chunk.firstOffset + BigInt(end);
-      messagesScanned += end - index;
-      bytesScanned += chunk.bytes.length;
-    }
-    const { parts, count, bytes, full } = selection;
-    const upToDate = position >= bounds.next;
-    return { kind: 'batch', parts, count, bytes, nextOffset: position, upToDate, full, bounds };
+    return readChunks({ ...request, from }, bounds, chunkFrom);
   };
 
   return {
     append: queue.append,
-    read: async (request) => guard(() => read(request)),
+    read: (request) => guard(() => read(request)),
     bounds: async () => refresh(),
     waitFor: (position, signal) =>
       closed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
     async countFrom(position) {
-      const from = later(position, refresh().earliest);
-      const span = guard(() => spanFrom(from));
+      const from = laterOffset(position, refresh().earliest);
+      const span = await guard(async () => spanFrom(from));
       if (span === undefined) return 0;
       const skipped = from > span.firstOffset ? Number(from - span.firstOffset) : 0;
       return store.tail().nextOrdinal - span.firstOrdinal - skipped;
@@ -165,18 +146,13 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 }
 
 /** A store that cannot be read is a fault of ours that may pass, never one of the request. */
-function guard<Result>(action: () => Result): Result {
+async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
   try {
-    return action();
+    return await action();
   } catch (cause) {
     if (cause instanceof StreamError) throw cause;
     const error = new StreamError('StorageUnavailable', 'the log cannot be read now', {}, 1);
     error.cause = cause;
     throw error;
   }
-}
-
-function later(a: Offset, b: Offset): Offset {
-  if (a > b) return a;
-  return b;
 }
