@@ -28,6 +28,13 @@ export const limits = {
   decodedContainersMax: 200_000,
   /** Messages a client reads in one answer, though another vendor's server may send more than it was asked for. */
   messagesPerBodyMax: 100_000,
+  /** One frame of a socket, whole; a message that alone is larger is still sent. */
+  frameMessagesMax: 1_000,
+  frameBytesMax: 1024 * 1024,
+  /** Frames a subscription may have under way where the client acknowledges them. */
+  framesUnacknowledgedMax: 4,
+  /** An idle subscription gets an empty frame this often, so that its client knows that it is alive and where it stands. */
+  frameIdleMs: 15_000,
   /** The sequencer may run this far ahead of the clock before it warns. */
   sequencerLeadMsWarn: 5_000,
 } as const;
