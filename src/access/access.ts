@@ -1,11 +1,15 @@
 import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { errors, jwtVerify, SignJWT } from 'jose';
+import type { z } from 'zod';
+import type { Audit } from '../audit/audit.ts';
 import { StreamError } from '../contract/errors.ts';
 import { InputError, TerminalError } from '../errors.ts';
-import type { Clock, UtcMs } from '../time.ts';
+import { type Clock, formatInstant, type UtcMs } from '../time.ts';
 import { claimsSchema, type Grant, type IssueRequest, issueRequestSchema, type Scopes } from './grant.ts';
 import { algorithms, ensureKeys, readKeys } from './keys.ts';
+import { ownTokenId } from './own-token.ts';
+import { RefusedToken } from './refused-token.ts';
 import { openTokenFiles } from './token-files.ts';
 
 export interface AccessOptions {
@@ -15,6 +19,8 @@ export interface AccessOptions {
   jwksFile?: string | undefined;
   issuer: string;
   clock: Clock;
+  /** Takes note of tokens that are made and revoked here. */
+  audit?: Audit | undefined;
 }
 
 export interface IssuedToken extends TokenRecord {
@@ -65,7 +71,7 @@ const TOKEN_CHARACTERS_MAX = 8_192;
 
 /** Tokens are JWTs signed with Ed25519. Every process that shares `dataDir` or the key file accepts the same ones. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
-  const { issuer, clock } = options;
+  const { issuer, clock, audit } = options;
   const folder = join(options.dataDir, 'access');
   const keyFile = options.jwksFile ?? join(folder, 'keys.json');
   if (options.jwksFile === undefined) await ensureKeys(keyFile);
@@ -75,8 +81,8 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   const verified = new Map<string, Grant>();
 
   const recheck = (grant: Grant) => {
-    if (grant.expiresAtMs <= clock.now()) throw invalidToken('the token has expired');
-    if (isRevoked(grant.tokenId)) throw invalidToken();
+    if (grant.expiresAtMs <= clock.now()) throw new RefusedToken('expired', grant);
+    if (isRevoked(grant.tokenId)) throw new RefusedToken('revoked', grant);
   };
   const isRevoked = (tokenId: string): boolean => {
     try {
@@ -99,12 +105,13 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
       }));
     } catch (error) {
       // Only a token whose signature is good gets as far as its expiry.
-      throw error instanceof errors.JWTExpired ? invalidToken('the token has expired') : invalidToken();
+      if (!(error instanceof errors.JWTExpired)) throw new RefusedToken('invalid');
+      const claims = claimsSchema.safeParse(error.payload);
+      throw new RefusedToken('expired', claims.success ? grantOf(claims.data) : undefined);
     }
     const claims = claimsSchema.safeParse(payload);
-    if (!claims.success) throw invalidToken();
-    const { jti, sub, scopes, exp } = claims.data;
-    return { tokenId: jti, subject: sub, scopes, expiresAtMs: exp * 1_000 };
+    if (!claims.success) throw new RefusedToken('invalid');
+    return grantOf(claims.data);
   };
 
   return {
@@ -123,7 +130,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
       const { subject, scopes, lifetimeMs } = parsed.data;
       const issuedAtSeconds = Math.floor(clock.now() / 1_000);
       const expiresAtSeconds = Math.floor((clock.now() + lifetimeMs) / 1_000);
-      const tokenId = randomUUID();
+      const tokenId = unlisted ? ownTokenId() : randomUUID();
       const { key, keyId } = keys.signing;
       const token = await new SignJWT({ scopes })
         .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', ...(keyId && { kid: keyId }) })
@@ -140,14 +147,25 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         issuedAtMs: issuedAtSeconds * 1_000,
         expiresAtMs: expiresAtSeconds * 1_000,
       };
-      if (!unlisted) files.addIssued(record);
+      if (!unlisted) {
+        files.addIssued(record);
+        if (audit) noteIssued(audit, record);
+      }
       return { ...record, token };
     },
     revoke(tokenId) {
-      const known = files.issued().some((record) => record.tokenId === tokenId);
+      const issued = files.issued().find((record) => record.tokenId === tokenId);
       const alreadyRevoked = files.revokedAt(tokenId) !== undefined;
-      if (!alreadyRevoked) files.addRevoked({ tokenId, revokedAtMs: clock.now() });
-      return { known, alreadyRevoked };
+      if (!alreadyRevoked) {
+        files.addRevoked({ tokenId, revokedAtMs: clock.now() });
+        for (const workgroupId of Object.keys(issued?.scopes ?? {}))
+          audit?.record(workgroupId, {
+            action: 'token.revoked',
+            target: tokenId,
+            data: { name: issued!.subject },
+          });
+      }
+      return { known: issued !== undefined, alreadyRevoked };
     },
     list() {
       return files
@@ -165,7 +183,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
           'AuthenticationRequired',
           'send an API token as "Authorization: Bearer <token>"',
         );
-      if (token.length > TOKEN_CHARACTERS_MAX) throw invalidToken();
+      if (token.length > TOKEN_CHARACTERS_MAX) throw new RefusedToken('invalid');
       const key = hash('sha256', token, 'base64');
       let grant = verified.get(key);
       if (grant === undefined) {
@@ -181,7 +199,20 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   };
 }
 
-/** One text for a bad signature, a revoked token and nonsense, so that trying tokens tells nothing. */
-function invalidToken(message = 'the token is not valid'): StreamError {
-  return new StreamError('InvalidToken', message);
+function grantOf({ jti, sub, scopes, exp }: z.output<typeof claimsSchema>): Grant {
+  return { tokenId: jti, subject: sub, scopes, expiresAtMs: exp * 1_000 };
+}
+
+function noteIssued(audit: Audit, { tokenId, subject, scopes, expiresAtMs }: TokenRecord): void {
+  for (const [workgroupId, { permissions, deviceGroups }] of Object.entries(scopes))
+    audit.record(workgroupId, {
+      action: 'token.created',
+      target: tokenId,
+      data: {
+        name: subject,
+        permissions: permissions.join(' '),
+        deviceGroups: deviceGroups?.join(', '),
+        expires: formatInstant(expiresAtMs),
+      },
+    });
 }

@@ -1,20 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
+import { syncFolder, writeNewFile } from '../durable.ts';
 import { InputError } from '../errors.ts';
-import { syncFolder } from './line-file.ts';
 
 /** Ed25519 under its two registered names. No other algorithm is ever accepted, whatever a token says of itself. */
 export const algorithms = ['EdDSA', 'Ed25519'];
@@ -77,13 +67,7 @@ export async function ensureKeys(path: string): Promise<void> {
   const { privateKey } = await generateKeyPair('EdDSA', { extractable: true });
   const key = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg: 'EdDSA', use: 'sig' };
   const draft = `${path}.${randomUUID()}.draft`;
-  const file = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(file, `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeNewFile(draft, `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`);
   try {
     linkSync(draft, path);
     syncFolder(dirname(path));

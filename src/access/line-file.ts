@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncFolder } from '../durable.ts';
 
 /**
  * A file of JSON lines that several processes append to and none rewrites. A line that a crash cut off was never
@@ -57,16 +58,6 @@ export function openLineFile<Line>(
       refresh();
     },
   };
-}
-
-/** Makes the names in a folder durable, which syncing a file in it does not. */
-export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 function readFrom(path: string, position: number, length: number): Buffer {

@@ -15,6 +15,7 @@ const recordSchema = z.object({
   issuedAtMs: z.number(),
   expiresAtMs: z.number(),
 });
+const usedSchema = z.object({ tokenId: z.string(), workgroupId: z.string(), firstUsedAtMs: z.number() });
 const revocationSchema = z.object({ tokenId: z.string(), revokedAtMs: z.number() });
 
 /** The tokens that were issued and those that were revoked, in two append-only files that processes share. */
@@ -59,6 +60,33 @@ export function openTokenFiles(folder: string): TokenFiles {
     revokedAt(tokenId) {
       revokedFile.refresh();
       return revoked.get(tokenId);
+    },
+  };
+}
+
+/** Which tokens have been let in to which workgroups, in an append-only file that processes share. */
+export interface UsedTokens {
+  has(tokenId: string, workgroupId: string): boolean;
+  /** @returns false where another process has noted it meanwhile */
+  add(tokenId: string, workgroupId: string, firstUsedAtMs: UtcMs): boolean;
+}
+
+export function openUsedTokens(dataDir: string): UsedTokens {
+  const folder = join(dataDir, 'access');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const used = new Set<string>();
+  const keyOf = (tokenId: string, workgroupId: string) => `${workgroupId} ${tokenId}`;
+  const file = openLineFile(join(folder, 'used.ndjson'), (value) => usedSchema.safeParse(value).data, {
+    take: ({ tokenId, workgroupId }) => used.add(keyOf(tokenId, workgroupId)),
+    reset: () => undefined,
+  });
+  return {
+    has: (tokenId, workgroupId) => used.has(keyOf(tokenId, workgroupId)),
+    add(tokenId, workgroupId, firstUsedAtMs) {
+      file.refresh();
+      if (used.has(keyOf(tokenId, workgroupId))) return false;
+      file.append({ tokenId, workgroupId, firstUsedAtMs });
+      return true;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Access } from '../access/access.ts';
-import { type Authorization, authorize, workgroupForbidden } from '../access/authorize.ts';
+import { admit, type Gate } from '../access/admit.ts';
+import type { Authorization } from '../access/authorize.ts';
 import { bearerToken } from '../access/bearer.ts';
 import type { WorkgroupConfig } from '../config.ts';
 
@@ -11,17 +11,16 @@ export type Guard = (
 
 /** The routes have `attachValidation`, so that the question is looked at after who asks it. */
 export function createGuard(
-  access: Pick<Access, 'authenticate'>,
+  { access, audit }: Pick<Gate, 'access' | 'audit'>,
   configured: readonly WorkgroupConfig[],
 ): Guard {
   const workgroups = new Map(configured.map((workgroup) => [workgroup.id, workgroup]));
+  const gate = { access, audit, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
   return async (request) => {
     const { workgroupId } = request.params as { workgroupId: string };
-    const grant = await access.authenticate(bearerToken(request.headers.authorization));
-    const workgroup = workgroups.get(workgroupId);
-    if (!workgroup) throw workgroupForbidden(['search:read']);
-    const authorization = authorize(grant, workgroupId, ['search:read'], workgroup.deviceGroups);
+    const token = bearerToken(request.headers.authorization);
+    const authorization = await admit(gate, token, workgroupId, ['search:read']);
     if (request.validationError) throw request.validationError;
-    return { workgroup, authorization };
+    return { workgroup: workgroups.get(workgroupId)!, authorization };
   };
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Access } from '../access/access.ts';
+import type { Gate } from '../access/admit.ts';
 import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
@@ -11,9 +11,8 @@ import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
 import { createDeviceSources } from './total-sources.ts';
 
-export interface ReportDeps {
+export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   lake: LakeReader;
-  access: Pick<Access, 'authenticate'>;
   workgroups: readonly WorkgroupConfig[];
   clock: Clock;
   log: Log;
@@ -58,8 +57,8 @@ const dayRoutes: readonly DayRoute[] = [
 
 /** The reports over the published lake, below `/api/v1/orgs/{workgroupId}/`. */
 export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
-  const { lake, access, workgroups, clock, log } = deps;
-  const guard = createGuard(access, workgroups);
+  const { lake, workgroups, clock, log } = deps;
+  const guard = createGuard(deps, workgroups);
   const deviceSources = createDeviceSources(lake);
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, deviceSources, clock, log });
 }

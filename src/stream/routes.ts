@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Access } from '../access/access.ts';
-import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from '../access/authorize.ts';
+import { admit, type Gate } from '../access/admit.ts';
+import type { Authorization } from '../access/authorize.ts';
 import { bearerToken } from '../access/bearer.ts';
 import type { Permission } from '../access/grant.ts';
 import { encodeCbor } from '../contract/codec.ts';
@@ -18,11 +18,8 @@ import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit
 import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 import { readMessagesBytesMax, type Stream } from './stream.ts';
 
-export interface StreamRoutesOptions {
+export interface StreamRoutesOptions extends Gate {
   stream: Stream;
-  access: Pick<Access, 'authenticate'>;
-  /** The device groups of a workgroup; undefined where there is no such workgroup. */
-  groupsOf(workgroupId: string): DeviceGroups | undefined;
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
@@ -40,18 +37,7 @@ interface Address {
  * Everything is answered in CBOR, errors included.
  */
 export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
-  const { stream, access } = options;
-
-  const authorizeRequest = async (
-    request: FastifyRequest,
-    required: readonly Permission[],
-  ): Promise<Authorization> => {
-    const { workgroupId } = request.params as Address;
-    const grant = await access.authenticate(bearerToken(request.headers.authorization));
-    const groups = options.groupsOf(workgroupId);
-    if (groups !== undefined) return authorize(grant, workgroupId, required, groups);
-    throw workgroupForbidden(required);
-  };
+  const { stream } = options;
 
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -72,7 +58,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
         const { workgroupId, tableName } = request.params as Address;
         if (stream.draining.aborted) await stream.logOf(workgroupId);
-        const { devices } = await authorizeRequest(request, requiredOf(tableName));
+        const token = bearerToken(request.headers.authorization);
+        const { devices } = await admit(options, token, workgroupId, requiredOf(tableName));
         authorizations.set(request, { devices, log: await stream.logOf(workgroupId) });
       };
     const guarded = (request: FastifyRequest) => {

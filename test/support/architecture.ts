@@ -30,20 +30,29 @@ const foundation = ['contract', 'ground'];
 const httpEdge = ['src/http.ts', 'src/http-errors.ts', 'src/rate-limit.ts', 'src/health.ts'];
 const httpHomes = [...httpEdge, 'src/stream/', 'src/report/'];
 export const parts: readonly Part[] = [
-  { name: 'ground', paths: ['src/time.ts', 'src/units.ts', 'src/errors.ts', 'src/log.ts'], mayUse: [] },
+  {
+    name: 'ground',
+    paths: ['src/time.ts', 'src/units.ts', 'src/errors.ts', 'src/log.ts', 'src/durable.ts'],
+    mayUse: [],
+  },
   { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },
   {
     name: 'configuration',
     paths: ['src/config.ts', 'src/energy-stream.ts', 'src/devices.ts'],
     mayUse: foundation,
   },
-  { name: 'access', paths: ['src/access/'], mayUse: foundation },
+  { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
+  { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit'] },
   {
     name: 'http',
     paths: httpEdge,
     mayUse: [...foundation, 'access'],
   },
-  { name: 'stream', paths: ['src/stream/'], mayUse: [...foundation, 'configuration', 'access', 'http'] },
+  {
+    name: 'stream',
+    paths: ['src/stream/'],
+    mayUse: [...foundation, 'configuration', 'audit', 'access', 'http'],
+  },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'configuration', 'access'] },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
@@ -57,7 +66,7 @@ export const parts: readonly Part[] = [
     paths: ['src/publish/'],
     mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
   },
-  { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
+  { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'audit', 'warehouse'] },
   {
     name: 'pipeline',
     paths: ['src/pipeline/'],
