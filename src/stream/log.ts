@@ -1,5 +1,6 @@
 import type { EncodedBatch } from '../contract/message-bytes.ts';
 import type { Offset } from '../contract/offset.ts';
+import type { Chunk } from './chunk.ts';
 
 /**
  * The log of one workgroup: an ordered, append-only record of the messages of about one hour. Tables are filters on
@@ -23,6 +24,12 @@ export interface StreamLog {
   read(request: ReadRequest): Promise<ReadOutcome>;
 
   bounds(): Promise<LogBounds>;
+
+  /**
+   * The first messages at or after `position` that were stored together, as they are stored: for the service itself, which looks
+   * at who they are about without a look into them. Goes as far back as there is storage, beyond the retention too.
+   */
+  chunkFrom(position: Offset): Promise<Chunk | undefined>;
 
   /**
    * Resolves once a message at or after `position` is stored, the signal aborts or the log closes; it never

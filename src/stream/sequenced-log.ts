@@ -118,6 +118,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     append: queue.append,
     read: (request) => guard(() => read(request)),
     bounds: async () => refresh(),
+    chunkFrom: (position) => guard(async () => (closed ? undefined : chunkFrom(position))),
     waitFor: (position, signal) =>
       closed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
     async countFrom(position) {

@@ -264,6 +264,28 @@ export function testLogConformance(implementation: LogImplementation): void {
         });
     });
 
+    test('what was stored together can be walked through, and tells whom it is about', async () => {
+      const { clock, log, reopen } = await setUp({ cacheBytesMax: 1_000 });
+      expect(await log.chunkFrom(0n)).toBeUndefined();
+      for (let round = 0; round < 3; round++) {
+        await log.append(telemetryBatch(2, { device: round }));
+        await clock.advance(1_000);
+      }
+      const walk = async (from: StreamLog) => {
+        const devices: Array<string | null> = [];
+        let position = 0n;
+        for (;;) {
+          const chunk = await from.chunkFrom(position);
+          if (chunk === undefined) return { devices, position };
+          devices.push(...chunk.devices);
+          position = chunk.lastOffset + 1n;
+        }
+      };
+      const whole = { devices: [deviceId(0), deviceId(1), deviceId(2)], position: (await log.bounds()).next };
+      expect(await walk(log)).toEqual(whole);
+      if (implementation.persists) expect(await walk(await reopen())).toEqual(whole);
+    });
+
     test('messages about no device are not seen through a device filter', async () => {
       const { log } = await setUp();
       await log.append(encodeMessages([{ actor: 'a', action: 'login', event_time: 1 }], 'audit_logs'));
