@@ -44,6 +44,28 @@ const port = z
   });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
+/** Things that are told apart by a key cannot share one. */
+function refuseTwice<Item>(
+  items: readonly Item[],
+  context: z.RefinementCtx,
+  at: keyof Item & string,
+  describe: (item: Item) => { key: string; message: string } | undefined | '',
+): void {
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    const described = describe(item);
+    if (!described) continue;
+    const { key, message } = described;
+    if (seen.has(key)) context.addIssue({ code: 'custom', path: [index, at], message });
+    seen.add(key);
+  }
+}
+
+/** Names and ids are the same however they are capitalised. */
+function usedTwice(name: string) {
+  return { key: name.toLowerCase(), message: `"${name}" is used twice` };
+}
+
 export const workgroupSchema = z.strictObject({
   // The one name that objects cannot be looked up by.
   id: workgroupIdSchema.refine((id) => id !== '__proto__', { error: 'cannot be "__proto__"' }),
@@ -53,7 +75,15 @@ export const workgroupSchema = z.strictObject({
     .refine(isTimeZone, { error: 'is not a time zone of the IANA database, such as "Europe/Paris"' })
     .default('Etc/UTC'),
   /** Fields that tell energy, in the order in which they are tried. */
-  energyStreams: z.array(energyStreamSchema).default([]),
+  energyStreams: z
+    .array(energyStreamSchema)
+    .default([])
+    .superRefine((streams, context) =>
+      refuseTwice(streams, context, 'field', ({ table, field, method }) => ({
+        key: `${table} ${field} ${method}`,
+        message: `${table}.${field} is read twice by ${method}; remove one`,
+      })),
+    ),
   /** The source that stands for a whole device, where one does; without it a device is the sum of its sources. */
   totalSource: nameSchema.optional(),
   devices: z
@@ -63,10 +93,14 @@ export const workgroupSchema = z.strictObject({
         name: nameSchema.optional(),
         totalSource: nameSchema.optional(),
         /** The only sources that add up to the device; a missing one makes its days incomplete. */
-        sources: z.array(nameSchema).optional(),
+        sources: z.array(nameSchema).min(1, 'must name a source, or be left out').optional(),
       }),
     )
-    .default([]),
+    .default([])
+    .superRefine((devices, context) => {
+      refuseTwice(devices, context, 'id', ({ id }) => usedTwice(id));
+      refuseTwice(devices, context, 'name', ({ name }) => name && usedTwice(name));
+    }),
   /** Groups that tokens can be restricted to. */
   deviceGroups: z.record(nameSchema, z.array(deviceIdSchema)).default({}),
   /** Where to poll, where it is not the service's own stream. */
@@ -141,16 +175,8 @@ export const configSchema = z.strictObject({
   workgroups: z
     .array(workgroupSchema)
     .default([])
-    .superRefine((workgroups, context) => {
-      const seen = new Set<string>();
-      for (const [index, { id }] of workgroups.entries()) {
-        // They name files, and some file systems do not tell upper case from lower.
-        const name = id.toLowerCase();
-        if (seen.has(name))
-          context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
-        seen.add(name);
-      }
-    }),
+    // They name files, and some file systems do not tell upper case from lower.
+    .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
 });
 
 export type Config = z.output<typeof configSchema>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { deviceIdSchema, nameSchema, tableNameSchema } from './contract/messages.ts';
-import { type Dimension, parseQuantity, unitFactor, unitTable } from './units.ts';
+import { type Dimension, parseQuantity, unitFactor, unitProblem, unitTable } from './units.ts';
 
 /** The ways energy is read from a field, by the names of the field's standard. */
 export const energyMethods = ['total_energy', 'daily_energy', 'power_curve', 'interval_energy'] as const;
@@ -63,19 +63,56 @@ export const energyStreamSchema = z
     direction: z.enum(['positive', 'negative']).optional(),
   })
   .transform((stream, context) => {
-    const dimension = stream.method === 'power_curve' ? 'power' : 'energy';
+    const dimension = dimensionOf(stream.method);
     const unit = stream.unit ?? (dimension === 'power' ? 'W' : 'Wh');
-    if (unitFactor(dimension, unit) === undefined) {
-      const known = unitTable(dimension).map(([name]) => name);
-      context.addIssue({
-        code: 'custom',
-        path: ['unit'],
-        message: `"${unit}" is not a unit of ${dimension}; use one of ${known.join(', ')}`,
-      });
-      return z.NEVER;
-    }
-    return { ...stream, unit };
+    const problem = unitProblem(dimension, unit);
+    if (problem) context.addIssue({ code: 'custom', path: ['unit'], message: problem });
+    for (const issue of impossible({ ...stream, unit })) context.addIssue({ code: 'custom', ...issue });
+    return problem ? z.NEVER : { ...stream, unit };
   });
 
 export type EnergyStream = z.output<typeof energyStreamSchema>;
 export type EnergyStreamInput = z.input<typeof energyStreamSchema>;
+
+/** What the values of a field are an amount of. */
+export function dimensionOf(method: EnergyMethod): 'energy' | 'power' {
+  return method === 'power_curve' ? 'power' : 'energy';
+}
+
+/** The register's size in Wh, where one is declared. */
+export function modulusWhOf({ method, unit, multiplier, modulus }: EnergyStream): number | undefined {
+  return modulus === undefined ? undefined : modulus * unitFactor(dimensionOf(method), unit)! * multiplier;
+}
+
+/** Settings that contradict each other, so that no reading can be understood by them. */
+function impossible(stream: EnergyStream): Array<{ path: Array<string | number>; message: string }> {
+  const { jitter, modulus, registerEpochs } = stream;
+  const issues: ReturnType<typeof impossible> = [];
+  const modulusWh = modulusWhOf(stream);
+  if (jitter !== undefined && modulusWh !== undefined && jitter >= modulusWh) {
+    issues.push({
+      path: ['jitter'],
+      message: `${jitter} Wh is not less than the register's size, which is modulus ${modulus} ${stream.unit} = ${modulusWh} Wh, so that no fall would ever count`,
+    });
+  }
+  for (const [index, epoch] of registerEpochs.entries()) {
+    for (const name of ['final', 'initial'] as const) {
+      if (modulus !== undefined && epoch[name] > modulus) {
+        issues.push({
+          path: ['registerEpochs', index, name],
+          message: `${epoch[name]} is more than modulus ${modulus}; both are in the unit of the field, before the multiplier`,
+        });
+      }
+    }
+    const before = registerEpochs.findLast(
+      (other, at) => at < index && other.device === epoch.device && other.source === epoch.source,
+    );
+    if (before && before.at >= epoch.at) {
+      issues.push({
+        path: ['registerEpochs', index, 'at'],
+        message: 'must be later than the epoch before it of the same device and source; order them by time',
+      });
+    }
+  }
+  return issues;
+}

@@ -47,6 +47,26 @@ export function unitTable(dimension: Dimension): ReadonlyArray<readonly [unit: s
 }
 
 /**
+ * What is wrong with a unit, and which one is meant: written differently, or of another dimension.
+ * @returns undefined where nothing is wrong
+ */
+export function unitProblem(dimension: 'energy' | 'power', unit: string): string | undefined {
+  if (unitFactor(dimension, unit) !== undefined) return undefined;
+  const other = dimension === 'energy' ? 'power' : 'energy';
+  const known = unitTable(dimension).map(([name]) => name);
+  const meant = known.filter((name) => name.toLowerCase() === unit.trim().toLowerCase());
+  if (meant.length > 0) return `"${unit}" is not a unit of ${dimension}; is it ${meant.join(' or ')}?`;
+  if (unitFactor(other, unit) !== undefined) {
+    const sibling = dimension === 'energy' ? `${unit}h` : unit.replace(/h$/, '');
+    const counterpart = known.includes(sibling)
+      ? `${sibling} where it is ${dimension}`
+      : `a unit of ${dimension}`;
+    return `"${unit}" is not a unit of ${dimension} but of ${other}; use ${counterpart}, or a method that reads ${other}`;
+  }
+  return `"${unit}" is not a unit of ${dimension}; use one of ${known.join(', ')}`;
+}
+
+/**
  * Reads `10 kW`, `100Wh`, `1.5h` strictly: a plain decimal number, then a known unit.
  * @returns the amount in Wh, W or ms; undefined when it is anything else
  */

@@ -91,10 +91,10 @@ describe.concurrent('config check', () => {
   test('warns of what is allowed and hardly meant', async () => {
     const { code, stderr } = await check('bare.yaml', 'workgroups: [{ id: home }]\n');
     expect(code).toBe(0);
-    expect(stderr).toContain('workgroup "home" has no energyStreams');
+    expect(stderr).toContain('warning: workgroups.0.energyStreams: workgroup "home" has no energyStreams');
     const empty = await runCli(['config', 'check', '--json'], { cwd });
     expect(JSON.parse(empty.stdout).warnings).toEqual([
-      'no workgroup is configured, so there is nothing to work on',
+      { path: 'workgroups', message: 'no workgroup is configured, so there is nothing to work on' },
     ]);
   });
 });

@@ -118,9 +118,7 @@ workgroups:
     colour: 'is not a known setting',
     'pipeline.pollEvery': 'must be from 0.2 s to 60 s',
     'queue.redisUrl': 'is needed where the backend is redis, such as "redis://127.0.0.1:6379"',
-    'workgroups.2.energyStreams.1.unit': expect.stringContaining(
-      '"kW" is not a unit of energy; use one of mWh, Wh',
-    ),
+    'workgroups.2.energyStreams.1.unit': expect.stringContaining('"kW" is not a unit of energy but of power'),
     'workgroups.2.energyStreams.2.jitter': expect.stringContaining('such as "100 Wh"'),
   });
 });

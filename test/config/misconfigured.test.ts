@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { workgroupSchema, zodProblems } from '../../src/config.ts';
+import { workgroupWarnings } from '../../src/config-warnings.ts';
+import { readmeBlocks } from '../support/readme.ts';
+
+const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const register = { table: 'solar', field: 'total', method: 'total_energy', unit: 'kWh' };
+const power = { table: 'solar', field: 'power', method: 'power_curve' };
+type Settings = Record<string, unknown>;
+
+function problemsOf(...energyStreams: Settings[]): Record<string, string> {
+  return problemsOfWorkgroup({ energyStreams });
+}
+function problemsOfWorkgroup(settings: Settings): Record<string, string> {
+  const parsed = workgroupSchema.safeParse({ id: 'home', ...settings });
+  const problems = parsed.success ? [] : zodProblems(parsed.error);
+  return Object.fromEntries(problems.map(({ path, message }) => [path, message]));
+}
+function warningsOf(settings: Settings): Record<string, string> {
+  const warnings = workgroupWarnings(workgroupSchema.parse({ id: 'home', ...settings }));
+  return Object.fromEntries(warnings.map(({ path, message }) => [path, message]));
+}
+const streamWarningsOf = (...energyStreams: Settings[]) => warningsOf({ energyStreams });
+
+describe('a stream that cannot work is refused', () => {
+  test.each([
+    ['total_energy', 'mwh', '"mwh" is not a unit of energy; is it mWh or MWh?'],
+    ['total_energy', 'KWH', '"KWH" is not a unit of energy; is it kWh?'],
+    ['power_curve', ' kw', '" kw" is not a unit of power; is it kW?'],
+    [
+      'total_energy',
+      'kW',
+      'not a unit of energy but of power; use kWh where it is energy, or a method that reads power',
+    ],
+    ['power_curve', 'kWh', 'not a unit of power but of energy; use kW where it is power'],
+    ['power_curve', 'kJ', 'not a unit of power but of energy; use a unit of power'],
+    ['total_energy', 'kVA', '"kVA" is not a unit of energy; use one of mWh, Wh, kWh'],
+  ])('%s in "%s"', (method, unit, message) => {
+    expect(problemsOf({ ...register, method, unit })['energyStreams.0.unit']).toContain(message);
+  });
+
+  test.each([
+    ['a modulus that is negative', { modulus: -1 }, 'modulus', 'expected number to be >0'],
+    [
+      'a jitter as large as the register',
+      { modulus: 10, jitter: '10 kWh' },
+      'jitter',
+      'modulus 10 kWh = 10000 Wh',
+    ],
+    [
+      'a register that ended beyond its size',
+      { modulus: 1000, registerEpochs: [{ device: DEVICE, at: '2024-01-01T00:00:00Z', final: 1200 }] },
+      'registerEpochs.0.final',
+      '1200 is more than modulus 1000',
+    ],
+    [
+      'epochs that are not in the order of time',
+      {
+        registerEpochs: [
+          { device: DEVICE, at: '2024-02-01T00:00:00Z', final: 5 },
+          { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 7 },
+        ],
+      },
+      'registerEpochs.1.at',
+      'must be later than the epoch before it',
+    ],
+  ])('%s', (_what, settings, path, message) => {
+    expect(problemsOf({ ...register, ...settings })).toEqual({
+      [`energyStreams.0.${path}`]: expect.stringContaining(message),
+    });
+  });
+
+  test('a field that is read twice by one method', () => {
+    expect(problemsOf(register, power, { ...register, unit: 'Wh' })).toEqual({
+      'energyStreams.2.field': 'solar.total is read twice by total_energy; remove one',
+    });
+  });
+
+  test('devices that cannot be told apart', () => {
+    const devices = [
+      { id: DEVICE, name: 'Garage' },
+      { id: DEVICE.toUpperCase() },
+      { id: DEVICE.replace('7', '8'), name: 'garage' },
+    ];
+    expect(problemsOfWorkgroup({ devices })).toEqual({
+      'devices.1.id': `"${DEVICE}" is used twice`,
+      'devices.2.name': '"garage" is used twice',
+    });
+  });
+});
+
+describe('what is allowed and hardly meant is warned of', () => {
+  test.each([
+    [
+      'settings of another method',
+      { ...power, maxPower: '1 kW', modulus: 10_000, boundary: 'within_day', label: 'end', interval: '15m' },
+      ['maxPower', 'modulus', 'boundary', 'label', 'interval'],
+      'has no meaning for power_curve with sampling instantaneous; remove it',
+    ],
+    [
+      'power settings of a register',
+      { ...register, sampling: 'on_change', maxGap: '1h', direction: 'positive' },
+      ['sampling', 'maxGap', 'direction'],
+      'has no meaning for total_energy; remove it',
+    ],
+    [
+      'limits of a register that may fall',
+      { ...register, register: 'net', maxPower: '1 kW', jitter: '1 Wh' },
+      ['maxPower', 'jitter'],
+      'has no meaning for total_energy with register net; remove it',
+    ],
+    [
+      'the largest number that a register shows, for its size',
+      { ...register, modulus: 99_999, maxPower: '10 kW' },
+      ['modulus'],
+      'room for 100000 values; write 100000',
+    ],
+    [
+      'a modulus without maxPower',
+      { ...register, modulus: 100_000 },
+      ['maxPower'],
+      'any fall from the top of the register to its bottom is taken for a rollover',
+    ],
+    [
+      'a modulus that maxPower passes within an interval',
+      { ...register, unit: 'Wh', modulus: 65_536, maxPower: '100 kW' },
+      ['modulus'],
+      '65536 Wh, a tenth of which 100000 W fill in 3.9 min',
+    ],
+    [
+      'energies of intervals of unknown length',
+      { ...register, method: 'interval_energy' },
+      ['interval'],
+      'is not given',
+    ],
+    [
+      'averages of intervals of unknown length',
+      { ...power, sampling: 'interval_average' },
+      ['interval'],
+      'is not given',
+    ],
+  ])('%s', (_what, stream, paths, message) => {
+    expect(streamWarningsOf(stream)).toEqual(
+      Object.fromEntries(paths.map((path) => [`energyStreams.0.${path}`, expect.stringContaining(message)])),
+    );
+  });
+
+  test('a field that is read by two methods', () => {
+    expect(streamWarningsOf(register, { ...register, method: 'daily_energy' })).toEqual({
+      'energyStreams.1.field': expect.stringContaining('solar.total is read by total_energy too'),
+    });
+  });
+
+  test('epochs of devices and sources that there are not', () => {
+    const at = '2024-01-01T00:00:00Z';
+    const other = DEVICE.replace('7', '8');
+    const registerEpochs = [
+      { device: other, at, final: 5 },
+      { device: DEVICE, source: 'rof', at, final: 5 },
+      { device: DEVICE, source: 'roof', at, final: 5 },
+    ];
+    const energyStreams = [{ ...register, registerEpochs }];
+    expect(warningsOf({ energyStreams, devices: [{ id: DEVICE, sources: ['roof'] }] })).toEqual({
+      'energyStreams.0.registerEpochs.0.device': expect.stringContaining('is not one of devices'),
+      'energyStreams.0.registerEpochs.1.source': '"rof" is not a source of that device, which has roof',
+    });
+  });
+
+  test('sources that are named twice, or that stand for the whole', () => {
+    const devices = [{ id: DEVICE, sources: ['roof', 'roof', 'total'] }];
+    const energyStreams = [register];
+    expect(
+      workgroupWarnings(workgroupSchema.parse({ id: 'home', energyStreams, devices, totalSource: 'total' })),
+    ).toEqual([
+      { path: 'devices.0.sources', message: 'names a source twice; remove one' },
+      { path: 'devices.0.sources', message: expect.stringContaining('"total" is the total source') },
+    ]);
+  });
+
+  test('nothing is said of what the README shows, nor of a plain configuration', () => {
+    for (const block of readmeBlocks('yaml')) {
+      const home = workgroupSchema.parse(parse(block).workgroups[0]);
+      expect(workgroupWarnings(home)).toEqual([]);
+    }
+    expect(streamWarningsOf(register, power, { ...power, field: 'out', direction: 'negative' })).toEqual({});
+  });
+});
