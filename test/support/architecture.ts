@@ -54,6 +54,7 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'configuration', 'audit', 'access', 'http'],
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'configuration', 'access'] },
+  { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'client'] },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
@@ -97,7 +98,10 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
   {
     bullmq: { homes: ['jobs/'] },
     '@electric-sql/pglite': { homes: ['jobs/'] },
-    ioredis: { homes: ['jobs/backend.ts', 'jobs/lease.ts', 'src/stream/log-redis.ts'] },
+    ioredis: {
+      homes: ['jobs/backend.ts', 'jobs/lease.ts', 'src/stream/redis-connection.ts'],
+      types: ['src/stream/redis-settings.ts'],
+    },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
       homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/'],
@@ -106,7 +110,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },
     'socket.io-client': { homes: ['src/client/socket.ts'] },
-    undici: { homes: ['src/client/', 'src/simulate/'] },
+    undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/'] },
     jose: { homes: ['src/access/'] },
     fastify: { homes: httpHomes },
     'fastify-type-provider-zod': { homes: httpHomes },

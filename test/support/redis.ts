@@ -6,27 +6,35 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
-/** A real Redis server that keeps nothing: it lives in a folder of its own until it is stopped. */
+/** A real Redis server in a folder of its own until it is stopped. It keeps nothing unless its settings say so. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
-  /** Ends the server at once, as a crash does, and starts an empty one on the same port. */
-  restart(options?: { downMs?: number }): Promise<void>;
+  /** Where the server keeps what it keeps. */
+  readonly directory: string;
+  readonly pid: number;
+  /** Ends the server at once, as a crash does, and starts one with what was kept on the same port. */
+  restart(options?: { downMs?: number; whileDown?: () => Promise<void> }): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Starts a server on a free port. WATTLINE_TEST_REDIS_SERVER may name the binary. */
-export async function startRedis(): Promise<TestRedis> {
+export async function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<TestRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'wattline-redis-'));
   const port = await freePort();
-  let server = await startServer(port, directory);
+  let server = await startServer(port, directory, settings);
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    async restart({ downMs = 0 } = {}) {
+    directory,
+    get pid() {
+      return server.pid!;
+    },
+    async restart({ downMs = 0, whileDown } = {}) {
       await kill(server);
+      await whileDown?.();
       await sleep(downMs);
-      server = await startServer(port, directory);
+      server = await startServer(port, directory, settings);
     },
     async stop() {
       await kill(server);
@@ -35,7 +43,11 @@ export async function startRedis(): Promise<TestRedis> {
   };
 }
 
-async function startServer(port: number, directory: string): Promise<ChildProcess> {
+async function startServer(
+  port: number,
+  directory: string,
+  given: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
   const binary = process.env.WATTLINE_TEST_REDIS_SERVER ?? 'redis-server';
   const settings = {
     bind: '127.0.0.1',
@@ -43,6 +55,7 @@ async function startServer(port: number, directory: string): Promise<ChildProces
     save: '',
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
+    ...given,
   };
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const server = spawn(binary, ['--port', String(port), ...options], { stdio: 'ignore' });

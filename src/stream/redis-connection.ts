@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { errorMessage, TransientError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { SECOND_MS } from '../time.ts';
+import { describeRefusal, warnOfRedisSettings } from './redis-settings.ts';
+
+/** What the logs of a process share: one connection for commands and one on which Redis tells of news. */
+export interface RedisConnection {
+  /** Whether commands can be sent now. */
+  readonly isReady: boolean;
+  /**
+   * Runs a script; texts in its answer are buffers.
+   * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: whether it ran is not known;
+   * RedisRefused: it changed nothing
+   */
+  run(script: RedisScript, keys: readonly string[], values: readonly RedisValue[]): Promise<unknown>;
+  /** Listens to a channel. News may get lost where the connection does. @returns stops listening */
+  subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
+  /** Calls back whenever a connection is there again: Redis may be another one now. @returns stops calling back */
+  onReady(listener: () => void): () => void;
+  close(): void;
+}
+
+export type RedisValue = string | number | Uint8Array;
+
+export interface RedisScript {
+  lua: string;
+  sha: string;
+}
+
+/** A command that is not answered within this time fails, and the connection is made anew. */
+const COMMAND_TIMEOUT_MS = 5 * SECOND_MS;
+const RECONNECT_AFTER_MS_MAX = SECOND_MS;
+
+/**
+ * Connects to Redis and says in the log what about its settings would lose messages.
+ * @throws TransientError where it cannot be reached or used now; the message does not show the password
+ */
+export async function openRedisConnection(options: { url: string; log: Log }): Promise<RedisConnection> {
+  const { url, log } = options;
+  const { host } = new URL(url);
+  const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
+  // Nothing is kept to be sent later or again behind our back: the log decides what is tried again.
+  const commands = new Redis(url, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    retryStrategy,
+    lazyConnect: true,
+    // After a fail-over the old master has become a replica: the address leads to the new one.
+    reconnectOnError: (error) => error.message.includes('READONLY'),
+  });
+  const news = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
+  const outage = watchOutage(commands, host, log);
+  news.on('error', () => undefined);
+  const readyListeners = new Set<() => void>();
+  const channelListeners = new Map<string, (news: string) => void>();
+  const tellReady = () => {
+    for (const listener of readyListeners) listener();
+  };
+  const isReady = () => commands.status === 'ready';
+  let settingsWarned = '';
+  const lookAtSettings = async () => {
+    settingsWarned = await warnOfRedisSettings(commands, settingsWarned, log);
+  };
+
+  try {
+    await Promise.all([commands.connect(), news.connect()]);
+    await lookAtSettings();
+  } catch (error) {
+    commands.disconnect();
+    news.disconnect();
+    throw new TransientError(
+      'RedisUnreachable',
+      `Redis at ${host} cannot be used for the stream (${outage.lastProblem() ?? errorMessage(error)}); start it, or set stream.redisUrl`,
+    );
+  }
+  outage.begin();
+  commands.on('ready', () => {
+    lookAtSettings().catch(() => undefined);
+    tellReady();
+  });
+  news.on('ready', tellReady);
+  news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
+
+  const call = async (command: 'EVALSHA' | 'EVAL', script: string, rest: readonly RedisValue[]) => {
+    const values = rest.map((value) => (value instanceof Uint8Array ? asBuffer(value) : value));
+    return commands.callBuffer(command, script, ...values);
+  };
+
+  return {
+    get isReady() {
+      return isReady();
+    },
+    async run(script, keys, values) {
+      if (!isReady()) throw new TransientError('RedisUnreachable', `Redis at ${host} is not reachable now`);
+      const rest = [keys.length, ...keys, ...values];
+      try {
+        return await call('EVALSHA', script.sha, rest).catch((error) => {
+          if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
+          return call('EVAL', script.lua, rest);
+        });
+      } catch (error) {
+        // The error itself holds the command and its values, so it goes no further.
+        if (isReply(error)) throw new TransientError('RedisRefused', describeRefusal(host, error));
+        if (isReady()) commands.disconnect(true);
+        throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
+      }
+    },
+    async subscribe(channel, listener) {
+      channelListeners.set(channel, listener);
+      await news.subscribe(channel);
+      return async () => {
+        channelListeners.delete(channel);
+        if (news.status === 'ready') await news.unsubscribe(channel);
+      };
+    },
+    onReady(listener) {
+      readyListeners.add(listener);
+      return () => readyListeners.delete(listener);
+    },
+    close() {
+      outage.end();
+      commands.disconnect();
+      news.disconnect();
+    },
+  };
+}
+
+export function redisScript(lua: string): RedisScript {
+  return { lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+/** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
+function watchOutage(redis: Redis, host: string, log: Log) {
+  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
+  let lastProblem: string | undefined;
+  redis.on('error', (error) => {
+    lastProblem = errorMessage(error);
+  });
+  redis.on('close', () => {
+    if (state !== 'reachable') return;
+    state = 'unreachable';
+    log.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
+  });
+  redis.on('ready', () => {
+    lastProblem = undefined;
+    if (state !== 'unreachable') return;
+    state = 'reachable';
+    log.info({ host }, 'stream.redis-reachable');
+  });
+  return {
+    begin: () => {
+      state = 'reachable';
+    },
+    end: () => {
+      state = 'not-watched';
+    },
+    lastProblem: () => lastProblem,
+  };
+}
+
+function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,178 @@
+import { redisScript } from './redis-connection.ts';
+
+/**
+ * Each script is one step for everybody. KEYS of all: head, chunks, spans. A chunk is an entry of `chunks` under the id
+ * `<ms>-<sequence>` of its last message, so that the first chunk at or after an offset is one look-up and trimming by an
+ * id removes whole chunks; `spans` has the same ids with counts and ordinals, to be read without the messages.
+ * Milliseconds and sequences are kept apart throughout, because Lua's numbers have 53 bits and offsets 64.
+ */
+const positions = `
+local headKey, chunksKey, spansKey = KEYS[1], KEYS[2], KEYS[3]
+
+local function idOf(ms, sequence)
+  return string.format('%.0f-%.0f', ms, sequence)
+end
+local function isLater(ms, sequence, otherMs, otherSequence)
+  return ms > otherMs or (ms == otherMs and sequence > otherSequence)
+end
+local function spanOf(entry)
+  local fields = entry[2]
+  return { id = entry[1], count = tonumber(fields[2]), ordinal = tonumber(fields[4]), bytes = tonumber(fields[6]) }
+end
+
+local function readHead()
+  local head = redis.call('HMGET', headKey, 'epoch', 'generation', 'ms', 'sequence', 'ordinal', 'trimmedMs', 'trimmedSequence', 'format')
+  if not head[1] or redis.call('EXISTS', chunksKey, spansKey) < 2 then return nil end
+  return {
+    epoch = head[1], generation = tonumber(head[2]), ms = tonumber(head[3]), sequence = tonumber(head[4]),
+    ordinal = tonumber(head[5]), trimmedMs = tonumber(head[6]), trimmedSequence = tonumber(head[7]), format = tonumber(head[8]),
+  }
+end
+local function answer(head)
+  return {
+    head.epoch, head.generation, idOf(head.ms, head.sequence), idOf(head.trimmedMs, head.trimmedSequence),
+    string.format('%.0f', head.ordinal), head.format,
+  }
+end
+`;
+
+/**
+ * ARGV 1 to 6: what the caller knows of the log (epoch, generation, ms, sequence and ordinal of its tail), and the id of
+ * a new epoch, should one have to begin. That is so where Redis has not got what the caller has seen: the log is gone
+ * (FLUSHALL), its tail is gone (a replica that was behind has taken over), or it went on differently since. Whoever
+ * notices first begins the epoch; all others find that it is another one than theirs. Offsets go on after all that the
+ * caller has seen.
+ */
+const history = `${positions}
+local known = {
+  epoch = ARGV[1], generation = tonumber(ARGV[2]), ms = tonumber(ARGV[3]), sequence = tonumber(ARGV[4]), ordinal = tonumber(ARGV[5]),
+}
+
+local function writeHead(head)
+  redis.call('HSET', headKey, 'epoch', head.epoch, 'generation', head.generation,
+    'ms', string.format('%.0f', head.ms), 'sequence', head.sequence, 'ordinal', string.format('%.0f', head.ordinal),
+    'trimmedMs', string.format('%.0f', head.trimmedMs), 'trimmedSequence', head.trimmedSequence, 'format', head.format)
+end
+
+local function isAnotherHistory(head)
+  if known.generation == 0 then return false end
+  if head.generation < known.generation then return true end
+  if head.epoch ~= known.epoch then return false end
+  if isLater(known.ms, known.sequence, head.ms, head.sequence) then return true end
+  if not isLater(head.ms, head.sequence, known.ms, known.sequence) then return head.ordinal ~= known.ordinal end
+  if isLater(head.trimmedMs, head.trimmedSequence, known.ms, known.sequence) then return false end
+  local after = known.ms < 0 and '-' or '(' .. idOf(known.ms, known.sequence)
+  local following = redis.call('XRANGE', spansKey, after, '+', 'COUNT', 1)[1]
+  return not following or spanOf(following).ordinal ~= known.ordinal
+end
+
+local function currentHead()
+  local head = readHead()
+  if not head then
+    redis.call('DEL', headKey, chunksKey, spansKey)
+    for _, key in ipairs({ chunksKey, spansKey }) do
+      redis.call('XADD', key, '0-1', '', '')
+      redis.call('XTRIM', key, 'MAXLEN', 0)
+    end
+    head = {
+      epoch = ARGV[6], generation = known.generation + 1, ms = known.ms, sequence = known.sequence, ordinal = known.ordinal,
+      trimmedMs = known.ms, trimmedSequence = known.sequence, format = 1,
+    }
+    writeHead(head)
+  elseif isAnotherHistory(head) then
+    head.epoch = ARGV[6]
+    head.generation = math.max(head.generation, known.generation) + 1
+    if isLater(known.ms, known.sequence, head.ms, head.sequence) then
+      head.ms, head.sequence = known.ms, known.sequence
+    end
+    writeHead(head)
+  end
+  return head
+end
+`;
+
+/**
+ * ARGV 7, 8: a position. Answers with the head, the last span that lies whole before it and the first that does not.
+ */
+export const lookScript = redisScript(`${history}
+local head = currentHead()
+local ms, sequence = tonumber(ARGV[7]), tonumber(ARGV[8])
+local from = idOf(ms, sequence)
+local before = (ms > 0 or sequence > 0) and redis.call('XREVRANGE', spansKey, '(' .. from, '-', 'COUNT', 1)[1]
+local at = redis.call('XRANGE', spansKey, from, '+', 'COUNT', 1)[1]
+return { answer(head), before or false, at or false }
+`);
+
+/**
+ * Stores a chunk after all others and gives it its offsets: the caller's clock, or one past the last where that is
+ * later; the sequence has 20 bits and carries. KEYS 4: what this sender was answered last, so that a chunk whose answer got lost can
+ * be sent again. ARGV 7: sender, 8: number of the chunk, 9: how long that answer is kept, ms, 10: clock, ms, 11: messages,
+ * 12: channel for news, 13: the chunk.
+ * Answers with the head, the first offset and the first ordinal.
+ */
+export const appendScript = redisScript(`${history}
+local senderKey = KEYS[4]
+local sent = redis.call('HMGET', senderKey, 'number', 'first', 'ordinal')
+local head = currentHead()
+if sent[1] == ARGV[8] then return { answer(head), sent[2], sent[3] } end
+
+local count = tonumber(ARGV[11])
+local before = idOf(head.ms, head.sequence) .. ' ' .. string.format('%.0f', head.ordinal)
+local ms, sequence = tonumber(ARGV[10]), 0
+if ms <= head.ms then
+  ms, sequence = head.ms, head.sequence + 1
+  if sequence >= 1048576 then ms, sequence = ms + 1, 0 end
+end
+local first, ordinal = idOf(ms, sequence), string.format('%.0f', head.ordinal)
+local last = sequence + count - 1
+head.ms, head.sequence = ms + math.floor(last / 1048576), last % 1048576
+head.ordinal = head.ordinal + count
+
+local id = idOf(head.ms, head.sequence)
+redis.call('XADD', chunksKey, id, 'messages', ARGV[13])
+redis.call('XADD', spansKey, id, 'count', count, 'ordinal', ordinal, 'bytes', #ARGV[13])
+redis.call('HSET', headKey, 'ms', string.format('%.0f', head.ms), 'sequence', head.sequence, 'ordinal', string.format('%.0f', head.ordinal))
+redis.call('HSET', senderKey, 'number', ARGV[8], 'first', first, 'ordinal', ordinal)
+redis.call('PEXPIRE', senderKey, ARGV[9])
+redis.call('PUBLISH', ARGV[12], table.concat({ ARGV[7], head.epoch, before, id, string.format('%.0f', head.ordinal) }, ' '))
+return { answer(head), first, ordinal }
+`);
+
+/**
+ * Reads chunks. ARGV 1: id from, 2: id to, 3: messages wanted, 4: bytes at most beyond the first chunk.
+ * Answers with the head, or nothing where there is none, the spans and the chunks.
+ */
+export const pageScript = redisScript(`${positions}
+local head = readHead()
+if not head then return { false, {}, {} } end
+local messagesWanted, bytesMax = tonumber(ARGV[3]), tonumber(ARGV[4])
+local found = redis.call('XRANGE', spansKey, ARGV[1], ARGV[2], 'COUNT', 512)
+local spans, messages, bytes = {}, 0, 0
+for _, entry in ipairs(found) do
+  local span = spanOf(entry)
+  bytes = bytes + span.bytes
+  if #spans > 0 and (bytes > bytesMax or messages >= messagesWanted) then break end
+  spans[#spans + 1] = entry
+  messages = messages + span.count
+end
+if #spans == 0 then return { answer(head), {}, {} } end
+return { answer(head), spans, redis.call('XRANGE', chunksKey, spans[1][1], spans[#spans][1]) }
+`);
+
+/**
+ * Removes the chunks that lie whole before a position, ARGV 1, 2. Trimming comes first: a Redis whose memory is full
+ * takes a script's other writes only once it has begun to write.
+ */
+export const trimScript = redisScript(`${positions}
+local head = readHead()
+if not head then return false end
+local from = idOf(tonumber(ARGV[1]), tonumber(ARGV[2]))
+local last = redis.call('XREVRANGE', spansKey, '(' .. from, '-', 'COUNT', 1)[1]
+if not last then return answer(head) end
+redis.call('XTRIM', chunksKey, 'MINID', from)
+redis.call('XTRIM', spansKey, 'MINID', from)
+local ms, sequence = string.match(last[1], '(%d+)-(%d+)')
+redis.call('HSET', headKey, 'trimmedMs', ms, 'trimmedSequence', sequence)
+head.trimmedMs, head.trimmedSequence = tonumber(ms), tonumber(sequence)
+return answer(head)
+`);

@@ -1,0 +1,70 @@
+import type { Redis } from 'ioredis';
+import { TerminalError } from '../errors.ts';
+import type { Log } from '../log.ts';
+
+/** Exclusive ranges of streams, and trimming them by id. */
+const VERSION_MIN = [6, 2] as const;
+
+/**
+ * Says in the log which settings of Redis would lose messages that were acknowledged.
+ * @param warned what it said the last time, which is not said again
+ * @returns what it said
+ * @throws TerminalError where the server is too old
+ */
+export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log): Promise<string> {
+  const info = await redis.info();
+  const factOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  requireVersion(factOf('redis_version'));
+  const problems: string[] = [];
+  const policy = factOf('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction')
+    problems.push(
+      `maxmemory-policy is ${policy}: Redis may drop the stream when its memory is full; set noeviction`,
+    );
+  if (factOf('aof_enabled') === '0')
+    problems.push('appendonly is off: a crash of Redis loses messages that were acknowledged; set it to yes');
+  else if ((await settingOf(redis, 'appendfsync')) !== 'always')
+    problems.push(
+      'appendfsync is not always: a crash of its machine loses what was acknowledged in the last second',
+    );
+  if (factOf('role') === 'slave') problems.push('the server is a replica: it takes no messages');
+  const said = problems.join('; ');
+  if (said !== warned && problems.length > 0) log.warn({ problems }, 'stream.redis-may-lose-messages');
+  return said;
+}
+
+/** Hosted servers may refuse to say; then it counts as well set. */
+async function settingOf(redis: Redis, name: 'appendfsync'): Promise<string | undefined> {
+  try {
+    return ((await redis.config('GET', name)) as string[])[1];
+  } catch {
+    return 'always';
+  }
+}
+
+function requireVersion(version: string | undefined): void {
+  if (version === undefined) return;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])) return;
+  throw new TerminalError(
+    'RedisTooOld',
+    `its version is ${version}, the stream needs ${VERSION_MIN.join('.')} or later`,
+  );
+}
+
+/** What a person can do about an error reply. */
+export function describeRefusal(host: string, { message }: Error): string {
+  const what: Readonly<Record<string, string>> = {
+    OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
+    MISCONF: 'it cannot write to its disk: look at its own log',
+    READONLY: 'it is a replica now: the address must lead to the master',
+    LOADING: 'it is reading its data after a start',
+    NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
+    NOAUTH: 'it wants a password: set it in stream.redisUrl',
+    NOPERM: 'this user may not run scripts on keys that begin with wattline:stream',
+  };
+  const code = Object.keys(what).find((one) => new RegExp(`\\b${one}\\b`).test(message));
+  return `Redis at ${host} refused: ${code ? what[code] : message.slice(0, REPLY_CHARACTERS_MAX)}`;
+}
+
+const REPLY_CHARACTERS_MAX = 200;

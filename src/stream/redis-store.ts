@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto';
+import type { EncodedBatch } from '../contract/message-bytes.ts';
+import { type Offset, offsetMs, offsetOf } from '../contract/offset.ts';
+import { TerminalError, TransientError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from './chunk.ts';
+import type { RedisConnection, RedisScript, RedisValue } from './redis-connection.ts';
+import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
+
+/** What is known of a log from what Redis said last. */
+export interface KnownTail {
+  epoch: string;
+  /** Grows with each epoch, so that an old one is told from a new one. */
+  generation: number;
+  /** The newest offset that was ever given; undefined in a new log. */
+  lastOffset: Offset | undefined;
+  /** How many messages the log has taken since it was created. */
+  nextOrdinal: number;
+  trimmedThrough: Offset | undefined;
+}
+
+/** The chunks of one log in Redis, as one of the processes sees them that share it. Every call may throw TransientError. */
+export interface RedisStore {
+  readonly known: KnownTail;
+  /** Begins to hear of what other processes append. */
+  listen(listeners: RedisStoreListeners): Promise<void>;
+  look(position: Offset): Promise<Look>;
+  /** Stores a chunk after all others, once, though the connection may break meanwhile. */
+  append(batches: readonly EncodedBatch[], nowMs: UtcMs): Promise<Chunk>;
+  /**
+   * Chunks one after another from the first whose last message is at or after `from`, up to about as many messages as are
+   * wanted, none of which lies after `to`.
+   */
+  page(from: Offset, to: Offset | undefined, messagesWanted: number): Promise<Page>;
+  /** Removes the chunks that lie whole before `offset`. */
+  trimBefore(offset: Offset): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RedisStoreListeners {
+  /** More is stored, up to `known.lastOffset`. */
+  onMoved(): void;
+  /** Another log is known now than before. */
+  onRecreated(): void;
+  /** Something may be new; only `look` can tell. */
+  onDoubt(): void;
+}
+
+/** How the log is at one moment. */
+export interface Look {
+  /** The last chunk that lies whole before the position. */
+  before: ChunkSpan | undefined;
+  /** The first chunk that does not. */
+  at: ChunkSpan | undefined;
+  lastOffset: Offset | undefined;
+}
+
+/** `changed`: the log is not the one that is known; a look will tell. */
+export type Page = { kind: 'chunks'; chunks: Chunk[] } | { kind: 'changed' };
+
+export interface RedisStoreOptions {
+  redis: RedisConnection;
+  workgroupId: string;
+  log: Log;
+}
+
+const FORMAT = 1;
+/** Bytes of one page, beyond its first chunk. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
+const APPEND_AGAIN_MS = 5 * SECOND_MS;
+const ANSWER_KEPT_MS = 10 * MINUTE_MS;
+
+/**
+ * Opens the log of a workgroup, a new one where there is none.
+ * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const { redis, workgroupId, log } = options;
+  // The braces keep the keys of one log together in a Redis cluster.
+  const key = (name: string) => `wattline:stream:{${workgroupId}}:${name}`;
+  const logKeys = [key('head'), key('chunks'), key('spans')];
+  const channel = key('news');
+  const sender = randomUUID();
+  let chunksSent = 0;
+  let listeners: RedisStoreListeners | undefined;
+  const stops: Array<() => unknown> = [];
+  let known: KnownTail = {
+    epoch: '',
+    generation: 0,
+    lastOffset: undefined,
+    nextOrdinal: 0,
+    trimmedThrough: undefined,
+  };
+
+  const learn = (head: KnownTail) => {
+    const isOther = head.epoch !== known.epoch;
+    const hasMoved = isAfter(head.lastOffset, known.lastOffset);
+    const previousEpoch = known.epoch;
+    if (isOther || hasMoved) known = head;
+    else if (isAfter(head.trimmedThrough, known.trimmedThrough))
+      known = { ...known, trimmedThrough: head.trimmedThrough };
+    if (isOther && previousEpoch !== '') {
+      log.warn({ workgroup: workgroupId, epoch: head.epoch, previousEpoch }, 'stream.log-recreated');
+      listeners?.onRecreated();
+    } else if (hasMoved) listeners?.onMoved();
+  };
+
+  /** Runs a script that begins with what is known, and learns from the head in its answer. */
+  const runKnowing = async (script: RedisScript, keys: readonly string[], values: readonly RedisValue[]) => {
+    const { ms, sequence } = partsOf(known.lastOffset);
+    const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, randomUUID()];
+    const answer = (await redis.run(script, keys, [...knowledge, ...values])) as [Fields, ...unknown[]];
+    const head = readHead(answer[0]);
+    learn(head);
+    return { head, answer };
+  };
+
+  /** Learns from a head unless it belongs to another log, or to this one as it was once. */
+  const continuesKnown = (fields: Fields | null): boolean => {
+    const head = fields === null ? undefined : readHead(fields);
+    if (head?.epoch !== known.epoch || isAfter(known.lastOffset, head.lastOffset)) return false;
+    learn(head);
+    return true;
+  };
+
+  const onNews = (news: string) => {
+    const [from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = news.split(' ');
+    if (from === sender) return;
+    const lastOffset = offsetFrom(lastId!);
+    if (epoch === known.epoch && !isAfter(lastOffset, known.lastOffset)) return;
+    const continues =
+      epoch === known.epoch &&
+      offsetFrom(beforeId!) === known.lastOffset &&
+      Number(beforeOrdinal) === known.nextOrdinal;
+    if (!continues) return listeners?.onDoubt();
+    known = { ...known, lastOffset, nextOrdinal: Number(ordinal) };
+    listeners?.onMoved();
+  };
+
+  await runKnowing(lookScript, logKeys, [0, 0]);
+
+  return {
+    get known() {
+      return known;
+    },
+    async listen(given) {
+      listeners = given;
+      stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, onNews));
+    },
+    async look(position) {
+      const { ms, sequence } = partsOf(position);
+      const { head, answer } = await runKnowing(lookScript, logKeys, [ms, sequence]);
+      const [, before, at] = answer;
+      return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
+    },
+    async append(batches, nowMs) {
+      const chunk = packChunk(batches);
+      const keys = [...logKeys, key(`sender:${sender}`)];
+      const values = [sender, ++chunksSent, ANSWER_KEPT_MS, nowMs, chunk.count, channel, chunk.value];
+      const { answer } = await untilAnswered(redis, () => runKnowing(appendScript, keys, values));
+      const [, first, ordinal] = answer;
+      return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
+    },
+    async page(from, to, messagesWanted) {
+      const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
+      const answer = (await redis.run(pageScript, logKeys, values)) as PageAnswer;
+      const [head, spans, entries] = answer;
+      if (!continuesKnown(head)) return { kind: 'changed' };
+      const chunks = entries.map(([, fields], index) => {
+        const { firstOffset, firstOrdinal } = readSpan(spans[index])!;
+        // A copy of its own, because the connection's buffers hold other replies too.
+        const chunk = openChunk(firstOffset, copyOf(fields[1]!));
+        return placeChunk(chunk, firstOffset, firstOrdinal);
+      });
+      return { kind: 'chunks', chunks };
+    },
+    async trimBefore(offset) {
+      const { ms, sequence } = partsOf(offset);
+      const head = (await redis.run(trimScript, logKeys, [ms, sequence])) as Fields | null;
+      if (!continuesKnown(head)) listeners?.onDoubt();
+    },
+    async close() {
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+/** Sends again what was sent while the connection broke: the script answers then as it did the first time. */
+async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise<Answer>): Promise<Answer> {
+  const deadline = performance.now() + APPEND_AGAIN_MS;
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof TransientError && error.code === 'RedisAnswerLost')) throw error;
+      await ready(redis, deadline - performance.now());
+      if (!redis.isReady) throw error;
+    }
+  }
+}
+
+/** Resolves once the connection is there again or the time has passed. */
+function ready(redis: RedisConnection, withinMs: number): Promise<void> {
+  if (redis.isReady || withinMs <= 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      forget();
+      resolve();
+    };
+    const timer = setTimeout(done, withinMs);
+    const forget = redis.onReady(() => {
+      if (redis.isReady) done();
+    });
+  });
+}
+
+type Fields = Buffer[];
+type PageAnswer = [Fields | null, unknown[], Array<[Buffer, Fields]>];
+
+function readHead(fields: readonly unknown[]): KnownTail {
+  const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
+  if (Number(format) !== FORMAT)
+    throw new TerminalError(
+      'UnknownFormat',
+      `the log in Redis has format ${format}, this version reads ${FORMAT}: use a later version`,
+    );
+  return {
+    epoch: epoch!,
+    generation: Number(generation),
+    lastOffset: offsetFrom(last!),
+    trimmedThrough: offsetFrom(trimmed!),
+    nextOrdinal: Number(ordinal),
+  };
+}
+
+/** An entry of `spans`: its id is that of the last message. */
+function readSpan(entry: unknown): ChunkSpan | undefined {
+  if (entry === null) return undefined;
+  const [id, fields] = entry as [Buffer, Fields];
+  const lastOffset = offsetFrom(String(id))!;
+  return {
+    firstOffset: lastOffset - BigInt(String(fields[1])) + 1n,
+    lastOffset,
+    firstOrdinal: Number(String(fields[3])),
+  };
+}
+
+function partsOf(offset: Offset | undefined): { ms: number; sequence: number } {
+  if (offset === undefined) return { ms: -1, sequence: 0 };
+  const ms = offsetMs(offset);
+  return { ms, sequence: Number(offset - offsetOf(ms)) };
+}
+
+function idOf(offset: Offset): string {
+  const { ms, sequence } = partsOf(offset);
+  return `${ms}-${sequence}`;
+}
+
+/** The offset an id stands for; undefined for the one that stands for none, `-1-0`. */
+function offsetFrom(id: string): Offset | undefined {
+  const at = id.lastIndexOf('-');
+  const ms = Number(id.slice(0, at));
+  return ms < 0 ? undefined : offsetOf(ms) + BigInt(id.slice(at + 1));
+}
+
+function isAfter(a: Offset | undefined, b: Offset | undefined): boolean {
+  return a !== undefined && (b === undefined || a > b);
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
