@@ -17,6 +17,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: S
     error.retryAfterSeconds ??
     (error.status === 429 || error.status === 503 ? RETRY_AFTER_SECONDS : undefined);
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
+  // Closing while the body still arrives would reset the connection, and the caller would never see the answer.
+  if (error.code === 'PayloadTooLarge') reply.removeHeader('connection');
   const challenge = challengeOf(error);
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
   if (request.url.startsWith(STREAM_ROUTES_PREFIX)) {

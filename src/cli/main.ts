@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addConfigCommand } from './config.ts';
+import { addConformanceCommand } from './conformance.ts';
 import { addDemoCommand } from './demo.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { addExplainCommand } from './explain.ts';
@@ -72,6 +73,7 @@ function createProgram(terminal: Terminal): Command {
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);
   addReplayCommand(program, terminal);
+  addConformanceCommand(program, terminal);
   addDemoCommand(program, terminal);
   addVersionCommand(program, terminal);
   program
@@ -103,6 +105,6 @@ Examples:
 
 Environment:
   WATTLINE_DATA_DIR, WATTLINE_LOG_LEVEL, WATTLINE_HOST, WATTLINE_PORT, WATTLINE_STREAM_PORT, WATTLINE_REPORT_PORT,
-  WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and WATTLINE_JWKS_FILE stand above the configuration.
+  WATTLINE_STREAM_LOG, WATTLINE_STREAM_REDIS_URL, WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and WATTLINE_JWKS_FILE stand above the configuration.
   WATTLINE_DEBUG=1 shows the stack of an error, as --log-level debug does.
 ${exitCodesHelp}`;

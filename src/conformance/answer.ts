@@ -1,0 +1,103 @@
+import { type Item, itemsOf, member, plain } from './item.ts';
+import { Breach, must } from './rule.ts';
+import type { Sent } from './sent.ts';
+
+/** What came back for a request. */
+export interface Answer {
+  sent: Sent;
+  status: number;
+  header(name: string): string | undefined;
+  bytes: Uint8Array;
+  /** The body, where it is CBOR. */
+  item: Item | undefined;
+  /** Why the body is not CBOR. */
+  problem: string | undefined;
+  startedMs: number;
+  endedMs: number;
+}
+
+/** A successful read, in whatever form its members came: the form has rules of its own. */
+export interface Batch {
+  sent: Sent;
+  messages: Message[];
+  nextOffset: bigint;
+  upToDate: unknown;
+  clamped: unknown;
+  /** How long the answer took. */
+  tookMs: number;
+}
+
+export interface Message {
+  offset: bigint;
+  storeTimeMs: number;
+  /** Everything the message says. */
+  fields: Record<string, unknown>;
+}
+
+/**
+ * A read as a batch of messages.
+ * @throws Breach where it is none
+ */
+export function batchOf(answer: Answer): Batch {
+  must(answer.status === 200, describe(answer), answer.sent);
+  return batchOfItem(answer.item, answer.sent, answer.endedMs - answer.startedMs, answer.problem);
+}
+
+export function batchOfItem(item: Item | undefined, sent: Sent, tookMs: number, problem?: string): Batch {
+  must(item !== undefined, `a body that is not CBOR: ${problem}`, sent);
+  const nextOffset = integerOf(member(item, 'nextOffset'));
+  must(nextOffset !== undefined, `no nextOffset in ${shorten(plain(item))}`, sent);
+  const messages = itemsOf(member(item, 'messages')).map((message): Message => {
+    const offset = integerOf(member(message, 'offset'));
+    const storeTime = integerOf(member(message, 'store_time'));
+    if (offset === undefined || storeTime === undefined)
+      throw new Breach(`a message without offset or store_time: ${shorten(plain(message))}`, sent);
+    return { offset, storeTimeMs: Number(storeTime), fields: plain(message) as Record<string, unknown> };
+  });
+  const { upToDate, clamped } = plain(item) as Record<string, unknown>;
+  return { sent, messages, nextOffset, upToDate, clamped, tookMs };
+}
+
+/** An integer in whatever form it came. */
+export function integerOf(item: Item | undefined): bigint | undefined {
+  if (item?.type === 'integer') return item.value;
+  if (item?.type === 'float' && Number.isInteger(item.value)) return BigInt(item.value);
+  if (item?.type === 'text' && /^\d+$/.test(item.value)) return BigInt(item.value);
+  return undefined;
+}
+
+/**
+ * The members of an answer that must be a certain error.
+ * @throws Breach where it is another answer
+ */
+export function errorOf(
+  answer: Answer,
+  status: number,
+  code: string,
+  details: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const wanted = `instead of ${status} ${code}`;
+  must(answer.status === status, `${describe(answer)} ${wanted}`, answer.sent);
+  const members = answer.item === undefined ? {} : (plain(answer.item) as Record<string, unknown>);
+  must(members?.error === code, `${describe(answer)} ${wanted}`, answer.sent);
+  for (const [name, value] of Object.entries(details))
+    must(members[name] === value, `${name} is ${shorten(members[name])}, not ${shorten(value)}`, answer.sent);
+  return members;
+}
+
+/** What came back, in a few words. */
+export function describe({ status, item, bytes, header }: Answer): string {
+  const members = item?.type === 'map' ? (plain(item) as Record<string, unknown>) : undefined;
+  if (typeof members?.error === 'string') return `${status} ${members.error} (${shorten(members.message)})`;
+  if (Array.isArray(members?.messages)) return `${status} with ${members.messages.length} messages`;
+  return `${status} with ${bytes.length} bytes of ${header('content-type') ?? 'no content type'}`;
+}
+
+const SHOWN_MAX = 200;
+
+/** A value as short text. */
+export function shorten(value: unknown): string {
+  const text = JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member));
+  if (text === undefined) return 'nothing';
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}...` : text;
+}

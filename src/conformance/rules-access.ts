@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { batchOf, describe, errorOf, shorten } from './answer.ts';
+import { must, type Rule } from './rule.ts';
+import { ownMessages, sampleOf, telemetryItem } from './sample.ts';
+import type { Sent } from './sent.ts';
+
+const ERRORS = 'stream-contract.md, Errors';
+
+/** Who may read and write what. */
+export const accessRules: readonly Rule[] = [
+  {
+    id: 'access.no-token',
+    says: 'Without a token it is 401 AuthenticationRequired, WWW-Authenticate: Bearer',
+    source: ERRORS,
+    async check(probe) {
+      const answer = await probe.read('', { token: null });
+      errorOf(answer, 401, 'AuthenticationRequired');
+      const challenge = answer.header('www-authenticate') ?? 'absent';
+      must(/^bearer\b(?!.*error=)/i.test(challenge), `WWW-Authenticate: ${challenge}`, answer.sent);
+    },
+  },
+  {
+    id: 'access.bad-token',
+    says: 'With a token that is none it is 401 InvalidToken, WWW-Authenticate: Bearer error="invalid_token"',
+    source: ERRORS,
+    async check(probe) {
+      const answer = await probe.read('', { token: 'no-token' });
+      errorOf(answer, 401, 'InvalidToken');
+      const challenge = answer.header('www-authenticate') ?? 'absent';
+      must(
+        /^bearer\b.*error="?invalid_token/i.test(challenge),
+        `WWW-Authenticate: ${challenge}`,
+        answer.sent,
+      );
+    },
+  },
+  {
+    id: 'access.workgroup',
+    says: 'A workgroup that the token does not name is 403 WorkgroupForbidden, with the required scopes',
+    source: ERRORS,
+    async check(probe) {
+      const answer = await probe.read('', { workgroup: `nobody-${randomBytes(4).toString('hex')}` });
+      const { required } = errorOf(answer, 403, 'WorkgroupForbidden');
+      mustRequire(required, 'search:read', answer.sent);
+    },
+  },
+  {
+    id: 'access.workgroup-hidden',
+    says: 'The answer is the same whether or not the workgroup exists',
+    source: ERRORS,
+    needs: ['foreign-workgroup'],
+    async check(probe) {
+      const workgroup = probe.target.foreignWorkgroup!;
+      const missing = await probe.read('', { workgroup: `nobody-${randomBytes(4).toString('hex')}` });
+      const existing = await probe.read('', { workgroup });
+      must(
+        existing.status === missing.status && Buffer.compare(existing.bytes, missing.bytes) === 0,
+        `${describe(existing)}; for one that does not exist ${describe(missing)}`,
+        existing.sent,
+      );
+    },
+  },
+  {
+    id: 'access.audit',
+    says: 'audit_logs and - are 403 InsufficientScope without org:audit, with the required scopes',
+    source: 'service.md 5; stream-contract.md, Errors',
+    needs: ['restricted-token'],
+    async check(probe) {
+      const token = probe.target.restrictedToken!;
+      for (const table of ['audit_logs', '-']) {
+        const answer = await probe.read('', { table, token });
+        const { required } = errorOf(answer, 403, 'InsufficientScope');
+        mustRequire(required, 'org:audit', answer.sent);
+      }
+    },
+  },
+  {
+    id: 'access.devices',
+    says: 'A token with device groups sees their devices only, and its position moves on',
+    source: 'service.md 4.4 rule 8; stream-contract.md, REST',
+    needs: ['restricted-token', 'write'],
+    async check(probe) {
+      await ownMessages(probe);
+      const { messages, sent } = await sampleOf(probe);
+      const token = probe.target.restrictedToken!;
+      const seen = batchOf(await probe.read(`offset=${messages[0]!.offset}`, { token }));
+      must(
+        seen.messages.length === 0,
+        `${seen.messages.length} messages of a device that is in no group`,
+        seen.sent,
+      );
+      const last = messages.at(-1)!.offset;
+      must(seen.nextOffset > last, `nextOffset ${seen.nextOffset}, before the last message ${last}`, sent);
+    },
+  },
+  {
+    id: 'access.write',
+    says: 'Messages are taken with the scope data:write only',
+    source: 'stream-contract.md, Ingest',
+    needs: ['restricted-token', 'write'],
+    async check(probe) {
+      const answer = await probe.send([telemetryItem(probe, 0)], { token: probe.target.restrictedToken! });
+      const { required } = errorOf(answer, 403, 'InsufficientScope');
+      mustRequire(required, 'data:write', answer.sent);
+    },
+  },
+];
+
+function mustRequire(required: unknown, scope: string, sent: Sent): void {
+  must(Array.isArray(required) && required.includes(scope), `required is ${shorten(required)}`, sent);
+}

@@ -1,0 +1,208 @@
+import { batchOf, describe, integerOf, shorten } from './answer.ts';
+import { type Item, itemsOf, member, plain } from './item.ts';
+import type { Probe } from './probe.ts';
+import { Breach, must, NotTestable, type Rule } from './rule.ts';
+import { sampleOf } from './sample.ts';
+
+const REST = 'stream-contract.md, REST';
+const CBOR = 'stream-contract.md, CBOR rules';
+
+/** The form of a successful read. */
+export const answerRules: readonly Rule[] = [
+  {
+    id: 'answer.content-type',
+    says: 'A read is answered as application/cbor',
+    source: 'service.md 4.4 rule 7',
+    async check(probe) {
+      const answer = await plainRead(probe);
+      const type = answer.header('content-type') ?? 'none';
+      must(
+        type.split(';')[0]!.trim().toLowerCase() === 'application/cbor',
+        `Content-Type ${type}`,
+        answer.sent,
+      );
+    },
+  },
+  {
+    id: 'answer.map',
+    says: 'The body is one map: messages, nextOffset, count, upToDate, earliestOffset, epoch, clamped?',
+    source: REST,
+    async check(probe) {
+      const { item, sent } = await plainRead(probe);
+      must(item?.type === 'map', `a ${item?.type ?? 'body that is not CBOR'} instead of a map`, sent);
+      const wrong = Object.entries(answerMembers).flatMap(([name, types]) => {
+        const type = member(item, name)?.type ?? 'absent';
+        return types.includes(type) ? [] : [`${name} is ${type}, not ${types[0]}`];
+      });
+      const upToDate = member(item, 'upToDate');
+      if (upToDate?.type === 'simple' && typeof upToDate.value !== 'boolean')
+        wrong.push('upToDate is no boolean');
+      must(wrong.length === 0, wrong.join(', '), sent);
+    },
+  },
+  {
+    id: 'answer.definite-map',
+    says: 'The body is of definite length, and so is every map in it',
+    source: `${REST}; CBOR rules`,
+    check: (probe) =>
+      everyItem(probe, (item) =>
+        item.type === 'map' && item.indefinite
+          ? `a map of indefinite length: ${shorten(plain(item))}`
+          : undefined,
+      ),
+  },
+  {
+    id: 'answer.plain-cbor',
+    says: 'Plain CBOR: no tags, keys are text and come once',
+    source: CBOR,
+    check: (probe) => everyItem(probe, unplain),
+  },
+  {
+    id: 'answer.integers',
+    says: 'Offsets, counts and times are integers',
+    source: `${CBOR}; Offsets`,
+    async check(probe) {
+      await sampleOf(probe);
+      const { item, sent } = await plainRead(probe);
+      const wrong = (of: Item, names: readonly string[]) =>
+        names.find((name) => !['integer', undefined].includes(member(of, name)?.type));
+      must(item !== undefined, 'no CBOR', sent);
+      for (const [of, names] of [
+        [item, ['nextOffset', 'earliestOffset', 'count']] as const,
+        ...itemsOf(member(item, 'messages')).map(
+          (message) => [message, ['offset', 'store_time', 'event_time', 'msg_id']] as const,
+        ),
+      ]) {
+        const name = wrong(of, names);
+        if (name !== undefined)
+          throw new Breach(`${name} is a ${member(of, name)?.type}, not an integer`, sent);
+      }
+    },
+  },
+  {
+    id: 'answer.count',
+    says: 'count is the number of messages',
+    source: REST,
+    async check(probe) {
+      await sampleOf(probe);
+      const answer = await plainRead(probe);
+      const count = integerOf(member(answer.item, 'count'));
+      const { length } = batchOf(answer).messages;
+      must(count === BigInt(length), `count ${count} with ${length} messages`, answer.sent);
+    },
+  },
+  {
+    id: 'answer.headers',
+    says: 'Stream-Next-Offset and Stream-Up-To-Date say what the body says',
+    source: REST,
+    async check(probe) {
+      const answer = await plainRead(probe);
+      const { nextOffset, upToDate } = batchOf(answer);
+      const header = `${answer.header('stream-next-offset')} and ${answer.header('stream-up-to-date')}`;
+      must(
+        header === `${nextOffset} and ${upToDate}`,
+        `${header} with ${nextOffset} and ${upToDate}`,
+        answer.sent,
+      );
+    },
+  },
+  {
+    id: 'answer.not-cached',
+    says: 'Cache-Control: no-store, Vary: Authorization, X-Content-Type-Options: nosniff',
+    source: REST,
+    async check(probe) {
+      const answer = await plainRead(probe);
+      for (const [name, value] of [
+        ['cache-control', 'no-store'],
+        ['vary', 'authorization'],
+        ['x-content-type-options', 'nosniff'],
+      ] as const) {
+        const seen = answer.header(name);
+        must(words(seen).includes(value), `${name}: ${seen ?? 'absent'}`, answer.sent);
+      }
+    },
+  },
+  {
+    id: 'answer.epoch',
+    says: 'epoch is the same in all answers of a log, whatever the table',
+    source: REST,
+    async check(probe) {
+      const first = await plainRead(probe);
+      const second = await probe.read('limit=1', { table: probe.quietTable });
+      const epochs = [first, second].map(({ item }) => member(item, 'epoch'));
+      const [one, other] = epochs.map((item) => (item?.type === 'text' ? item.value : ''));
+      must(one !== '' && one === other, `epochs ${shorten(one)} and ${shorten(other)}`, second.sent);
+    },
+  },
+  {
+    id: 'answer.bounds',
+    says: 'earliestOffset is at or before the first message, nextOffset past the last',
+    source: REST,
+    async check(probe) {
+      await sampleOf(probe);
+      const answer = await plainRead(probe);
+      const { messages, nextOffset } = batchOf(answer);
+      const earliest = integerOf(member(answer.item, 'earliestOffset'));
+      must(earliest !== undefined, 'no earliestOffset', answer.sent);
+      const [first, last] = [messages[0], messages.at(-1)];
+      if (first === undefined || last === undefined) throw new NotTestable('no messages are left');
+      must(
+        earliest <= first.offset,
+        `earliestOffset ${earliest} after the first, ${first.offset}`,
+        answer.sent,
+      );
+      must(
+        nextOffset > last.offset,
+        `nextOffset ${nextOffset} with a last message ${last.offset}`,
+        answer.sent,
+      );
+    },
+  },
+];
+
+const answerMembers: Readonly<Record<string, readonly string[]>> = {
+  messages: ['array'],
+  nextOffset: ['integer', 'float'],
+  count: ['integer', 'float'],
+  upToDate: ['simple'],
+  earliestOffset: ['integer', 'float'],
+  epoch: ['text'],
+  clamped: ['text', 'absent'],
+};
+
+async function plainRead(probe: Probe) {
+  const answer = await probe.read('limit=20');
+  must(answer.status === 200, describe(answer), answer.sent);
+  return answer;
+}
+
+async function everyItem(probe: Probe, problemOf: (item: Item) => string | undefined): Promise<void> {
+  const { item, problem, sent } = await plainRead(probe);
+  must(item !== undefined, `a body that is not CBOR: ${problem}`, sent);
+  for (const each of allItems(item)) {
+    const found = problemOf(each);
+    if (found !== undefined) throw new Breach(found, sent);
+  }
+}
+
+function* allItems(item: Item): Generator<Item> {
+  yield item;
+  if (item.type === 'tag') yield* allItems(item.item);
+  if (item.type === 'array') for (const each of item.items) yield* allItems(each);
+  if (item.type === 'map') for (const pair of item.members) for (const each of pair) yield* allItems(each);
+}
+
+function unplain(item: Item): string | undefined {
+  if (item.type === 'tag') return `tag ${item.tag} on ${shorten(plain(item))}`;
+  if (item.type !== 'map') return undefined;
+  const keys = item.members.map(([key]) => key);
+  const other = keys.find(({ type }) => type !== 'text');
+  if (other !== undefined) return `a key that is ${other.type}: ${shorten(plain(other))}`;
+  const names = keys.map(plain);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  return twice === undefined ? undefined : `the key ${shorten(twice)} twice in one map`;
+}
+
+function words(header: string | undefined): string[] {
+  return (header ?? '').split(',').map((word) => word.trim().toLowerCase());
+}

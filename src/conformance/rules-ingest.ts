@@ -1,0 +1,219 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './answer.ts';
+import { member } from './item.ts';
+import type { Probe } from './probe.ts';
+import { must, type Rule } from './rule.ts';
+import { sendOwn, telemetryItem } from './sample.ts';
+
+const INGEST = 'stream-contract.md, Ingest';
+const ITEMS_MAX = 10_000;
+const BYTES_MAX = 8 * 1024 * 1024;
+
+/** Values of every kind that a field may have. */
+const everyValue = {
+  integer: 42,
+  negative: -7,
+  float: 0.1,
+  zero: 0,
+  text: 'Grüße, 世界 \u{1f31e}',
+  empty: '',
+  yes: true,
+  no: false,
+  nothing: null,
+};
+
+/** Taking messages in. */
+export const ingestRules: readonly Rule[] = [
+  {
+    id: 'ingest.cbor',
+    says: 'CBOR is accepted, answered with { accepted, firstOffset, lastOffset }, and comes back as it was sent',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const items = [
+        telemetryItem(probe, 1, {
+          ...everyValue,
+          largest: 2n ** 64n - 1n,
+          least: -(2n ** 63n),
+          beyond: 2n ** 53n,
+        }),
+        { ...telemetryItem(probe, 2), source: null },
+      ];
+      const answer = await probe.send(items);
+      must(answer.status === 200, describe(answer), answer.sent);
+      must(
+        integerOf(member(answer.item, 'accepted')) === 2n,
+        `accepted is ${shorten(integerOf(member(answer.item, 'accepted')))}`,
+        answer.sent,
+      );
+      await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
+    },
+  },
+  {
+    id: 'ingest.integers',
+    says: 'Integers stay integers and floats floats, up to 64 bits',
+    source: 'stream-contract.md, CBOR rules',
+    needs: ['write'],
+    async check(probe) {
+      const { firstOffset } = await sendOwn(probe, [
+        telemetryItem(probe, 1, { whole: 1_000_000, largest: 2n ** 64n - 1n, part: 0.5 }),
+      ]);
+      const answer = await probe.read(`offset=${firstOffset}&limit=1`);
+      const messages = member(answer.item, 'messages');
+      const data = member(messages?.type === 'array' ? messages.items[0] : undefined, 'data');
+      for (const [name, type] of [
+        ['whole', 'integer'],
+        ['largest', 'integer'],
+        ['part', 'float'],
+      ] as const) {
+        const seen = member(data, name)?.type ?? 'absent';
+        must(seen === type, `data.${name} is ${seen}, not ${type}`, answer.sent);
+      }
+    },
+  },
+  {
+    id: 'ingest.json',
+    says: 'A JSON array is accepted and comes back as it was sent',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const items = [telemetryItem(probe, 1, everyValue), telemetryItem(probe, 2)];
+      await mustTake(probe, 'application/json', JSON.stringify(items), items);
+    },
+  },
+  {
+    id: 'ingest.ndjson',
+    says: 'NDJSON is accepted and comes back as it was sent',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const items = [telemetryItem(probe, 1, everyValue), telemetryItem(probe, 2)];
+      const lines = items.map((item) => `${JSON.stringify(item)}\n`).join('');
+      await mustTake(probe, 'application/x-ndjson', lines, items);
+    },
+  },
+  {
+    id: 'ingest.offsets',
+    says: 'firstOffset and lastOffset are those of the messages; those of a later request are greater',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const items = [1, 2, 3].map((number) => telemetryItem(probe, number));
+      const one = await sendOwn(probe, items);
+      const other = await sendOwn(probe, items);
+      const seen = batchOf(await probe.read(`offset=${one.firstOffset}&limit=6`));
+      const offsets = seen.messages.map(({ offset }) => offset);
+      must(
+        isDeepStrictEqual(
+          [offsets[0], offsets[2], offsets[3], offsets[5]],
+          [one.firstOffset, one.lastOffset, other.firstOffset, other.lastOffset],
+        ),
+        `messages ${offsets.join(', ')} for ${shorten([one, other])}`,
+        seen.sent,
+      );
+    },
+  },
+  {
+    id: 'ingest.all-or-nothing',
+    says: 'A request with a bad item is 400 InvalidRequest and stores none',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const before = await tailOf(probe);
+      const answer = await probe.send([
+        telemetryItem(probe, 1),
+        { ...telemetryItem(probe, 2), device: 'none' },
+      ]);
+      errorOf(answer, 400, 'InvalidRequest');
+      const { messages, sent } = batchOf(await probe.read(`offset=${before}`));
+      must(messages.length === 0, `${messages.length} of the messages are stored`, sent);
+    },
+  },
+  {
+    id: 'ingest.bad-items',
+    says: 'Every bad item is listed with index, field and reason',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const good = telemetryItem(probe, 1);
+      const answer = await probe.send([
+        { ...good, device: 'none' },
+        good,
+        { ...good, event_time: 'noon' },
+        { ...good, data: 7 },
+      ]);
+      const { items } = errorOf(answer, 400, 'InvalidRequest');
+      const listed = (Array.isArray(items) ? items : []) as Array<Record<string, unknown>>;
+      const places = listed.map(({ index, field }) => `${index} ${field}`).sort();
+      must(
+        isDeepStrictEqual(places, ['0 device', '2 event_time', '3 data']) &&
+          listed.every(({ reason }) => typeof reason === 'string'),
+        `items: ${shorten(items)}`,
+        answer.sent,
+      );
+    },
+  },
+  {
+    id: 'ingest.malformed',
+    says: 'A body that is malformed, or no array, is 400 InvalidRequest',
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      for (const [type, body] of [
+        ['application/cbor', Buffer.from('9f01', 'hex')],
+        ['application/cbor', Buffer.from('a0', 'hex')],
+        ['application/json', '[{"device":'],
+        ['application/json', '{}'],
+        ['application/x-ndjson', '{"device"\n'],
+      ] as const)
+        errorOf(await probe.send({ type, body }), 400, 'InvalidRequest');
+    },
+  },
+  {
+    id: 'ingest.items-max',
+    says: `More than ${ITEMS_MAX} items are 413, and none is stored`,
+    source: INGEST,
+    needs: ['write'],
+    async check(probe) {
+      const before = await tailOf(probe);
+      const answer = await probe.send(Array(ITEMS_MAX + 1).fill(telemetryItem(probe, 1)));
+      must(answer.status === 413, `${describe(answer)} instead of 413`, answer.sent);
+      const { messages, sent } = batchOf(await probe.read(`offset=${before}&limit=1`));
+      must(messages.length === 0, 'messages are stored', sent);
+    },
+  },
+  {
+    id: 'ingest.bytes-max',
+    says: 'More than 8 MiB are 413',
+    source: INGEST,
+    needs: ['write', 'slow'],
+    async check(probe) {
+      const body = Buffer.alloc(BYTES_MAX + 1, ' ');
+      const answer = await probe.send({ type: 'application/json', body });
+      must(answer.status === 413, `${describe(answer)} instead of 413`, answer.sent);
+    },
+  },
+];
+
+async function mustTake(probe: Probe, type: string, body: string, items: object[]): Promise<void> {
+  const answer = await probe.send({ type, body });
+  must(answer.status === 200, describe(answer), answer.sent);
+  await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
+}
+
+async function mustComeBack(probe: Probe, from: bigint | undefined, items: object[]): Promise<void> {
+  const seen: Batch = batchOf(await probe.read(`offset=${from}&limit=${items.length}`));
+  for (const [index, item] of items.entries()) {
+    const { offset: _, store_time: __, table, kind, ...fields } = seen.messages[index]?.fields ?? {};
+    must(
+      isDeepStrictEqual(fields, item) && table === probe.table && kind === 'telemetry',
+      `${shorten(seen.messages[index]?.fields)} instead of ${shorten(item)}`,
+      seen.sent,
+    );
+  }
+}
+
+/** Where the next message of our table will be, or later. */
+async function tailOf(probe: Probe): Promise<bigint> {
+  return batchOf(await probe.read('', { table: probe.quietTable })).nextOffset;
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Batch, batchOf } from './answer.ts';
+import type { Probe } from './probe.ts';
+import { must, type Rule } from './rule.ts';
+import { ownMessages, sendOwn, telemetryItem } from './sample.ts';
+
+const IDLE_MS = 1_000;
+/** What the way and a busy server may take beside the wait. */
+const TOLERANCE_MS = 700;
+const WRITE_AFTER_MS = 500;
+const HOLD_MS = 20_000;
+const TRICKLE_EVERY_MS = 500;
+
+/** How long a read waits for more. */
+export const waitRules: readonly Rule[] = [
+  {
+    id: 'wait.idle',
+    says: 'A read that has everything is answered when no message came for 1 s',
+    source: 'service.md 4.4 rule 5',
+    timed: true,
+    async check(probe) {
+      const { tookMs, sent } = await heldRead(probe, probe.quietTable);
+      must(tookMs >= IDLE_MS - 100, `an answer after ${Math.round(tookMs)} ms`, sent);
+      must(tookMs <= IDLE_MS + TOLERANCE_MS, `an answer after ${Math.round(tookMs)} ms`, sent);
+    },
+  },
+  {
+    id: 'wait.reset',
+    says: 'A message that this caller may see is returned, and the second starts anew',
+    source: 'stream-contract.md, REST',
+    needs: ['write'],
+    timed: true,
+    async check(probe) {
+      await ownMessages(probe);
+      const { batch, sinceWriteMs } = await readDuringWrite(probe, probe.table);
+      must(
+        batch.messages.length === 1,
+        `${batch.messages.length} messages instead of the one sent meanwhile`,
+        batch.sent,
+      );
+      must(
+        sinceWriteMs >= IDLE_MS - 100,
+        `an answer ${Math.round(sinceWriteMs)} ms after the message`,
+        batch.sent,
+      );
+    },
+  },
+  {
+    id: 'wait.filtered',
+    says: 'A message that this caller does not see does not make the read longer',
+    source: 'stream-contract.md, REST',
+    needs: ['write'],
+    timed: true,
+    async check(probe) {
+      await ownMessages(probe);
+      const { batch, sinceWriteMs } = await readDuringWrite(probe, probe.quietTable);
+      must(
+        sinceWriteMs < IDLE_MS - 50,
+        `an answer ${Math.round(sinceWriteMs)} ms after the message`,
+        batch.sent,
+      );
+    },
+  },
+  {
+    id: 'wait.hold',
+    says: 'No read is held longer than 20 s, though a message comes every half second',
+    source: 'stream-contract.md, REST',
+    needs: ['write', 'slow'],
+    async check(probe) {
+      await ownMessages(probe);
+      const held = heldRead(probe, probe.table);
+      const over = held.then(
+        () => true,
+        () => true,
+      );
+      for (let sent = 0; sent * TRICKLE_EVERY_MS < HOLD_MS + 2_000; sent++) {
+        await sendOwn(probe, [telemetryItem(probe, sent)]);
+        if (await Promise.race([over, sleep(TRICKLE_EVERY_MS, false)])) break;
+      }
+      const { tookMs, messages, sent } = await held;
+      must(tookMs > HOLD_MS - 1_000, `an answer after ${Math.round(tookMs)} ms, though messages came`, sent);
+      must(tookMs < HOLD_MS + TOLERANCE_MS, `an answer after ${Math.round(tookMs)} ms`, sent);
+      must(messages.length > 20, `${messages.length} messages of about 40`, sent);
+    },
+  },
+];
+
+/** A read at the tail, which the server may hold as long as it does. */
+async function heldRead(probe: Probe, table: string): Promise<Batch> {
+  const { nextOffset } = batchOf(await probe.read('limit=10000', { table }));
+  return batchOf(await probe.read(`offset=${nextOffset}`, { table, held: true }));
+}
+
+/** Sends a message into our table while a read of a table is held. */
+async function readDuringWrite(probe: Probe, table: string): Promise<{ batch: Batch; sinceWriteMs: number }> {
+  const { nextOffset } = batchOf(await probe.read('limit=10000', { table }));
+  const held = probe.read(`offset=${nextOffset}`, { table, held: true });
+  held.catch(() => undefined);
+  await sleep(WRITE_AFTER_MS);
+  const { atMs } = await sendOwn(probe, [telemetryItem(probe, 0)]);
+  const answer = await held;
+  return { batch: batchOf(answer), sinceWriteMs: answer.endedMs - atMs };
+}

@@ -1,0 +1,24 @@
+import type { Rule } from './rule.ts';
+import { accessRules } from './rules-access.ts';
+import { answerRules } from './rules-answer.ts';
+import { errorRules } from './rules-error.ts';
+import { ingestRules } from './rules-ingest.ts';
+import { limitRules } from './rules-limit.ts';
+import { messageRules } from './rules-message.ts';
+import { positionRules } from './rules-position.ts';
+import { timestampRules } from './rules-timestamp.ts';
+import { waitRules } from './rules-wait.ts';
+
+/** Every rule of the contract that can be seen from outside, in the order in which they are checked. */
+export const rules: readonly Rule[] = [
+  ...answerRules,
+  ...messageRules,
+  ...positionRules,
+  ...timestampRules,
+  ...limitRules,
+  ...waitRules,
+  ...accessRules,
+  ...ingestRules,
+  // Last: they are about all that was answered before.
+  ...errorRules,
+];

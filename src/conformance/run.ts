@@ -1,0 +1,57 @@
+import type { Probe } from './probe.ts';
+import { Breach, type Need, NotTestable, needs, type Rule } from './rule.ts';
+import type { Sent } from './sent.ts';
+
+/** What came of a rule. */
+export type Finding = { rule: Rule } & (
+  | { result: 'pass' }
+  | { result: 'fail'; saw: string; sent: Sent | undefined }
+  | { result: 'skip'; why: string }
+);
+
+const ATTEMPTS = 3;
+
+/** Checks rule after rule, and says of each what came of it as soon as it is known. Ends early when aborted. */
+export async function* checkRules(
+  rules: readonly Rule[],
+  probe: Probe,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  for (const rule of rules) {
+    if (signal.aborted) return;
+    const finding = await checkRule(rule, probe);
+    if (signal.aborted) return;
+    yield finding;
+  }
+}
+
+async function checkRule(rule: Rule, probe: Probe): Promise<Finding> {
+  const missing = rule.needs?.find((need) => !has(probe, need));
+  if (missing !== undefined) return { rule, result: 'skip', why: needs[missing] };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await rule.check(probe);
+      return { rule, result: 'pass' };
+    } catch (error) {
+      if (error instanceof NotTestable) return { rule, result: 'skip', why: error.message };
+      if (!(error instanceof Breach)) throw error;
+      if (rule.timed && attempt < ATTEMPTS) continue;
+      return { rule, result: 'fail', saw: error.message, sent: error.sent };
+    }
+  }
+}
+
+function has({ target }: Probe, need: Need): boolean {
+  switch (need) {
+    case 'write':
+      return target.write;
+    case 'slow':
+      return target.slow;
+    case 'restricted-token':
+      return target.restrictedToken !== undefined;
+    case 'foreign-workgroup':
+      return target.foreignWorkgroup !== undefined;
+    default:
+      return need satisfies never;
+  }
+}
