@@ -42,6 +42,7 @@ const port = z
   .refine((value) => Number.isInteger(value) && value >= 0 && value <= 65_535, {
     error: 'must be a port from 0 to 65535',
   });
+const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 
 /** Things that are told apart by a key cannot share one. */
@@ -115,7 +116,7 @@ export const workgroupSchema = z.strictObject({
     .optional(),
 });
 
-export const configSchema = z.strictObject({
+const settingsSchema = z.strictObject({
   /** Everything Wattline writes lies below this folder. */
   dataDir: z.string().min(1).default('./data'),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -132,7 +133,9 @@ export const configSchema = z.strictObject({
     .prefault({}),
   stream: z
     .strictObject({
-      log: z.enum(['lmdb', 'memory']).default('lmdb'),
+      log: z.enum(['lmdb', 'memory', 'redis']).default('lmdb'),
+      /** Where the log is redis; that of the queue where it is not given. */
+      redisUrl: redisUrl.optional(),
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
       /** The newest messages are also kept in memory, up to this much for each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),
@@ -141,7 +144,7 @@ export const configSchema = z.strictObject({
   queue: z
     .strictObject({
       backend: z.enum(['pglite', 'redis']).default('pglite'),
-      redisUrl: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' }).optional(),
+      redisUrl: redisUrl.optional(),
     })
     .refine((queue) => queue.backend !== 'redis' || queue.redisUrl, {
       path: ['redisUrl'],
@@ -179,6 +182,16 @@ export const configSchema = z.strictObject({
     .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
 });
 
+export const configSchema = settingsSchema.refine(
+  ({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl,
+  {
+    path: ['stream', 'redisUrl'],
+    error: 'is needed where the log is redis, such as "redis://127.0.0.1:6379"; that of the queue counts too',
+    // Whatever else is wrong, so that every problem is reported at once.
+    when: ({ value }) => isSettings(value),
+  },
+);
+
 export type Config = z.output<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;
 export type WorkgroupConfig = Config['workgroups'][number];
@@ -191,6 +204,8 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
   WATTLINE_PORT: ['http', 'port'],
   WATTLINE_STREAM_PORT: ['http', 'streamPort'],
   WATTLINE_REPORT_PORT: ['http', 'reportPort'],
+  WATTLINE_STREAM_LOG: ['stream', 'log'],
+  WATTLINE_STREAM_REDIS_URL: ['stream', 'redisUrl'],
   WATTLINE_QUEUE_BACKEND: ['queue', 'backend'],
   WATTLINE_REDIS_URL: ['queue', 'redisUrl'],
   WATTLINE_JWKS_FILE: ['access', 'jwksFile'],

@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { WorkerHealth } from '../../jobs/health.ts';
 import { within } from '../../jobs/within.ts';
@@ -19,14 +18,13 @@ import { openLakeReader } from '../report/lake.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { lakeReadiness } from '../report/readiness.ts';
 import { registerReportRoutes } from '../report/routes.ts';
-import { openLmdbLog } from '../stream/log-lmdb.ts';
-import { createMemoryLog } from '../stream/log-memory.ts';
 import { registerStreamRoutes } from '../stream/routes.ts';
 import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
 import { HOUR_MS, SECOND_MS } from '../time.ts';
 import { holdRoles } from './hold-roles.ts';
 import type { Service } from './service.ts';
+import { openStreamLogs } from './stream-logs.ts';
 import { version } from './version.ts';
 
 export type Role = 'stream' | 'worker' | 'report';
@@ -61,7 +59,7 @@ export async function startRoles(
       const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
       await registerOpenApi(app, { version });
       health = registerHealth(app);
-      if (roles.includes('stream')) stops.push(addStream(app, config, { access, log, clock }));
+      if (roles.includes('stream')) stops.push(await addStream(app, health, config, { access, log, clock }));
       if (roles.includes('report')) stops.push(await addReport(app, health, config, { access, log, clock }));
       stops.push(() => app.close());
       url = await listen(app, config);
@@ -92,20 +90,17 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
 
 type Parts = Pick<Service, 'log' | 'clock'> & { access: Access };
 
-function addStream(app: FastifyInstance, config: Config, { access, log, clock }: Parts): () => Promise<void> {
-  const { retention: retentionMs, cacheMegabytes, log: kind } = config.stream;
-  const cacheBytesMax = cacheMegabytes * 1024 * 1024;
+async function addStream(
+  app: FastifyInstance,
+  health: Health,
+  config: Config,
+  { access, log, clock }: Parts,
+): Promise<() => Promise<void>> {
+  const { retention: retentionMs } = config.stream;
+  const logs = await openStreamLogs(config, { log, clock });
+  if (logs.readiness) health.addReadiness('stream', logs.readiness);
   const stream = createStream({
-    openLog: (workgroupId) =>
-      kind === 'memory'
-        ? createMemoryLog({ bytesMax: cacheBytesMax, retentionMs, clock, log })
-        : openLmdbLog({
-            path: join(config.dataDir, 'stream', workgroupId),
-            cacheBytesMax,
-            retentionMs,
-            clock,
-            log,
-          }),
+    openLog: logs.openLog,
     retentionMs,
     clock,
     startTimer: startSystemTimer,
@@ -114,7 +109,10 @@ function addStream(app: FastifyInstance, config: Config, { access, log, clock }:
   const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
   registerStreamRoutes(app, { stream, access, groupsOf: (workgroupId) => groups.get(workgroupId) });
   app.addHook('preClose', async () => stream.drain());
-  return () => stream.close();
+  return async () => {
+    await stream.close();
+    logs.close();
+  };
 }
 
 async function addReport(

@@ -23,6 +23,9 @@ export async function runStream(config: Config, service: Service): Promise<void>
 }
 
 const help = `
+With stream.log: redis any number of processes serve one stream, each with the messages of all; otherwise there is one.
+
 Examples:
   wattline stream
-  wattline stream --host 0.0.0.0 --port 8080`;
+  wattline stream --host 0.0.0.0 --port 8080
+  WATTLINE_STREAM_LOG=redis WATTLINE_STREAM_REDIS_URL=redis://streams:6379 wattline stream`;
