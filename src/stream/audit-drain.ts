@@ -1,0 +1,82 @@
+import type { AuditSpool, SpooledEntry } from '../audit/spool.ts';
+import { encodeMessages } from '../contract/message-bytes.ts';
+import { AUDIT_TABLE } from '../contract/messages.ts';
+import { offsetOf } from '../contract/offset.ts';
+import type { Log } from '../log.ts';
+import { MINUTE_MS } from '../time.ts';
+import type { StreamLog } from './log.ts';
+import { storedMessage } from './stored-messages.ts';
+
+export interface AuditDrainOptions {
+  streamLog: StreamLog;
+  spool: AuditSpool;
+  log: Log;
+}
+
+const ENTRIES_MAX = 1_000;
+/** The clock that an entry was stamped by may have been set back since. */
+const CLOCK_MS = MINUTE_MS;
+
+interface Waiting {
+  name: string;
+  entry: SpooledEntry;
+}
+
+/**
+ * Takes entries from the spool into the log, each of them once: one whose way from the one to the other was cut off is looked for
+ * in the log by its id before it is appended again. To be called every second or so, by one process.
+ * @returns takes in what waits; rejects where it could not, and nothing is lost
+ */
+export function createAuditDrain({ streamLog, spool, log }: AuditDrainOptions): () => Promise<void> {
+  /** Whether what waits may be in the log already. */
+  let isUnsure = true;
+  return async () => {
+    for (;;) {
+      const waiting = read(spool, log);
+      if (waiting.length === 0) break;
+      const stored = isUnsure ? await storedEntries(streamLog, waiting) : new Set();
+      const missing = waiting.filter(({ entry }) => !stored.has(entry.entryId));
+      isUnsure = true;
+      if (missing.length > 0) await streamLog.append(encodeMessages(missing.map(itemOf), AUDIT_TABLE));
+      for (const { name } of waiting) spool.remove(name);
+      isUnsure = false;
+    }
+    isUnsure = false;
+  };
+}
+
+function read(spool: AuditSpool, log: Log): Waiting[] {
+  return spool
+    .waiting()
+    .slice(0, ENTRIES_MAX)
+    .flatMap((name) => {
+      const entry = spool.read(name);
+      if (entry !== undefined) return [{ name, entry }];
+      log.warn({ name }, 'audit.unreadable');
+      spool.setAside(name);
+      return [];
+    });
+}
+
+function itemOf({ entry: { entryId, data, ...item } }: Waiting) {
+  return { ...item, data: { ...data, entry: entryId } };
+}
+
+/** The ids of entries in the log, as far back as one that waits can be there. */
+async function storedEntries(streamLog: StreamLog, waiting: readonly Waiting[]): Promise<Set<unknown>> {
+  const oldestMs = Math.min(...waiting.map(({ entry }) => entry.event_time));
+  const ids = new Set<unknown>();
+  let position = offsetOf(Math.max(0, oldestMs - CLOCK_MS));
+  for (;;) {
+    const chunk = await streamLog.chunkFrom(position);
+    if (chunk === undefined) return ids;
+    const auditTable = chunk.tables.indexOf(AUDIT_TABLE);
+    if (auditTable >= 0)
+      for (let index = 0; index < chunk.count; index++) {
+        if (chunk.tableIds[index] !== auditTable) continue;
+        const { data } = storedMessage(chunk, index) as { data?: { entry?: unknown } };
+        ids.add(data?.entry);
+      }
+    position = chunk.lastOffset + 1n;
+  }
+}

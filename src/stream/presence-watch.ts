@@ -1,0 +1,99 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { encodeMessages } from '../contract/message-bytes.ts';
+import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../contract/messages.ts';
+import type { Offset } from '../contract/offset.ts';
+import { errorMessage } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import type { StreamLog } from './log.ts';
+import { createPresence } from './presence.ts';
+import { readPresence, writePresence } from './presence-file.ts';
+
+export interface PresenceWatchOptions {
+  streamLog: StreamLog;
+  /** A device that was heard is offline after this much silence. */
+  timeoutMs: number;
+  /** Where it is kept who was there. */
+  path: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Follows a log, and says in it who has come and who has gone. */
+export interface PresenceWatch {
+  /** Looks once: reads the log to its end, then announces what is due. To be called every second or so. */
+  look(): Promise<void>;
+  /** Keeps who is there, for the next start. */
+  save(): void;
+}
+
+/** Between two looks that are this far apart the process did not run: nobody could be heard. */
+const STALLED_MS = 10 * SECOND_MS;
+/** After a crash this much of the log is read again. */
+const SAVE_EVERY_MS = MINUTE_MS;
+const ITEMS_MAX = 10_000;
+const CHUNKS_A_TURN = 32;
+
+/**
+ * Every state is in the log before it counts, and the log is read to its end before anything is announced: so a transition is
+ * announced once, whatever was cut off in between. Of several processes with one log two can still announce the same at the same
+ * moment; the log then says a state twice, which is no second transition.
+ */
+export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
+  const { streamLog, timeoutMs, path, clock, log } = options;
+  const { epoch } = await streamLog.bounds();
+  const stored = readPresence(path, log);
+  const presence = createPresence(timeoutMs, stored?.devices);
+  let position: Offset = stored?.epoch === epoch ? stored.position : 0n;
+  let savedPosition = position;
+  let savedAtMs = clock.now();
+  let lookedAtMs = clock.now();
+  /** Devices that could not be heard while nobody listened get all of their time again. */
+  let listeningSinceMs: UtcMs = clock.now();
+
+  const follow = async () => {
+    for (let chunks = 1; ; chunks++) {
+      const chunk = await streamLog.chunkFrom(position);
+      if (chunk === undefined) return;
+      presence.take(chunk, position);
+      position = chunk.lastOffset + 1n;
+      if (chunks % CHUNKS_A_TURN === 0) await nextTurn();
+    }
+  };
+
+  const announce = async (items: readonly DeviceStatusItem[]) => {
+    for (let from = 0; from < items.length; from += ITEMS_MAX)
+      await streamLog.append(encodeMessages(items.slice(from, from + ITEMS_MAX), DEVICE_STATUS_TABLE));
+    const offline = items.filter(({ state }) => state === 'offline').length;
+    log.info({ online: items.length - offline, offline }, 'presence.announced');
+  };
+
+  const save = () => {
+    if (position === savedPosition) return;
+    writePresence(path, { epoch, position, devices: [...presence.devices()] });
+    savedPosition = position;
+    savedAtMs = clock.now();
+  };
+
+  return {
+    async look() {
+      const nowMs = clock.now();
+      if (Math.abs(nowMs - lookedAtMs) > STALLED_MS) listeningSinceMs = nowMs;
+      lookedAtMs = nowMs;
+      await follow();
+      const due = presence.due(nowMs, listeningSinceMs);
+      if (due.length > 0) {
+        try {
+          await announce(due);
+        } catch (error) {
+          // Whoever sent something meanwhile was refused as well.
+          listeningSinceMs = clock.now();
+          log.warn({ problem: errorMessage(error) }, 'presence.not-announced');
+        }
+        await follow();
+      }
+      if (clock.now() - savedAtMs >= SAVE_EVERY_MS) save();
+    },
+    save,
+  };
+}

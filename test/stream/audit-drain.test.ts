@@ -1,0 +1,143 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAudit } from '../../src/audit/audit.ts';
+import { openAuditSpool } from '../../src/audit/spool.ts';
+import { silentLog } from '../../src/log.ts';
+import { createAuditDrain } from '../../src/stream/audit-drain.ts';
+import type { StreamLog } from '../../src/stream/log.ts';
+import { openLmdbLog } from '../../src/stream/log-lmdb.ts';
+import { createMemoryLog } from '../../src/stream/log-memory.ts';
+import { HOUR_MS } from '../../src/time.ts';
+import { decodeParts, telemetryBatch } from '../support/messages.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+function setUp() {
+  const clock = createTestClock();
+  const dataDir = tempDir();
+  const settings = { clock, log: silentLog, retentionMs: HOUR_MS };
+  const memoryLog = () => createMemoryLog({ ...settings, bytesMax: 1e8 });
+  const lmdbLog = () => {
+    const log = openLmdbLog({ ...settings, cacheBytesMax: 1e6, path: join(dataDir, 'stream', 'home') });
+    onTestFinished(() => log.close());
+    return log;
+  };
+  /** What a process that shares the folder has. */
+  const audit = () => createAudit({ dataDir, actor: 'someone', clock });
+  const drain = (streamLog: StreamLog) =>
+    createAuditDrain({ streamLog, spool: openAuditSpool(dataDir, 'home'), log: silentLog });
+  return { clock, dataDir, folder: join(dataDir, 'audit', 'home'), memoryLog, lmdbLog, audit, drain };
+}
+
+async function entriesOf(log: StreamLog): Promise<Array<Record<string, unknown>>> {
+  const outcome = await log.read({
+    from: 'oldest',
+    limit: 10_000,
+    bytesMax: 1e7,
+    oneAtLeast: true,
+    filter: { table: 'audit_logs' },
+  });
+  if (outcome.kind !== 'batch') throw new Error(outcome.kind);
+  return decodeParts(outcome.parts) as Array<Record<string, unknown>>;
+}
+
+test('entries of several processes come into the log in their order, whole, and leave the spool', async () => {
+  const { clock, audit, drain, memoryLog, folder } = setUp();
+  const log = memoryLog();
+  const [cli, service] = [audit(), audit()];
+  cli.record('home', {
+    action: 'token.created',
+    target: 'id-1',
+    data: { name: 'me', deviceGroups: undefined },
+  });
+  await clock.advance(1);
+  service.record('home', { actor: 'other', action: 'token.revoked', target: 'id-1' });
+  const happenedMs = clock.now();
+  await clock.advance(5_000);
+  await drain(log)();
+  const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
+  const common = { table: 'audit_logs', kind: 'audit', target: 'id-1', store_time: clock.now() };
+  expect(await entriesOf(log)).toMatchObject([
+    { ...common, actor: 'someone', action: 'token.created', data: { name: 'me', entry: uuid } },
+    { ...common, actor: 'other', action: 'token.revoked', data: { entry: uuid }, event_time: happenedMs },
+  ]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('many entries go in at once, and those of a workgroup only into its own log', async () => {
+  const { audit, drain, memoryLog, folder } = setUp();
+  const log = memoryLog();
+  mkdirSync(folder, { recursive: true });
+  for (let index = 0; index < 1_050; index++) {
+    const entry = { entryId: `e${index}`, actor: 'a', action: 'b.c', event_time: index };
+    writeFileSync(join(folder, `${String(index).padStart(15, '0')}.json`), JSON.stringify(entry));
+  }
+  audit().record('elsewhere', { action: 'token.created' });
+  await drain(log)();
+  const entries = await entriesOf(log);
+  expect(entries.map(({ event_time }) => event_time)).toEqual(Array.from({ length: 1_050 }, (_, at) => at));
+  expect(audit().waiting('elsewhere')).toBe(1);
+});
+
+test('an entry that was stored before its file was removed is in the log once, also hours after a crash', async () => {
+  const { clock, audit, drain, lmdbLog, folder } = setUp();
+  let log = lmdbLog();
+  audit().record('home', { action: 'token.created' });
+  const [name] = readdirSync(folder);
+  const kept = readFileSync(join(folder, name!));
+  await log.append(telemetryBatch(3));
+  await drain(log)();
+  await log.append(telemetryBatch(3));
+  // The crash: it is in the log, and the file is there again.
+  writeFileSync(join(folder, name!), kept);
+  await log.close();
+  await clock.advance(3 * HOUR_MS);
+  log = lmdbLog();
+  audit().record('home', { action: 'token.revoked' });
+  await drain(log)();
+  expect((await entriesOf(log)).map(({ action }) => action)).toEqual(['token.revoked']);
+  expect(await log.countFrom(0n)).toBe(1);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an append that fails loses nothing, and one that fails after it was stored doubles nothing', async () => {
+  const { audit, drain, memoryLog } = setUp();
+  const log = memoryLog();
+  const run = drain(log);
+  const append = log.append;
+  audit().record('home', { action: 'token.created' });
+  log.append = () => Promise.reject(new Error('the disk is full'));
+  await expect(run()).rejects.toThrow('full');
+  log.append = async (batch) => {
+    await append(batch);
+    throw new Error('the fault came after the disk had it');
+  };
+  await expect(run()).rejects.toThrow('after');
+  log.append = append;
+  await run();
+  await run();
+  expect((await entriesOf(log)).map(({ action }) => action)).toEqual(['token.created']);
+});
+
+test('a file that is no entry is put aside and holds nothing up', async () => {
+  const { audit, drain, memoryLog, folder } = setUp();
+  const log = memoryLog();
+  audit().record('home', { action: 'token.created' });
+  writeFileSync(join(folder, '000-broken.json'), '{"entryId":1');
+  await drain(log)();
+  expect(await entriesOf(log)).toHaveLength(1);
+  expect(readdirSync(folder)).toEqual(['000-broken.json.unreadable']);
+});
+
+test('long texts are cut, and only the owner of the folder can read it', async () => {
+  const { audit, drain, memoryLog, folder } = setUp();
+  const log = memoryLog();
+  audit().record('home', { action: 'configuration.changed', data: { ['p'.repeat(500)]: 'x'.repeat(9_999) } });
+  expect(statSync(folder).mode & 0o077).toBe(0);
+  expect(statSync(join(folder, readdirSync(folder)[0]!)).mode & 0o077).toBe(0);
+  await drain(log)();
+  const [entry] = await entriesOf(log);
+  const { data } = entry as { data: Record<string, string> };
+  expect(data['p'.repeat(128)]).toHaveLength(4_096);
+});
