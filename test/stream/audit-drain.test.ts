@@ -106,6 +106,7 @@ test('an append that fails loses nothing, and one that fails after it was stored
   const log = memoryLog();
   const run = drain(log);
   const append = log.append;
+  await run();
   audit().record('home', { action: 'token.created' });
   log.append = () => Promise.reject(new Error('the disk is full'));
   await expect(run()).rejects.toThrow('full');
