@@ -4,6 +4,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { limits } from './contract/limits.ts';
 import { deviceIdSchema, nameSchema, workgroupIdSchema } from './contract/messages.ts';
+import { SOCKET_PATH } from './contract/socket-events.ts';
 import { energyStreamSchema } from './energy-stream.ts';
 import { errorMessage, InputError, type Problem } from './errors.ts';
 import { isTimeZone } from './time.ts';
@@ -139,6 +140,14 @@ const settingsSchema = z.strictObject({
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
       /** The newest messages are also kept in memory, up to this much for each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),
+      /** Where the stream is reached over socket.io. */
+      socketPath: z
+        .string()
+        .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"')
+        .refine((path) => !/^\/(api|docs|health|ready|openapi)/.test(path), {
+          error: 'is taken by the service itself: choose another, such as "/socket.io-client"',
+        })
+        .default(SOCKET_PATH),
     })
     .prefault({}),
   queue: z

@@ -19,6 +19,7 @@ import { registerOpenApi } from '../report/openapi.ts';
 import { lakeReadiness } from '../report/readiness.ts';
 import { registerReportRoutes } from '../report/routes.ts';
 import { registerStreamRoutes } from '../stream/routes.ts';
+import { registerStreamSocket } from '../stream/socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
 import { HOUR_MS, SECOND_MS } from '../time.ts';
@@ -107,7 +108,19 @@ async function addStream(
     log,
   });
   const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
-  registerStreamRoutes(app, { stream, access, groupsOf: (workgroupId) => groups.get(workgroupId) });
+  const groupsOf = (workgroupId: string) => groups.get(workgroupId);
+  registerStreamRoutes(app, { stream, access, groupsOf });
+  registerStreamSocket(app, {
+    stream,
+    access,
+    groupsOf,
+    retentionMs,
+    requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+    path: config.stream.socketPath,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
   app.addHook('preClose', async () => stream.drain());
   return async () => {
     await stream.close();

@@ -34,6 +34,11 @@ export function laterOffset(a: Offset, b: Offset): Offset {
   return b;
 }
 
+export function earlierOffset(a: Offset, b: Offset): Offset {
+  if (a < b) return a;
+  return b;
+}
+
 /** Reads an offset from a URL: decimal digits within 64 bits and nothing else. */
 export function parseOffset(text: string): Offset | undefined {
   if (!/^\d{1,20}$/.test(text)) return undefined;

@@ -1,9 +1,11 @@
 import type { Chunk } from './chunk.ts';
 
-/** The names a caller may see; an absent set does not filter. */
+type Names = Pick<ReadonlySet<string>, 'has'>;
+
+/** The names a caller may see; an absent member does not filter. */
 export interface VisibleNames {
-  tables?: ReadonlySet<string> | undefined;
-  devices?: ReadonlySet<string> | undefined;
+  tables?: Names | undefined;
+  devices?: Names | undefined;
 }
 
 /** What a read still takes, and how far it has come. */
@@ -36,7 +38,7 @@ type Visibility = 'all' | 'none' | Uint8Array;
 
 function visibility<Name extends string | null>(
   names: readonly Name[],
-  allowed: ReadonlySet<string> | undefined,
+  allowed: Names | undefined,
 ): Visibility {
   if (allowed === undefined) return 'all';
   const visible = new Uint8Array(names.length);

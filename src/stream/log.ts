@@ -65,6 +65,8 @@ export interface LogBounds {
 /** What a caller may see. Absent members do not filter. */
 export interface ReadFilter {
   table?: string;
+  /** Leaves out the messages of one table. */
+  exceptTable?: string;
   /** Lower-case device ids. Messages about no device are not visible through this filter. */
   devices?: ReadonlySet<string>;
 }

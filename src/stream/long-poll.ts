@@ -1,17 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StreamError } from '../contract/errors.ts';
 import { limits } from '../contract/limits.ts';
-import { type Offset, offsetOf } from '../contract/offset.ts';
-import type { Clock, UtcMs } from '../time.ts';
+import type { Offset } from '../contract/offset.ts';
+import type { Clock } from '../time.ts';
 import type { LogBounds, ReadFilter, ReadOutcome, StreamLog } from './log.ts';
 import { createPatience } from './patience.ts';
+import { type ReadStart, resolveStart, skipTo, startAgain } from './read-start.ts';
 import type { StartTimer } from './timer.ts';
-
-/** Where a read starts, as its caller put it. */
-export type ReadStart =
-  | { kind: 'oldest' }
-  | { kind: 'offset'; offset: Offset }
-  | { kind: 'timestamp'; timestampMs: UtcMs };
 
 export interface PollRequest {
   start: ReadStart;
@@ -51,7 +45,7 @@ export async function poll(
   request: PollRequest,
   dependencies: PollDependencies,
 ): Promise<PollAnswer> {
-  const start = await resolveStart(log, request.start, dependencies);
+  let start = await resolveStart(log, request.start, dependencies);
   const patience = createPatience({ ...dependencies, holdMs: request.holdMs, idleMs: limits.idleTimeoutMs });
   const parts: Uint8Array[] = [];
   let count = 0;
@@ -69,8 +63,7 @@ export async function poll(
 
   try {
     for (;;) {
-      if (position !== 'oldest' && position < start.notBefore)
-        position = earlier(start.notBefore, (await log.bounds()).next);
+      if (position !== 'oldest') position = await skipTo(log, start.notBefore, position);
       const outcome: ReadOutcome = await log.read({
         from: position,
         limit: request.limit - count,
@@ -80,10 +73,8 @@ export async function poll(
       });
       if (outcome.kind !== 'batch') {
         if (count > 0 && position !== 'oldest') return answer(position, false, outcome.bounds);
-        if (outcome.kind === 'ahead' || start.kind === 'offset') throw positionError(outcome);
-        // Nothing was delivered yet and no position was asked for, so there is no gap in starting again.
-        position = 'oldest';
-        if (start.kind === 'timestamp') start.clamped = 'retention';
+        start = startAgain(start, outcome);
+        position = start.from;
         continue;
       }
       parts.push(...outcome.parts);
@@ -99,67 +90,4 @@ export async function poll(
   } finally {
     patience.end();
   }
-}
-
-interface ResolvedStart {
-  kind: ReadStart['kind'];
-  from: Offset | 'oldest';
-  /**
-   * No message before this is returned. It may lie past the tail: a clock that steps back can still bring messages
-   * that are older than the timestamp that was asked for.
-   */
-  notBefore: Offset;
-  clamped?: 'retention' | 'future';
-}
-
-async function resolveStart(
-  log: StreamLog,
-  start: ReadStart,
-  { clock, retentionMs }: PollDependencies,
-): Promise<ResolvedStart> {
-  const { kind } = start;
-  switch (kind) {
-    case 'oldest':
-      return { kind, from: 'oldest', notBefore: 0n };
-    case 'offset':
-      return { kind, from: start.offset, notBefore: 0n };
-    case 'timestamp': {
-      const nowMs = clock.now();
-      if (start.timestampMs < nowMs - retentionMs)
-        return { kind, from: 'oldest', notBefore: 0n, clamped: 'retention' };
-      const { next } = await log.bounds();
-      if (start.timestampMs > nowMs) return { kind, from: next, notBefore: 0n, clamped: 'future' };
-      const notBefore = offsetOf(start.timestampMs);
-      return { kind, from: earlier(notBefore, next), notBefore };
-    }
-    default:
-      return kind satisfies never;
-  }
-}
-
-/** What a caller hears whose position cannot be read: where the log begins and ends now, and which log it is. */
-export function positionError(outcome: Exclude<ReadOutcome, { kind: 'batch' }>): StreamError {
-  const { earliest, next, epoch } = outcome.bounds;
-  switch (outcome.kind) {
-    case 'expired':
-      return new StreamError('OffsetExpired', 'messages at or after this offset are gone', {
-        parameter: 'offset',
-        earliestOffset: earliest,
-        nextOffset: next,
-        epoch,
-      });
-    case 'ahead':
-      return new StreamError('OffsetAhead', 'the offset lies past the end of this log', {
-        parameter: 'offset',
-        nextOffset: next,
-        epoch,
-      });
-    default:
-      return outcome satisfies never;
-  }
-}
-
-function earlier(a: Offset, b: Offset): Offset {
-  if (a < b) return a;
-  return b;
 }

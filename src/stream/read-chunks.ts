@@ -1,7 +1,7 @@
 import { laterOffset, type Offset } from '../contract/offset.ts';
 import { type Chunk, indexFrom } from './chunk.ts';
-import { type Selection, selectFrom } from './chunk-read.ts';
-import type { LogBounds, ReadOutcome, ReadRequest } from './log.ts';
+import { type Selection, selectFrom, type VisibleNames } from './chunk-read.ts';
+import type { LogBounds, ReadFilter, ReadOutcome, ReadRequest } from './log.ts';
 
 /** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
 const MESSAGES_SCANNED_MAX = 200_000;
@@ -18,11 +18,7 @@ export async function readChunks(
   bounds: LogBounds,
   chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
 ): Promise<ReadOutcome & { kind: 'batch' }> {
-  const { filter } = request;
-  const names = {
-    tables: filter?.table === undefined ? undefined : new Set([filter.table]),
-    devices: filter?.devices,
-  };
+  const names = visibleNames(request.filter);
   const selection: Selection = {
     parts: [],
     count: 0,
@@ -49,4 +45,10 @@ export async function readChunks(
   const { parts, count, bytes, full } = selection;
   const upToDate = position >= bounds.next;
   return { kind: 'batch', parts, count, bytes, nextOffset: position, upToDate, full, bounds };
+}
+
+function visibleNames({ table, exceptTable, devices }: ReadFilter = {}): VisibleNames {
+  if (table === undefined && exceptTable === undefined) return { devices };
+  const has = (name: string) => name !== exceptTable && (table === undefined || name === table);
+  return { tables: { has }, devices };
 }

@@ -3,21 +3,31 @@ import { limits } from '../contract/limits.ts';
 import { AUDIT_TABLE, tableNameSchema, WILDCARD_TABLE } from '../contract/messages.ts';
 import { parseOffset } from '../contract/offset.ts';
 import { parseInstant, SECOND_MS } from '../time.ts';
-import type { ReadStart } from './long-poll.ts';
+import type { ReadStart } from './read-start.ts';
 
 /** Query parameters as a parser leaves them: text, a list where one was repeated. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What holds where a query says nothing, and at most: a REST read's, or a subscription's. */
+export interface ReadDefaults {
+  start: ReadStart;
+  limit: number;
+}
+const restDefaults: ReadDefaults = { start: { kind: 'oldest' }, limit: limits.messagesPerReadMax };
 
 /**
  * Reads where to start and how many messages to return. `offset` wins over `timestamp`, which is then not even
  * looked at; parameters that are not known are ignored.
  * @throws StreamError InvalidOffset, InvalidTimestamp or InvalidLimit, each with its parameter
  */
-export function parseReadQuery(query: Query): { start: ReadStart; limit: number } {
-  return { start: parseStart(query), limit: parseLimit(query.limit) };
+export function parseReadQuery(
+  query: Query,
+  defaults: ReadDefaults = restDefaults,
+): { start: ReadStart; limit: number } {
+  return { start: parseStart(query, defaults.start), limit: parseLimit(query.limit, defaults.limit) };
 }
 
-function parseStart({ offset, timestamp }: Query): ReadStart {
+function parseStart({ offset, timestamp }: Query, otherwise: ReadStart): ReadStart {
   if (offset !== undefined) {
     const parsed = typeof offset === 'string' ? parseOffset(offset) : undefined;
     if (parsed === undefined)
@@ -36,33 +46,28 @@ function parseStart({ offset, timestamp }: Query): ReadStart {
       );
     return { kind: 'timestamp', timestampMs };
   }
-  return { kind: 'oldest' };
+  return otherwise;
 }
 
-function parseLimit(limit: string | string[] | undefined): number {
-  if (limit === undefined) return limits.messagesPerReadMax;
+function parseLimit(limit: string | string[] | undefined, limitMax: number): number {
+  if (limit === undefined) return limitMax;
   const value = typeof limit === 'string' && /^\d+$/.test(limit) ? Number(limit) : 0;
   if (value < 1)
-    throw new StreamError(
-      'InvalidLimit',
-      `limit must be one integer from 1 to ${limits.messagesPerReadMax}`,
-      {
-        parameter: 'limit',
-      },
-    );
-  return Math.min(value, limits.messagesPerReadMax);
+    throw new StreamError('InvalidLimit', `limit must be one integer from 1 to ${limitMax}`, {
+      parameter: 'limit',
+    });
+  return Math.min(value, limitMax);
 }
 
 /**
- * Reads a table name from the address.
+ * Reads a table name from the address, or from another parameter.
  * @throws StreamError InvalidRequest
  */
-export function parseTable(tableName: string): string {
+export function parseTable(tableName: unknown, parameter = 'tableName'): string {
   const parsed = tableNameSchema.safeParse(tableName);
   if (parsed.success) return parsed.data;
-  throw new StreamError('InvalidRequest', `the table name ${parsed.error.issues[0]?.message ?? ''}`, {
-    parameter: 'tableName',
-  });
+  const [issue] = parsed.error.issues;
+  throw new StreamError('InvalidRequest', `the table name ${issue?.message ?? ''}`, { parameter });
 }
 
 /** Whether reading this table shows audit messages. */

@@ -10,14 +10,20 @@ import { silentLog } from '../../src/log.ts';
 import type { StreamLog } from '../../src/stream/log.ts';
 import { createMemoryLog } from '../../src/stream/log-memory.ts';
 import { registerStreamRoutes } from '../../src/stream/routes.ts';
+import {
+  registerStreamSocket,
+  type StreamSocket,
+  type StreamSocketOptions,
+} from '../../src/stream/socket.ts';
 import { createStream, type Stream } from '../../src/stream/stream.ts';
-import { startSystemTimer } from '../../src/stream/timer.ts';
+import { type StartTimer, startSystemTimer } from '../../src/stream/timer.ts';
 import { type Clock, systemClock } from '../../src/time.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface StreamService {
   baseUrl: string;
   stream: Stream;
+  socket: StreamSocket;
   access: Access;
   /** A token for the workgroup `acme`, all permissions where none are named. */
   token(scope?: Partial<WorkgroupScope>, workgroupId?: string): Promise<string>;
@@ -48,6 +54,9 @@ export async function startStreamService(
     retentionMs?: number;
     groups?: DeviceGroups;
     openLog?: (workgroupId: string) => StreamLog;
+    /** For what the socket waits for, where it is not the platform's. */
+    socketTimer?: StartTimer;
+    socketLimits?: StreamSocketOptions['limits'];
   } = {},
 ): Promise<StreamService> {
   const { clock = systemClock, retentionMs = 3_600_000, groups = {} } = options;
@@ -61,10 +70,19 @@ export async function startStreamService(
     log,
   });
   const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, ...options, log });
-  registerStreamRoutes(app, {
+  const groupsOf = (workgroupId: string) =>
+    workgroupId === 'acme' || workgroupId === 'other' ? groups : undefined;
+  registerStreamRoutes(app, { stream, access, groupsOf });
+  const socket = registerStreamSocket(app, {
     stream,
     access,
-    groupsOf: (workgroupId) => (workgroupId === 'acme' || workgroupId === 'other' ? groups : undefined),
+    groupsOf,
+    retentionMs,
+    requestsPerMinuteMax: options.requestsPerMinuteMax ?? 100_000,
+    clock,
+    startTimer: options.socketTimer ?? startSystemTimer,
+    log,
+    ...(options.socketLimits && { limits: options.socketLimits }),
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
@@ -75,6 +93,7 @@ export async function startStreamService(
   return {
     baseUrl,
     stream,
+    socket,
     access,
     async token(scope = {}, workgroupId = 'acme') {
       const permissions = scope.permissions ?? ['search:read', 'org:audit', 'data:write'];

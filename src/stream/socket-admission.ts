@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { Access } from '../access/access.ts';
+import { authorize, type DeviceGroups, workgroupForbidden } from '../access/authorize.ts';
+import { bearerToken } from '../access/bearer.ts';
+import type { Grant } from '../access/grant.ts';
+import { StreamError } from '../contract/errors.ts';
+import { type RateLimit, rateLimitKey } from '../rate-limit.ts';
+import type { Clock } from '../time.ts';
+import type { StreamLog } from './log.ts';
+import type { Admission } from './socket-connection.ts';
+import { createFrameSource, type FrameSource } from './socket-frames.ts';
+import type { Stream } from './stream.ts';
+
+export interface AdmissionOptions {
+  stream: Stream;
+  access: Pick<Access, 'authenticate'>;
+  /** The device groups of a workgroup; undefined where there is no such workgroup. */
+  groupsOf(workgroupId: string): DeviceGroups | undefined;
+  rateLimit: RateLimit;
+  retentionMs: number;
+  clock: Clock;
+}
+
+/** What a client says of itself when it connects; all of it is a stranger's. */
+export interface Handshake {
+  auth: unknown;
+  query: unknown;
+  authorization: string | undefined;
+  address: string;
+}
+
+const textSchema = z.string().min(1).optional().catch(undefined);
+const authSchema = z.object({ token: textSchema, workgroupId: textSchema }).catch({});
+const querySchema = z.object({ token: textSchema, orgName: textSchema }).catch({});
+
+/**
+ * Decides who may connect. The token comes in the `auth` of the handshake, in the query, or in an Authorization header;
+ * the workgroup in `auth` or in the query, and where neither names one it is the only one of the token.
+ * @returns what throws StreamError with the code that a REST read would answer with
+ */
+export function createDoor(options: AdmissionOptions): (handshake: Handshake) => Promise<Admission> {
+  const { stream, access, groupsOf, rateLimit } = options;
+  const frameSources = new WeakMap<StreamLog, FrameSource>();
+
+  const framesOf = (log: StreamLog): FrameSource => {
+    const frames = frameSources.get(log) ?? createFrameSource(log, options);
+    frameSources.set(log, frames);
+    return frames;
+  };
+
+  return async (handshake) => {
+    const auth = authSchema.parse(handshake.auth);
+    const query = querySchema.parse(handshake.query);
+    const token = auth.token ?? query.token ?? bearerToken(handshake.authorization);
+    const waitSeconds = rateLimit.take(rateLimitKey(token, handshake.address));
+    if (waitSeconds > 0)
+      throw new StreamError('RateLimited', `too many connections with this token; wait ${waitSeconds} s`);
+    const grant = await access.authenticate(token).catch(explainMissing);
+    const workgroupId = auth.workgroupId ?? query.orgName ?? onlyWorkgroup(grant);
+    const groups = groupsOf(workgroupId);
+    if (groups === undefined) throw workgroupForbidden(['search:read']);
+    const { devices } = authorize(grant, workgroupId, ['search:read'], groups);
+    const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');
+    const log = await stream.logOf(workgroupId);
+    return { workgroupId, grant, devices, seesAudit, log, frames: framesOf(log) };
+  };
+}
+
+function explainMissing(error: unknown): never {
+  if (!(error instanceof StreamError) || error.code !== 'AuthenticationRequired') throw error;
+  throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
+}
+
+function onlyWorkgroup({ scopes }: Grant): string {
+  const [workgroupId, ...others] = Object.keys(scopes);
+  if (workgroupId !== undefined && others.length === 0) return workgroupId;
+  throw new StreamError('InvalidRequest', 'name the workgroup: auth: { token, workgroupId }', {
+    parameter: 'workgroupId',
+  });
+}

@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto';
+import { limits } from '../contract/limits.ts';
+import { type Offset, offsetOf } from '../contract/offset.ts';
+import type { Clock } from '../time.ts';
+import type { ReadFilter, ReadOutcome, StreamLog } from './log.ts';
+
+/** What a subscription reads at once: the messages of one frame, joined. Never to be changed: others may send them too. */
+export type FrameOutcome =
+  | (Omit<ReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
+  | Exclude<ReadOutcome, { kind: 'batch' }>;
+
+export interface FrameRequest {
+  from: Offset;
+  limit: number;
+  filter: ReadFilter;
+}
+
+/** Reads of one log in frames, each read once for all subscriptions that stand at the same position. */
+export interface FrameSource {
+  /** @throws StreamError StorageUnavailable */
+  read(request: FrameRequest): Promise<FrameOutcome>;
+}
+
+/** Bytes that a frame has beside its messages, at most. */
+const FRAME_HEAD_BYTES_MAX = 512;
+/** What is remembered of a log for subscriptions that are a little behind the first one. */
+const REMEMBERED_BYTES_MAX = 16 * 1024 * 1024;
+const REMEMBERED_FRAMES_MAX = 256;
+
+export function createFrameSource(
+  log: StreamLog,
+  { clock, retentionMs }: { clock: Clock; retentionMs: number },
+): FrameSource {
+  /** By filter, limit and position, oldest first. */
+  const frames = new Map<string, { frame: Promise<FrameOutcome>; bytes: number }>();
+  let bytes = 0;
+  /** The tail, as the last read saw it. */
+  let newest: Offset = 0n;
+
+  const forget = (key: string) => {
+    bytes -= frames.get(key)?.bytes ?? 0;
+    frames.delete(key);
+  };
+
+  const readNow = async ({ from, limit, filter }: FrameRequest): Promise<FrameOutcome> => {
+    const outcome = await log.read({
+      from,
+      limit,
+      filter,
+      bytesMax: limits.frameBytesMax - FRAME_HEAD_BYTES_MAX,
+      oneAtLeast: true,
+    });
+    if (outcome.kind !== 'batch') return outcome;
+    newest = outcome.bounds.next;
+    const { parts, ...facts } = outcome;
+    // A part is a view of megabytes, which a slow reader would keep in memory.
+    return { ...facts, messages: Buffer.concat(parts) };
+  };
+
+  const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
+    const entry = { frame: readNow(request), bytes: 0 };
+    forget(key);
+    frames.set(key, entry);
+    const frame = await entry.frame.catch((error: unknown) => {
+      if (frames.get(key) === entry) forget(key);
+      throw error;
+    });
+    if (frames.get(key) !== entry) return frame;
+    if (frame.kind !== 'batch' || frame.nextOffset === request.from) forget(key);
+    else {
+      entry.bytes = frame.bytes;
+      bytes += frame.bytes;
+      while (bytes > REMEMBERED_BYTES_MAX || frames.size > REMEMBERED_FRAMES_MAX)
+        forget(frames.keys().next().value!);
+    }
+    return frame;
+  };
+
+  return {
+    async read(request) {
+      const { from, limit, filter } = request;
+      const key = `${from} ${limit} ${filterKey(filter)}`;
+      // Only the log knows what is gone of messages that are too old.
+      const isRetained = from >= offsetOf(Math.max(0, clock.now() - retentionMs));
+      const known = isRetained ? frames.get(key)?.frame : undefined;
+      const frame = await (known ?? readOnce(key, request));
+      if (frame.kind !== 'batch' || !frame.upToDate || frame.nextOffset >= newest) return frame;
+      return { ...frame, upToDate: false };
+    },
+  };
+}
+
+/** Sets of devices belong to grants; those of two tokens may hold the same devices. */
+const deviceKeys = new WeakMap<ReadonlySet<string>, string>();
+
+function filterKey({ table, exceptTable, devices }: ReadFilter): string {
+  if (devices === undefined) return JSON.stringify([table, exceptTable]);
+  let key = deviceKeys.get(devices);
+  if (key === undefined) {
+    key = hash('sha256', [...devices].sort().join(), 'base64');
+    deviceKeys.set(devices, key);
+  }
+  return JSON.stringify([table, exceptTable, key]);
+}
