@@ -1,0 +1,47 @@
+import { encodeCbor } from '../../src/contract/codec.ts';
+import type { Breakage, Passing, Returning } from './breaking-proxy.ts';
+
+type Messages = Array<Record<string, unknown>>;
+
+/** A way to be broken, and all the rules that see it. */
+export interface Case extends Breakage {
+  name: string;
+  fails: string[];
+}
+
+export const messagesOf = ({ body }: Returning) => (body.messages ?? []) as Messages;
+export const isBatch = ({ body }: Returning) => Array.isArray(body.messages);
+export const isError = ({ status }: Returning) => status >= 400;
+/** The message of the sample that breakages of messages change: its number is used nowhere else. */
+export const ofSample = (answer: Returning) => messagesOf(answer).filter(({ msg_id }) => msg_id === 5);
+
+/** Does it to every batch. */
+export const onBatch = (change: (answer: Returning, passing: Passing) => void): Breakage => ({
+  answer: (answer, passing) => {
+    if (isBatch(answer)) change(answer, passing);
+  },
+});
+/** Does it to every error of that code. */
+export const onError = (code: string, change: (answer: Returning, passing: Passing) => void): Breakage => ({
+  answer: (answer, passing) => {
+    if (answer.body.error === code) change(answer, passing);
+  },
+});
+export const onQuery = (change: (query: URLSearchParams, passing: Passing) => void): Breakage => ({
+  request: (passing) => change(passing.query, passing),
+});
+export function refuse(answer: Returning, status: number, error: string): void {
+  answer.status = status;
+  answer.body = { error, message: 'no', status, retryable: false };
+}
+/** Where it is a single one, and no absurd one. */
+export function changeOffset(query: URLSearchParams, change: (offset: bigint) => bigint): void {
+  const offsets = query.getAll('offset');
+  if (offsets.length === 1 && /^\d{1,19}$/.test(offsets[0]!))
+    query.set('offset', String(change(BigInt(offsets[0]!))));
+}
+/** Replaces the first occurrence of some bytes, given as hex. */
+export function patch(answer: Returning, from: string, to: string): void {
+  const hex = Buffer.from(encodeCbor(answer.body)).toString('hex');
+  answer.bytes = Buffer.from(hex.replace(from, to), 'hex');
+}

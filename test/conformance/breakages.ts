@@ -1,0 +1,277 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
+import { type Case, isError, messagesOf, onBatch, onError, patch, refuse } from './breakage.ts';
+import type { Breakage, Passing } from './breaking-proxy.ts';
+
+export const accessCases = (token: string, restrictedToken: string): Case[] => [
+  {
+    name: 'no challenge',
+    fails: ['access.no-token', 'access.bad-token'],
+    answer: ({ headers }) => {
+      delete headers['www-authenticate'];
+    },
+  },
+  {
+    name: 'a challenge that does not say what is wrong',
+    fails: ['access.bad-token'],
+    ...onError('InvalidToken', ({ headers }) => {
+      headers['www-authenticate'] = 'Bearer';
+    }),
+  },
+  {
+    name: 'a bad token is no token',
+    fails: ['access.bad-token'],
+    ...onError('InvalidToken', ({ body }) => {
+      body.error = 'AuthenticationRequired';
+    }),
+  },
+  {
+    name: 'a workgroup that there is not is 404',
+    fails: ['access.workgroup', 'access.workgroup-hidden'],
+    answer: (answer, { workgroup }) => {
+      if (workgroup.startsWith('nobody')) refuse(answer, 404, 'NotFound');
+    },
+  },
+  {
+    name: 'a workgroup that there is has an answer of its own',
+    fails: ['access.workgroup-hidden'],
+    answer: ({ body }, { workgroup }) => {
+      if (workgroup === 'other') body.message = 'it is there, but not for you';
+    },
+  },
+  {
+    name: 'no scopes are named',
+    fails: ['access.workgroup', 'access.audit', 'access.write'],
+    answer: ({ body }) => {
+      delete body.required;
+    },
+  },
+  {
+    name: 'everybody sees every device and writes',
+    fails: ['access.audit', 'access.devices', 'access.write'],
+    request: ({ headers }) => {
+      if (headers.authorization === `Bearer ${restrictedToken}`) headers.authorization = `Bearer ${token}`;
+    },
+  },
+];
+
+function decodeItems({ headers, body }: Passing): unknown[] {
+  const items = headers['content-type'] === 'application/cbor' && body[0] === 0x82 ? decodeCbor(body) : [];
+  return items as unknown[];
+}
+
+export const ingestCases: Case[] = [
+  {
+    name: 'one message too many is accepted',
+    fails: ['ingest.cbor'],
+    answer: ({ body }) => {
+      if (body.accepted !== undefined) body.accepted = Number(body.accepted) + 1;
+    },
+  },
+  {
+    name: 'integers become floats',
+    fails: ['ingest.integers'],
+    ...onBatch((answer) => patch(answer, '6577686f6c651a000f4240', '6577686f6c65fa49742400')),
+  },
+  {
+    name: 'large integers lose digits',
+    fails: ['ingest.cbor'],
+    ...onBatch((answer) => {
+      for (const { data } of messagesOf(answer) as Array<{ data: Record<string, unknown> }>)
+        if (typeof data.least === 'bigint') data.least += 1n;
+    }),
+  },
+  {
+    name: 'JSON is not read',
+    fails: ['ingest.json', 'ingest.malformed'],
+    answer: (answer, { headers }) => {
+      if (headers['content-type'] === 'application/json') refuse(answer, 415, 'UnsupportedMediaType');
+    },
+  },
+  {
+    name: 'NDJSON is not read',
+    fails: ['ingest.ndjson', 'ingest.malformed'],
+    answer: (answer, { headers }) => {
+      if (headers['content-type'] === 'application/x-ndjson') refuse(answer, 415, 'UnsupportedMediaType');
+    },
+  },
+  {
+    name: 'lastOffset is the next one',
+    fails: ['ingest.offsets'],
+    answer: ({ body }) => {
+      if (body.lastOffset !== undefined) body.lastOffset = BigInt(body.lastOffset as bigint) + 1n;
+    },
+  },
+  {
+    name: 'the good items of a bad request are stored',
+    fails: ['ingest.all-or-nothing'],
+    answer: async ({ body }, passing, forward) => {
+      const items = decodeItems(passing);
+      if (items.length !== 2 || !Array.isArray(body.items)) return;
+      await forward({ ...passing, body: Buffer.from(encodeCbor(items.slice(0, 1))) });
+    },
+  },
+  {
+    name: 'only the first bad item is listed',
+    fails: ['ingest.bad-items'],
+    ...onError('InvalidRequest', ({ body }) => {
+      if (Array.isArray(body.items)) body.items = body.items.slice(0, 1);
+    }),
+  },
+  {
+    name: 'a map is accepted',
+    fails: ['ingest.malformed'],
+    answer: (answer, { body }) => {
+      if (body.length === 1 && body[0] === 0xa0)
+        Object.assign(answer, { status: 200, body: { accepted: 0 } });
+    },
+  },
+  {
+    name: 'too many items are a bad request',
+    fails: ['ingest.items-max'],
+    ...onError('PayloadTooLarge', (answer) => refuse(answer, 400, 'InvalidRequest')),
+  },
+];
+
+export const errorCases: Case[] = [
+  {
+    name: 'errors are JSON',
+    fails: ['error.content-type'],
+    answer: (answer) => {
+      if (isError(answer)) answer.headers['content-type'] = 'application/json';
+    },
+  },
+  {
+    name: 'errors have no message',
+    fails: ['error.map'],
+    answer: (answer) => {
+      if (isError(answer)) delete answer.body.message;
+    },
+  },
+  {
+    name: 'the status in an error is another than that of the answer',
+    fails: ['error.map'],
+    answer: (answer) => {
+      if (isError(answer)) answer.body.status = 500;
+    },
+  },
+  {
+    name: 'every error is worth trying again',
+    fails: ['error.code'],
+    answer: (answer) => {
+      if (isError(answer)) answer.body.retryable = true;
+    },
+  },
+  {
+    name: 'a request too many is not told how long to wait',
+    fails: ['error.retry-after'],
+    ...busyOnce({}),
+  },
+  {
+    name: 'nothing is, and a request too many is told how long to wait',
+    fails: [],
+    ...busyOnce({ 'retry-after': '0' }),
+  },
+  {
+    name: 'a parameter is not named',
+    fails: ['offset.invalid', 'offset.repeated'],
+    ...onError('InvalidOffset', ({ body }) => {
+      delete body.parameter;
+    }),
+  },
+];
+
+/** Those of which time is an ingredient. */
+export const waitCases: Case[] = [
+  {
+    name: 'reads are answered at once',
+    fails: ['wait.idle', 'wait.reset'],
+    request: ({ headers }) => {
+      headers.prefer = 'wait=0';
+    },
+  },
+  {
+    name: 'a read ends a second after it began',
+    fails: ['wait.reset'],
+    request: ({ headers }) => {
+      headers.prefer ??= 'wait=1';
+    },
+  },
+  {
+    name: 'every message makes every read longer',
+    fails: ['wait.filtered'],
+    ...slowedByWrites(),
+  },
+  {
+    name: 'a read that has its limit waits all the same',
+    fails: ['limit.at-once'],
+    answer: async (_, { query, headers }) => {
+      if (query.get('limit') === '2' && headers.prefer === undefined) await sleep(1_000);
+    },
+  },
+];
+
+function slowedByWrites(): Breakage {
+  let writes = 0;
+  const before = new WeakMap<URLSearchParams, number>();
+  return {
+    request: (passing) => {
+      if (passing.method === 'POST') writes++;
+      else before.set(passing.body as never, writes);
+    },
+    answer: async (_, passing) => {
+      if (passing.method === 'GET' && before.get(passing.body as never) !== writes) await sleep(600);
+    },
+  };
+}
+
+/** What only large answers show. */
+export const sizeCases: Case[] = [
+  {
+    name: 'answers are half as large, and padded to 9 MB',
+    fails: ['limit.default', 'limit.bytes'],
+    request: ({ query }) => {
+      if (!query.has('limit')) query.set('limit', '5000');
+    },
+    answer: (answer) => {
+      if (messagesOf(answer).length > 1_000) answer.body.padding = Buffer.alloc(9_000_000);
+    },
+  },
+  {
+    name: 'what is too large is a bad request',
+    fails: ['ingest.bytes-max'],
+    ...onError('PayloadTooLarge', (answer) => refuse(answer, 400, 'InvalidRequest')),
+  },
+];
+
+/** What only a long request shows. */
+export const holdCase: Case = {
+  name: 'reads end after three seconds, whatever comes',
+  fails: ['wait.hold'],
+  request: ({ headers }) => {
+    headers.prefer ??= 'wait=3';
+  },
+};
+
+/** What only a log shows that has lost messages. */
+export const expiredCase: Case = {
+  name: 'an expired offset does not say which log it is',
+  fails: ['offset.expired'],
+  ...onError('OffsetExpired', ({ body }) => {
+    delete body.epoch;
+  }),
+};
+
+/** Refuses one request. */
+function busyOnce(headers: Record<string, string>): Breakage {
+  let isOver = false;
+  return {
+    answer: (answer, { query }) => {
+      if (isOver || query.get('limit') !== '0') return;
+      isOver = true;
+      answer.status = 429;
+      answer.body = { error: 'RateLimited', message: 'too many', status: 429, retryable: true };
+      Object.assign(answer.headers, headers);
+    },
+  };
+}
