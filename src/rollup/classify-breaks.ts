@@ -18,8 +18,8 @@ export interface RegisterRule {
   modulusWh: number | undefined;
   /** Declared changes of the register: what the old one ended at and the new one started from (Wh). */
   changes: ReadonlyArray<{ atMs: UtcMs; finalValue: number; initialValue: number }>;
-  /** The register restarts every day: an excursion ends in its local day, and zero is a value like any other. */
-  dayEndMs: ((fromMs: UtcMs) => UtcMs) | undefined;
+  /** The register restarts every day: zero is a value like any other. */
+  restartsDaily: boolean;
   lastReadingMs: UtcMs;
 }
 
@@ -51,7 +51,7 @@ const SPIKE_MS_MAX = DAY_MS;
  * impossible step is left out, however long it is; a fall that stays is a reset where the new value is reachable from zero, else
  * a rebase; an impossible rise that stays is a rebase.
  * The result depends on the breaks alone, never on the order in which readings arrived.
- * @param breaks of one series, in time order
+ * @param breaks of one series, in time order; of one local day where the register restarts every day
  */
 export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent[] {
   const runs = runsBetween(breaks, rule.lastReadingMs);
@@ -117,13 +117,11 @@ function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): n
   const from = runs[index]!;
   const away = runs[index + 1]!;
   const upwards = away.firstValue > from.lastValue;
-  const endMs = Math.min(
-    upwards ? away.firstMs + SPIKE_MS_MAX : Number.POSITIVE_INFINITY,
-    rule.dayEndMs?.(from.lastMs) ?? Number.POSITIVE_INFINITY,
-  );
-  let zeros = rule.dayEndMs === undefined;
+  const endMs = upwards ? away.firstMs + SPIKE_MS_MAX : Number.POSITIVE_INFINITY;
+  let zeros = !rule.restartsDaily;
   for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
     const low = runs[back - 1]!;
+    if (!upwards && hasClimbedBack(low, from, rule)) return undefined;
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
     const candidate = runs[back]!;
     if (!continues(from, candidate, rule)) continue;
@@ -134,6 +132,12 @@ function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): n
     }
   }
   return undefined;
+}
+
+/** Whether the register, after a fall, has reached by plain growth what it showed before: then it was reset, whatever comes later. */
+function hasClimbedBack(low: Run, from: Run, rule: RegisterRule): boolean {
+  const level = from.lastValue - rule.jitterWh;
+  return low.firstValue < level && low.lastValue >= level;
 }
 
 /** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */

@@ -1,5 +1,4 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { addDays, dayStart, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { classifyBreaks, type EnergyEvent, type RegisterRule, type SeriesBreak } from './classify-breaks.ts';
 
@@ -15,6 +14,7 @@ type BreakRow = {
   from_value: number | null;
   to_ms: bigint | null;
   to_value: number | null;
+  day_ms: bigint | null;
 };
 type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
 
@@ -22,13 +22,14 @@ type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initia
  * Decides what the breaks of the series in context are, from all their breaks, and stores the events that have changed.
  * @returns whether any has; table `changed_event` then tells which series and times
  */
-export async function classifySeries(connection: DuckDBConnection, timezone: string): Promise<boolean> {
+export async function classifySeries(connection: DuckDBConnection): Promise<boolean> {
   const rows = await query<BreakRow>(connection, 'rollup/context-breaks');
   const changes = await query<ChangeRow>(connection, 'rollup/context-register-changes');
-  const bySeries = Map.groupBy(rows, (row) => row.series_id);
-  const events = [...bySeries].flatMap(([seriesId, breaks]) => {
+  const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
+  const events = [...judgedTogether].flatMap((breaks) => {
+    const seriesId = breaks[0]!.series_id;
     const own = changes.filter((change) => change.series_id === seriesId);
-    return classifyBreaks(readBreaks(breaks), ruleOf(breaks[0]!, own, timezone)).map((event) =>
+    return classifyBreaks(readBreaks(breaks), ruleOf(breaks[0]!, own)).map((event) =>
       eventRow(seriesId, event),
     );
   });
@@ -52,7 +53,7 @@ function readBreaks(rows: readonly BreakRow[]): SeriesBreak[] {
     }));
 }
 
-function ruleOf(row: BreakRow, changes: readonly ChangeRow[], timezone: string): RegisterRule {
+function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
   return {
     maxPowerW: row.max_power_w ?? undefined,
     learnt: row.learnt,
@@ -64,10 +65,7 @@ function ruleOf(row: BreakRow, changes: readonly ChangeRow[], timezone: string):
       finalValue: change.final_value,
       initialValue: change.initial_value,
     })),
-    dayEndMs:
-      row.method === 'daily_energy'
-        ? (fromMs) => dayStart(addDays(localDateOf(fromMs, timezone), 1), timezone) - 1
-        : undefined,
+    restartsDaily: row.method === 'daily_energy',
   };
 }
 

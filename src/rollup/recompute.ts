@@ -21,7 +21,7 @@ export async function recompute(
   if (await learnFromContext(connection, await contextBounds(connection))) return;
   await query(connection, 'rollup/forget-breaks');
   await query(connection, 'rollup/find-breaks', leastPower);
-  if (await classifySeries(connection, timezone)) {
+  if (await classifySeries(connection)) {
     // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
     await query(connection, 'rollup/probe-changed-events', asBounds(stretch));
     await buildContext(connection, timezone);
