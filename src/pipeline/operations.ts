@@ -17,6 +17,7 @@ import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
 import type { Clock } from '../time.ts';
+import { noteDeviceStatus } from '../warehouse/device-status.ts';
 import type { LandInput } from '../warehouse/plan.ts';
 import { readShard } from '../warehouse/read-shard.ts';
 import { openShard, type Shard } from '../warehouse/shard.ts';
@@ -88,8 +89,10 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       closeAfterMs: assignment.pipeline.closeAfter,
       log,
     }),
-  publish: ({ shard, assignment, clock, log }) =>
-    publish(shard, { lakeDir: lakeFolder(assignment), clock, log }),
+  async publish({ shard, assignment, clock, log }) {
+    await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
+    return publish(shard, { lakeDir: lakeFolder(assignment), clock, log });
+  },
   maintain: ({ shard, assignment, clock, log }, { dryRun }) =>
     maintain(shard, {
       lakeDir: lakeFolder(assignment),

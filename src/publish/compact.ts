@@ -40,6 +40,7 @@ const LATE_MS: Readonly<Record<PeriodKind, number>> = {
 const ORDER: Partial<Record<DatasetName, string>> = {
   messages: 'device, event_time, stream_offset',
   interval_energy: 'device, source, "table", field, interval_start',
+  device_status: 'device, stream_offset',
   quarantine: 'device, event_time, stream_offset, field',
 };
 
@@ -53,6 +54,7 @@ export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
     ...closed(commit.files, 'messages', 'month', nowMs),
     ...closed(commit.files, 'quarantine', 'month', nowMs),
     ...closed(commit.files, 'interval_energy', 'month', nowMs),
+    ...closed(commit.files, 'device_status', 'month', nowMs),
   ];
   const taken = new Set<string>();
   let bytes = 0;

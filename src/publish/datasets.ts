@@ -3,6 +3,8 @@ export const datasets = {
   messages: { select: 'publish/messages', energy: false },
   interval_energy: { select: 'publish/interval-energy', energy: true },
   daily_energy: { select: 'publish/daily-energy', energy: true },
+  device_status: { select: 'publish/device-status', energy: false },
+  device_state: { select: 'publish/device-state', energy: false },
   quarantine: { select: 'publish/quarantine', energy: false },
   gap: { select: 'publish/gap', energy: false },
   series: { select: 'publish/series', energy: false },
@@ -12,4 +14,9 @@ export const datasets = {
 export type DatasetName = keyof typeof datasets;
 
 /** Small datasets that are written whole whenever they have changed. */
-export const wholeDatasets = ['gap', 'series', 'quality_flag'] as const satisfies readonly DatasetName[];
+export const wholeDatasets = [
+  'gap',
+  'series',
+  'quality_flag',
+  'device_state',
+] as const satisfies readonly DatasetName[];

@@ -56,6 +56,7 @@ export async function findPieces(
   const marks = {
     interval_energy: new Set<Period>(),
     daily_energy: new Set<Period>(),
+    device_status: new Set<Period>(),
     quarantine: new Set<string>(),
   };
   for (const { dataset, partition } of dirty) {
@@ -69,7 +70,8 @@ export async function findPieces(
   }
   return [
     ...(await findMessages(connection, head, state)),
-    ...(await findIntervals(connection, head, marks.interval_energy)),
+    ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy)),
+    ...(await findByDay(connection, 'device_status', head, marks.device_status)),
     ...(await findDays(connection, head, marks.daily_energy)),
     ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
     ...(await findWhole(connection, head)),
@@ -105,42 +107,50 @@ async function findMessages(
   });
 }
 
+/** Datasets by UTC day, and the statements that list their days and count the rows of one. */
+const dayDatasets = {
+  interval_energy: { days: 'publish/interval-days', count: 'publish/count-intervals' },
+  device_status: { days: 'publish/device-status-days', count: 'publish/count-device-status' },
+} as const;
+
 /** A file holds a UTC day, or a month once the month is over and its days were merged. */
-async function findIntervals(
+async function findByDay(
   connection: DuckDBConnection,
+  dataset: keyof typeof dayDatasets,
   head: Commit | undefined,
   marked: ReadonlySet<Period>,
 ): Promise<Piece[]> {
+  const statements = dayDatasets[dataset];
   let days: Iterable<Period> = marked;
   if (!head) {
-    const found = await query<{ day_start_ms: number }>(connection, 'publish/interval-days');
+    const found = await query<{ day_start_ms: number }>(connection, statements.days);
     days = found.map(({ day_start_ms }) => periodOf(day_start_ms, 'day'));
   }
-  const old = filesByPeriod(head, 'interval_energy');
+  const old = filesByPeriod(head, dataset);
   const periods = new Set<Period>();
   for (const day of days) {
     if (periodKind(day) !== 'day') {
       throw new TerminalError(
         'UnknownPeriod',
-        `dirty_partition names "${day}" of interval_energy, which is not a day`,
+        `dirty_partition names "${day}" of ${dataset}, which is not a day`,
       );
     }
     periods.add(old.has(widen(day, 'month')) ? widen(day, 'month') : day);
   }
   const pieces: Piece[] = [];
   for (const period of [...periods].sort()) {
-    const [size] = await query<{ row_count: number; energy_wh: number }>(
+    const [size] = await query<{ row_count: number; energy_wh?: number }>(
       connection,
-      'publish/count-intervals',
+      statements.count,
       window(period),
     );
     pieces.push({
-      dataset: 'interval_energy',
+      dataset,
       folder: `month=${widen(period, 'month')}`,
       period,
       parameters: window(period),
       rows: size!.row_count,
-      energyWh: size!.energy_wh,
+      ...(size!.energy_wh !== undefined && { energyWh: size!.energy_wh }),
       replaces: old.get(period) ?? [],
     });
   }

@@ -1,0 +1,21 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { UtcMs } from '../time.ts';
+import { query } from './query.ts';
+
+/**
+ * Takes the transitions of devices, and when each was last heard, out of the messages that have landed since the last call. Nothing
+ * is computed anew: what it has seen it keeps, because messages go and states stay.
+ * @param connection in a transaction
+ */
+export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcMs): Promise<void> {
+  const [pending] = await query<{ after_batch_id: bigint; through_batch_id: bigint }>(
+    connection,
+    'device-status/pending',
+  );
+  const { after_batch_id, through_batch_id } = pending!;
+  if (after_batch_id === through_batch_id) return;
+  await query(connection, 'device-status/add-transitions', { after_batch_id, through_batch_id });
+  await query(connection, 'device-status/mark-days', { after_batch_id });
+  await query(connection, 'device-status/update-states', { after_batch_id, through_batch_id });
+  await query(connection, 'device-status/advance', { batch_id: through_batch_id, now_ms: nowMs });
+}

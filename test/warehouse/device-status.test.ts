@@ -1,0 +1,158 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import { offsetOf } from '../../src/contract/offset.ts';
+import { MINUTE_MS } from '../../src/time.ts';
+import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { type Fixture, openFixture } from '../publish/support.ts';
+import { deviceId } from '../support/messages.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+
+type Told = 'online' | 'offline' | 'data';
+
+/** Lands what is told of devices by number, one batch, a minute apart from `minute` on. */
+async function land(
+  shard: Shard,
+  minute: number,
+  told: ReadonlyArray<[number, Told, string?]>,
+  origin = 'stream',
+) {
+  const messages = told.map(([device, what, reason], index) => {
+    const atMs = TEST_START_MS + (minute + index) * MINUTE_MS + 1_234;
+    const common = {
+      offset: offsetOf(atMs),
+      device: deviceId(device),
+      event_time: atMs - 234,
+      store_time: atMs,
+    };
+    return what === 'data'
+      ? { ...common, table: 'solar', kind: 'telemetry', source: null, data: { power: 1 } }
+      : { ...common, table: 'devices', kind: 'device_status', state: what, ...(reason && { reason }) };
+  });
+  const at = await shard.checkpoint(origin);
+  const landed = await shard.land({
+    origin,
+    columns: columnsFromMessages(messages, shard.names),
+    fromOffset: at?.nextOffset,
+    nextOffset: offsetOf(TEST_START_MS + (minute + told.length) * MINUTE_MS),
+    logEpoch: 'test',
+  });
+  expect(landed).toMatchObject({ kind: 'landed', messages: told.length });
+}
+
+async function setUp() {
+  const at: Fixture = await openFixture(tempDir(), createTestClock());
+  onTestFinished(() => at.shard.close());
+  const note = () => at.shard.transaction((connection) => noteDeviceStatus(connection, at.clock.now()));
+  const publish = async () => {
+    await note();
+    return at.publish();
+  };
+  const numbers = "right(device::VARCHAR, 2)::INTEGER AS device, state, coalesce(reason, '-') AS reason";
+  return {
+    ...at,
+    note,
+    publish,
+    transitions: () =>
+      at.analyse(
+        `SELECT ${numbers}, (epoch_ms(store_time) - ${TEST_START_MS}) // 60000 FROM device_status ORDER BY stream_offset`,
+      ),
+    states: () =>
+      at.analyse(
+        `SELECT ${numbers}, (epoch_ms(since) - ${TEST_START_MS}) / 60000, (epoch_ms(last_seen) - ${TEST_START_MS}) / 60000 FROM device_state ORDER BY device`,
+      ),
+  };
+}
+
+test('transitions are published without what is said again, and each device has its last state', async () => {
+  const at = await setUp();
+  await land(at.shard, 0, [
+    [1, 'online', 'data received'],
+    [1, 'online'],
+    [2, 'data'],
+    [1, 'data'],
+    [1, 'offline', 'timeout'],
+  ]);
+  await at.publish();
+  await land(at.shard, 10, [
+    [1, 'offline', 'gateway'],
+    [1, 'online'],
+    [3, 'offline'],
+    [1, 'data'],
+  ]);
+  await at.publish();
+  expect(await at.transitions()).toEqual([
+    [1, 'online', 'data received', 0n],
+    [1, 'offline', 'timeout', 4n],
+    [1, 'online', '-', 11n],
+    [3, 'offline', '-', 12n],
+  ]);
+  const second = 1 / 60;
+  expect(await at.states()).toEqual([
+    [1, 'online', '-', 11 + second, 13],
+    [2, 'unknown', '-', null, 2],
+    [3, 'offline', '-', 12 + second, null],
+  ]);
+});
+
+test('the same in any batches, noted at any time, gives the same', async () => {
+  const told: Array<[number, Told]> = [
+    [1, 'online'],
+    [2, 'online'],
+    [1, 'data'],
+    [1, 'offline'],
+    [1, 'offline'],
+    [2, 'data'],
+    [1, 'online'],
+    [2, 'offline'],
+    [1, 'offline'],
+  ];
+  const results: unknown[] = [];
+  for (const [size, noteEach] of [
+    [9, false],
+    [1, true],
+    [2, true],
+    [4, false],
+  ] as const) {
+    const at = await setUp();
+    for (let from = 0; from < told.length; from += size) {
+      await land(at.shard, from, told.slice(from, from + size));
+      if (noteEach) await at.note();
+    }
+    await at.publish();
+    results.push([await at.transitions(), await at.states()]);
+  }
+  expect(new Set(results.map((result) => JSON.stringify(result, (_, value) => String(value)))).size).toBe(1);
+  for (const result of results) expect(result).toEqual(results[0]);
+  expect((results[0] as unknown[][])[0]).toHaveLength(6);
+});
+
+test('imported readings are no sign of life, and a quiet publish writes nothing', async () => {
+  const at = await setUp();
+  await land(at.shard, 0, [[1, 'data']]);
+  await land(
+    at.shard,
+    5,
+    [
+      [1, 'data'],
+      [4, 'data'],
+    ],
+    'import: old.csv',
+  );
+  await at.publish();
+  expect(await at.states()).toEqual([[1, 'unknown', '-', null, 0]]);
+  expect(await at.publish()).toMatchObject({ kind: 'unchanged' });
+});
+
+test('states stay when their messages are trimmed, and days of transitions are files of their own', async () => {
+  const at = await setUp();
+  await land(at.shard, 0, [[1, 'offline']]);
+  await at.publish();
+  await at.shard.transaction((connection) => connection.run('DELETE FROM message'));
+  await land(at.shard, 24 * 60, [[1, 'online']]);
+  await at.publish();
+  expect(await at.transitions()).toHaveLength(2);
+  const files = (await at.head()).files.filter(({ dataset }) => dataset === 'device_status');
+  expect(files.map(({ period }) => period).sort()).toEqual(['2026-11-20', '2026-11-21']);
+});
