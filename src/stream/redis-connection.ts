@@ -60,7 +60,8 @@ export async function openRedisConnection(options: { url: string; log: Log }): P
   const tellReady = () => {
     for (const listener of readyListeners) listener();
   };
-  const isReady = () => commands.status === 'ready';
+  // The status lags behind a connection that has just ended.
+  const isReady = () => commands.status === 'ready' && commands.stream.writable;
   let settingsWarned = '';
   const lookAtSettings = async () => {
     settingsWarned = await warnOfRedisSettings(commands, settingsWarned, log);

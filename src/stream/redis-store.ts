@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedBatch } from '../contract/message-bytes.ts';
 import { type Offset, offsetMs, offsetOf } from '../contract/offset.ts';
 import { TerminalError, TransientError } from '../errors.ts';
@@ -70,6 +71,7 @@ const FORMAT = 1;
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
 const APPEND_AGAIN_MS = 5 * SECOND_MS;
+const AGAIN_AFTER_MS = 10;
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
 
 /**
@@ -195,8 +197,9 @@ async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise
       return await send();
     } catch (error) {
       if (!(error instanceof TransientError && error.code === 'RedisAnswerLost')) throw error;
+      await sleep(AGAIN_AFTER_MS);
       await ready(redis, deadline - performance.now());
-      if (!redis.isReady) throw error;
+      if (!redis.isReady || performance.now() > deadline) throw error;
     }
   }
 }

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a server that can lose its answers, as a network does. */
+export interface CuttingProxy {
+  readonly port: number;
+  /**
+   * Lets the next request through that holds this text, and cuts its connection instead of passing the answer on.
+   * @returns resolves once it has happened
+   */
+  loseAnswerTo(text: string): Promise<void>;
+  /** Cuts every connection, and those that are tried until it is mended. */
+  cut(): void;
+  mend(): void;
+  close(): void;
+}
+
+export async function startCuttingProxy(serverPort: number): Promise<CuttingProxy> {
+  const sockets = new Set<Socket>();
+  let trap: { text: string; sprung: () => void } | undefined;
+  let isCut = false;
+  const proxy = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const server = connect(serverPort, '127.0.0.1');
+    let losing: (() => void) | undefined;
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        server.destroy();
+      });
+    }
+    client.on('data', (bytes) => {
+      if (trap !== undefined && bytes.includes(trap.text)) {
+        losing = trap.sprung;
+        trap = undefined;
+      }
+      server.write(bytes);
+    });
+    server.on('data', (bytes) => {
+      if (losing === undefined) return void client.write(bytes);
+      client.destroy();
+      losing();
+    });
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    loseAnswerTo: (text) =>
+      new Promise((sprung) => {
+        trap = { text, sprung };
+      }),
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend() {
+      isCut = false;
+    },
+    close() {
+      proxy.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { onTestFinished } from 'vitest';
+import type { Offset } from '../../src/contract/offset.ts';
+import { type Log, silentLog } from '../../src/log.ts';
+import type { LogBounds, StreamLog } from '../../src/stream/log.ts';
+import { openRedisLog } from '../../src/stream/log-redis.ts';
+import { openRedisConnection, type RedisConnection } from '../../src/stream/redis-connection.ts';
+import { type Clock, systemClock } from '../../src/time.ts';
+import { decodeParts } from './messages.ts';
+
+export interface TestRedisLog {
+  log: StreamLog;
+  redis: RedisConnection;
+}
+
+/** One process's view of a log in Redis: its own connections and its own memory. Let go of when the test has finished. */
+export async function openTestRedisLog(
+  url: string,
+  options: {
+    workgroupId?: string;
+    clock?: Clock;
+    log?: Log;
+    cacheBytesMax?: number;
+    retentionMs?: number;
+  } = {},
+): Promise<TestRedisLog> {
+  const redis = await openRedisConnection({ url, log: options.log ?? silentLog });
+  onTestFinished(() => redis.close());
+  const log = await openRedisLog({
+    workgroupId: 'acme',
+    clock: systemClock,
+    retentionMs: 3_600_000,
+    cacheBytesMax: 1e6,
+    log: silentLog,
+    ...options,
+    redis,
+  });
+  onTestFinished(() => log.close());
+  return { log, redis };
+}
+
+/** All that a reader gets from a position on, up to the tail. */
+export async function readToTail(log: StreamLog, from: Offset | 'oldest' = 'oldest') {
+  const messages = [];
+  let position = from;
+  for (;;) {
+    const outcome = await log.read({ from: position, limit: 10_000, bytesMax: 8e6, oneAtLeast: true });
+    if (outcome.kind !== 'batch') throw new Error(outcome.kind);
+    messages.push(...decodeParts(outcome.parts));
+    position = outcome.nextOffset;
+    if (outcome.upToDate) return { messages, bounds: outcome.bounds satisfies LogBounds };
+  }
+}
+
+/** Offset and number of each message: what two readers must agree on. */
+export function identitiesOf(
+  messages: readonly { offset: bigint | number; msg_id?: number | null }[],
+): string[] {
+  return messages.map(({ offset, msg_id }) => `${offset} ${msg_id}`);
+}
