@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { energyMethods } from '../energy-stream.ts';
+import { deviceStates } from './device-status.ts';
 
 /** The answers of the report as its description shows them. */
 
@@ -69,6 +70,34 @@ export const intervalEnergySchema = z.record(day, dayProfileSchema).meta({
     },
   },
 });
+
+const instant = z.string().nullable();
+export const deviceStatusSchema = z
+  .record(
+    z.string().meta({ description: '`<deviceId>`' }),
+    z.object({
+      name: z.string().optional().meta({ description: 'As it is configured' }),
+      state: z.enum(deviceStates).meta({ description: '`unknown` where nobody has ever said it' }),
+      since: instant.meta({ description: 'When it came or went' }),
+      reason: z.string().nullable().meta({
+        description:
+          'Why, where it was told: the stream service itself says `timeout` of a device that is silent and `data received` of one that is heard',
+      }),
+      lastSeen: instant.meta({ description: 'Minute in which its newest data were stored' }),
+    }),
+  )
+  .meta({
+    description: 'State of each device, by id',
+    example: {
+      [device]: {
+        name: 'garage',
+        state: 'offline',
+        since: '2026-11-20T17:05:00.000Z',
+        reason: 'timeout',
+        lastSeen: '2026-11-20T16:50:00.000Z',
+      },
+    },
+  });
 
 const errorSchema = z.object({
   error: z.string(),

@@ -17,6 +17,13 @@ const daySchema = z
 
 export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
 
+export const devicesSchema = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .meta({
+    description: 'Only these devices: repeated, or separated by commas. Default: all that the token may see',
+  });
+
 /** The parameters of every report by days. @param daysMax how many days can be asked for at a time */
 export const dayQuerySchema = (daysMax: number) =>
   z.object({
@@ -32,13 +39,7 @@ export const dayQuerySchema = (daysMax: number) =>
       .literal('source', { error: 'must be "source", given once' })
       .optional()
       .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
-    devices: z
-      .union([z.string(), z.array(z.string())])
-      .optional()
-      .meta({
-        description:
-          'Only these devices: repeated, or separated by commas. Default: all that the token may see',
-      }),
+    devices: devicesSchema,
   });
 export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 
@@ -48,16 +49,27 @@ export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
  */
 export function dayQuery(
   parameters: DayParameters,
-  { devices: visible }: Authorization,
+  authorization: Authorization,
   { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
 ): DayQuery {
   const yesterday = addDays(localDateOf(nowMs, zone), -1);
   const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
   checkRange(startDay, endDay, daysMax);
-  const wanted = parameters.devices === undefined ? undefined : parseDevices(parameters.devices);
-  const devices =
-    visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
+  const devices = visibleDevices(parameters.devices, authorization);
   return { startDay, endDay, zone, bySource: groupBy === 'source', devices: devices?.sort() };
+}
+
+/**
+ * The only devices to answer with: those that are asked for, as far as the caller may see them.
+ * @returns undefined for all
+ * @throws StreamError InvalidRequest
+ */
+export function visibleDevices(
+  asked: z.output<typeof devicesSchema>,
+  { devices: visible }: Authorization,
+): string[] | undefined {
+  const wanted = asked === undefined ? undefined : parseDevices(asked);
+  return visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
 }
 
 function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {

@@ -6,6 +6,7 @@ import type { Clock } from '../time.ts';
 import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './answers.ts';
 import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
+import { registerDeviceStatusRoute } from './device-routes.ts';
 import { createGuard } from './guard.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
@@ -61,4 +62,5 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   const guard = createGuard(deps, workgroups);
   const deviceSources = createDeviceSources(lake);
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, deviceSources, clock, log });
+  registerDeviceStatusRoute(app, { lake, guard, log });
 }

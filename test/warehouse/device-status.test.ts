@@ -1,45 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
-import { offsetOf } from '../../src/contract/offset.ts';
-import { MINUTE_MS } from '../../src/time.ts';
 import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
-import type { Shard } from '../../src/warehouse/shard.ts';
 import { type Fixture, openFixture } from '../publish/support.ts';
-import { deviceId } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-
-type Told = 'online' | 'offline' | 'data';
-
-/** Lands what is told of devices by number, one batch, a minute apart from `minute` on. */
-async function land(
-  shard: Shard,
-  minute: number,
-  told: ReadonlyArray<[number, Told, string?]>,
-  origin = 'stream',
-) {
-  const messages = told.map(([device, what, reason], index) => {
-    const atMs = TEST_START_MS + (minute + index) * MINUTE_MS + 1_234;
-    const common = {
-      offset: offsetOf(atMs),
-      device: deviceId(device),
-      event_time: atMs - 234,
-      store_time: atMs,
-    };
-    return what === 'data'
-      ? { ...common, table: 'solar', kind: 'telemetry', source: null, data: { power: 1 } }
-      : { ...common, table: 'devices', kind: 'device_status', state: what, ...(reason && { reason }) };
-  });
-  const at = await shard.checkpoint(origin);
-  const landed = await shard.land({
-    origin,
-    columns: columnsFromMessages(messages, shard.names),
-    fromOffset: at?.nextOffset,
-    nextOffset: offsetOf(TEST_START_MS + (minute + told.length) * MINUTE_MS),
-    logEpoch: 'test',
-  });
-  expect(landed).toMatchObject({ kind: 'landed', messages: told.length });
-}
+import { landStatuses, type Told } from './land-statuses.ts';
 
 async function setUp() {
   const at: Fixture = await openFixture(tempDir(), createTestClock());
@@ -67,7 +31,7 @@ async function setUp() {
 
 test('transitions are published without what is said again, and each device has its last state', async () => {
   const at = await setUp();
-  await land(at.shard, 0, [
+  await landStatuses(at.shard, 0, [
     [1, 'online', 'data received'],
     [1, 'online'],
     [2, 'data'],
@@ -75,7 +39,7 @@ test('transitions are published without what is said again, and each device has 
     [1, 'offline', 'timeout'],
   ]);
   await at.publish();
-  await land(at.shard, 10, [
+  await landStatuses(at.shard, 10, [
     [1, 'offline', 'gateway'],
     [1, 'online'],
     [3, 'offline'],
@@ -97,7 +61,7 @@ test('transitions are published without what is said again, and each device has 
 });
 
 test('the same in any batches, noted at any time, gives the same', async () => {
-  const told: Array<[number, Told]> = [
+  const told: Told[] = [
     [1, 'online'],
     [2, 'online'],
     [1, 'data'],
@@ -117,7 +81,7 @@ test('the same in any batches, noted at any time, gives the same', async () => {
   ] as const) {
     const at = await setUp();
     for (let from = 0; from < told.length; from += size) {
-      await land(at.shard, from, told.slice(from, from + size));
+      await landStatuses(at.shard, from, told.slice(from, from + size));
       if (noteEach) await at.note();
     }
     await at.publish();
@@ -130,8 +94,8 @@ test('the same in any batches, noted at any time, gives the same', async () => {
 
 test('imported readings are no sign of life, and a quiet publish writes nothing', async () => {
   const at = await setUp();
-  await land(at.shard, 0, [[1, 'data']]);
-  await land(
+  await landStatuses(at.shard, 0, [[1, 'data']]);
+  await landStatuses(
     at.shard,
     5,
     [
@@ -147,10 +111,10 @@ test('imported readings are no sign of life, and a quiet publish writes nothing'
 
 test('states stay when their messages are trimmed, and days of transitions are files of their own', async () => {
   const at = await setUp();
-  await land(at.shard, 0, [[1, 'offline']]);
+  await landStatuses(at.shard, 0, [[1, 'offline']]);
   await at.publish();
   await at.shard.transaction((connection) => connection.run('DELETE FROM message'));
-  await land(at.shard, 24 * 60, [[1, 'online']]);
+  await landStatuses(at.shard, 24 * 60, [[1, 'online']]);
   await at.publish();
   expect(await at.transitions()).toHaveLength(2);
   const files = (await at.head()).files.filter(({ dataset }) => dataset === 'device_status');
