@@ -39,14 +39,14 @@ export interface Message {
  * @throws Breach where it is none
  */
 export function batchOf(answer: Answer): Batch {
-  must(answer.status === 200, describe(answer), answer.sent);
+  must(answer.status === 200, () => describe(answer), answer.sent);
   return batchOfItem(answer.item, answer.sent, answer.endedMs - answer.startedMs, answer.problem);
 }
 
 export function batchOfItem(item: Item | undefined, sent: Sent, tookMs: number, problem?: string): Batch {
-  must(item !== undefined, `a body that is not CBOR: ${problem}`, sent);
+  must(item !== undefined, () => `a body that is not CBOR: ${problem}`, sent);
   const nextOffset = integerOf(member(item, 'nextOffset'));
-  must(nextOffset !== undefined, `no nextOffset in ${shorten(plain(item))}`, sent);
+  must(nextOffset !== undefined, () => `no nextOffset in ${shorten(plain(item))}`, sent);
   const messages = itemsOf(member(item, 'messages')).map((message): Message => {
     const offset = integerOf(member(message, 'offset'));
     const storeTime = integerOf(member(message, 'store_time'));
@@ -77,11 +77,15 @@ export function errorOf(
   details: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const wanted = `instead of ${status} ${code}`;
-  must(answer.status === status, `${describe(answer)} ${wanted}`, answer.sent);
+  must(answer.status === status, () => `${describe(answer)} ${wanted}`, answer.sent);
   const members = answer.item === undefined ? {} : (plain(answer.item) as Record<string, unknown>);
-  must(members?.error === code, `${describe(answer)} ${wanted}`, answer.sent);
+  must(members?.error === code, () => `${describe(answer)} ${wanted}`, answer.sent);
   for (const [name, value] of Object.entries(details))
-    must(members[name] === value, `${name} is ${shorten(members[name])}, not ${shorten(value)}`, answer.sent);
+    must(
+      members[name] === value,
+      () => `${name} is ${shorten(members[name])}, not ${shorten(value)}`,
+      answer.sent,
+    );
   return members;
 }
 

@@ -46,6 +46,6 @@ export class NotTestable extends Error {
 }
 
 /** @throws Breach unless the condition holds */
-export function must(condition: boolean, saw: string, sent?: Sent): asserts condition {
-  if (!condition) throw new Breach(saw, sent);
+export function must(condition: boolean, saw: () => string, sent?: Sent): asserts condition {
+  if (!condition) throw new Breach(saw(), sent);
 }

@@ -16,7 +16,7 @@ export const accessRules: readonly Rule[] = [
       const answer = await probe.read('', { token: null });
       errorOf(answer, 401, 'AuthenticationRequired');
       const challenge = answer.header('www-authenticate') ?? 'absent';
-      must(/^bearer\b(?!.*error=)/i.test(challenge), `WWW-Authenticate: ${challenge}`, answer.sent);
+      must(/^bearer\b(?!.*error=)/i.test(challenge), () => `WWW-Authenticate: ${challenge}`, answer.sent);
     },
   },
   {
@@ -29,7 +29,7 @@ export const accessRules: readonly Rule[] = [
       const challenge = answer.header('www-authenticate') ?? 'absent';
       must(
         /^bearer\b.*error="?invalid_token/i.test(challenge),
-        `WWW-Authenticate: ${challenge}`,
+        () => `WWW-Authenticate: ${challenge}`,
         answer.sent,
       );
     },
@@ -55,7 +55,7 @@ export const accessRules: readonly Rule[] = [
       const existing = await probe.read('', { workgroup });
       must(
         existing.status === missing.status && Buffer.compare(existing.bytes, missing.bytes) === 0,
-        `${describe(existing)}; for one that does not exist ${describe(missing)}`,
+        () => `${describe(existing)}; for one that does not exist ${describe(missing)}`,
         existing.sent,
       );
     },
@@ -86,11 +86,15 @@ export const accessRules: readonly Rule[] = [
       const seen = batchOf(await probe.read(`offset=${messages[0]!.offset}`, { token }));
       must(
         seen.messages.length === 0,
-        `${seen.messages.length} messages of a device that is in no group`,
+        () => `${seen.messages.length} messages of a device that is in no group`,
         seen.sent,
       );
       const last = messages.at(-1)!.offset;
-      must(seen.nextOffset > last, `nextOffset ${seen.nextOffset}, before the last message ${last}`, sent);
+      must(
+        seen.nextOffset > last,
+        () => `nextOffset ${seen.nextOffset}, before the last message ${last}`,
+        sent,
+      );
     },
   },
   {
@@ -107,5 +111,5 @@ export const accessRules: readonly Rule[] = [
 ];
 
 function mustRequire(required: unknown, scope: string, sent: Sent): void {
-  must(Array.isArray(required) && required.includes(scope), `required is ${shorten(required)}`, sent);
+  must(Array.isArray(required) && required.includes(scope), () => `required is ${shorten(required)}`, sent);
 }

@@ -18,7 +18,7 @@ export const answerRules: readonly Rule[] = [
       const type = answer.header('content-type') ?? 'none';
       must(
         type.split(';')[0]!.trim().toLowerCase() === 'application/cbor',
-        `Content-Type ${type}`,
+        () => `Content-Type ${type}`,
         answer.sent,
       );
     },
@@ -29,7 +29,7 @@ export const answerRules: readonly Rule[] = [
     source: REST,
     async check(probe) {
       const { item, sent } = await plainRead(probe);
-      must(item?.type === 'map', `a ${item?.type ?? 'body that is not CBOR'} instead of a map`, sent);
+      must(item?.type === 'map', () => `a ${item?.type ?? 'body that is not CBOR'} instead of a map`, sent);
       const wrong = Object.entries(answerMembers).flatMap(([name, types]) => {
         const type = member(item, name)?.type ?? 'absent';
         return types.includes(type) ? [] : [`${name} is ${type}, not ${types[0]}`];
@@ -37,7 +37,7 @@ export const answerRules: readonly Rule[] = [
       const upToDate = member(item, 'upToDate');
       if (upToDate?.type === 'simple' && typeof upToDate.value !== 'boolean')
         wrong.push('upToDate is no boolean');
-      must(wrong.length === 0, wrong.join(', '), sent);
+      must(wrong.length === 0, () => wrong.join(', '), sent);
     },
   },
   {
@@ -66,7 +66,7 @@ export const answerRules: readonly Rule[] = [
       const { item, sent } = await plainRead(probe);
       const wrong = (of: Item, names: readonly string[]) =>
         names.find((name) => !['integer', undefined].includes(member(of, name)?.type));
-      must(item !== undefined, 'no CBOR', sent);
+      must(item !== undefined, () => 'no CBOR', sent);
       for (const [of, names] of [
         [item, ['nextOffset', 'earliestOffset', 'count']] as const,
         ...itemsOf(member(item, 'messages')).map(
@@ -88,7 +88,7 @@ export const answerRules: readonly Rule[] = [
       const answer = await plainRead(probe);
       const count = integerOf(member(answer.item, 'count'));
       const { length } = batchOf(answer).messages;
-      must(count === BigInt(length), `count ${count} with ${length} messages`, answer.sent);
+      must(count === BigInt(length), () => `count ${count} with ${length} messages`, answer.sent);
     },
   },
   {
@@ -101,7 +101,7 @@ export const answerRules: readonly Rule[] = [
       const header = `${answer.header('stream-next-offset')} and ${answer.header('stream-up-to-date')}`;
       must(
         header === `${nextOffset} and ${upToDate}`,
-        `${header} with ${nextOffset} and ${upToDate}`,
+        () => `${header} with ${nextOffset} and ${upToDate}`,
         answer.sent,
       );
     },
@@ -118,7 +118,7 @@ export const answerRules: readonly Rule[] = [
         ['x-content-type-options', 'nosniff'],
       ] as const) {
         const seen = answer.header(name);
-        must(words(seen).includes(value), `${name}: ${seen ?? 'absent'}`, answer.sent);
+        must(words(seen).includes(value), () => `${name}: ${seen ?? 'absent'}`, answer.sent);
       }
     },
   },
@@ -131,7 +131,7 @@ export const answerRules: readonly Rule[] = [
       const second = await probe.read('limit=1', { table: probe.quietTable });
       const epochs = [first, second].map(({ item }) => member(item, 'epoch'));
       const [one, other] = epochs.map((item) => (item?.type === 'text' ? item.value : ''));
-      must(one !== '' && one === other, `epochs ${shorten(one)} and ${shorten(other)}`, second.sent);
+      must(one !== '' && one === other, () => `epochs ${shorten(one)} and ${shorten(other)}`, second.sent);
     },
   },
   {
@@ -143,17 +143,17 @@ export const answerRules: readonly Rule[] = [
       const answer = await plainRead(probe);
       const { messages, nextOffset } = batchOf(answer);
       const earliest = integerOf(member(answer.item, 'earliestOffset'));
-      must(earliest !== undefined, 'no earliestOffset', answer.sent);
+      must(earliest !== undefined, () => 'no earliestOffset', answer.sent);
       const [first, last] = [messages[0], messages.at(-1)];
       if (first === undefined || last === undefined) throw new NotTestable('no messages are left');
       must(
         earliest <= first.offset,
-        `earliestOffset ${earliest} after the first, ${first.offset}`,
+        () => `earliestOffset ${earliest} after the first, ${first.offset}`,
         answer.sent,
       );
       must(
         nextOffset > last.offset,
-        `nextOffset ${nextOffset} with a last message ${last.offset}`,
+        () => `nextOffset ${nextOffset} with a last message ${last.offset}`,
         answer.sent,
       );
     },
@@ -172,13 +172,13 @@ const answerMembers: Readonly<Record<string, readonly string[]>> = {
 
 async function plainRead(probe: Probe) {
   const answer = await probe.read('limit=20');
-  must(answer.status === 200, describe(answer), answer.sent);
+  must(answer.status === 200, () => describe(answer), answer.sent);
   return answer;
 }
 
 async function everyItem(probe: Probe, problemOf: (item: Item) => string | undefined): Promise<void> {
   const { item, problem, sent } = await plainRead(probe);
-  must(item !== undefined, `a body that is not CBOR: ${problem}`, sent);
+  must(item !== undefined, () => `a body that is not CBOR: ${problem}`, sent);
   for (const each of allItems(item)) {
     const found = problemOf(each);
     if (found !== undefined) throw new Breach(found, sent);

@@ -59,7 +59,7 @@ export const errorRules: readonly Rule[] = [
       const waits = probe.errors.filter(({ status }) => status === 429 || status === 503);
       if (waits.length === 0) throw new NotTestable('no answer was 429 or 503');
       const without = waits.find((answer) => answer.header('retry-after') === undefined);
-      must(without === undefined, `${without?.status} without Retry-After`, without?.sent);
+      must(without === undefined, () => `${without?.status} without Retry-After`, without?.sent);
     },
   },
 ];
@@ -69,6 +69,6 @@ async function everyError(probe: Probe, problemOf: (answer: Answer) => string | 
   await probe.read('limit=0');
   for (const answer of probe.errors) {
     const problem = problemOf(answer);
-    must(problem === undefined, `${problem} (${describe(answer)})`, answer.sent);
+    must(problem === undefined, () => `${problem} (${describe(answer)})`, answer.sent);
   }
 }

@@ -40,10 +40,10 @@ export const ingestRules: readonly Rule[] = [
         { ...telemetryItem(probe, 2), source: null },
       ];
       const answer = await probe.send(items);
-      must(answer.status === 200, describe(answer), answer.sent);
+      must(answer.status === 200, () => describe(answer), answer.sent);
       must(
         integerOf(member(answer.item, 'accepted')) === 2n,
-        `accepted is ${shorten(integerOf(member(answer.item, 'accepted')))}`,
+        () => `accepted is ${shorten(integerOf(member(answer.item, 'accepted')))}`,
         answer.sent,
       );
       await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
@@ -67,7 +67,7 @@ export const ingestRules: readonly Rule[] = [
         ['part', 'float'],
       ] as const) {
         const seen = member(data, name)?.type ?? 'absent';
-        must(seen === type, `data.${name} is ${seen}, not ${type}`, answer.sent);
+        must(seen === type, () => `data.${name} is ${seen}, not ${type}`, answer.sent);
       }
     },
   },
@@ -108,7 +108,7 @@ export const ingestRules: readonly Rule[] = [
           [offsets[0], offsets[2], offsets[3], offsets[5]],
           [one.firstOffset, one.lastOffset, other.firstOffset, other.lastOffset],
         ),
-        `messages ${offsets.join(', ')} for ${shorten([one, other])}`,
+        () => `messages ${offsets.join(', ')} for ${shorten([one, other])}`,
         seen.sent,
       );
     },
@@ -126,7 +126,7 @@ export const ingestRules: readonly Rule[] = [
       ]);
       errorOf(answer, 400, 'InvalidRequest');
       const { messages, sent } = batchOf(await probe.read(`offset=${before}`));
-      must(messages.length === 0, `${messages.length} of the messages are stored`, sent);
+      must(messages.length === 0, () => `${messages.length} of the messages are stored`, sent);
     },
   },
   {
@@ -148,7 +148,7 @@ export const ingestRules: readonly Rule[] = [
       must(
         isDeepStrictEqual(places, ['0 device', '2 event_time', '3 data']) &&
           listed.every(({ reason }) => typeof reason === 'string'),
-        `items: ${shorten(items)}`,
+        () => `items: ${shorten(items)}`,
         answer.sent,
       );
     },
@@ -177,9 +177,9 @@ export const ingestRules: readonly Rule[] = [
     async check(probe) {
       const before = await tailOf(probe);
       const answer = await probe.send(Array(ITEMS_MAX + 1).fill(telemetryItem(probe, 1)));
-      must(answer.status === 413, `${describe(answer)} instead of 413`, answer.sent);
+      must(answer.status === 413, () => `${describe(answer)} instead of 413`, answer.sent);
       const { messages, sent } = batchOf(await probe.read(`offset=${before}&limit=1`));
-      must(messages.length === 0, 'messages are stored', sent);
+      must(messages.length === 0, () => 'messages are stored', sent);
     },
   },
   {
@@ -190,14 +190,14 @@ export const ingestRules: readonly Rule[] = [
     async check(probe) {
       const body = Buffer.alloc(BYTES_MAX + 1, ' ');
       const answer = await probe.send({ type: 'application/json', body });
-      must(answer.status === 413, `${describe(answer)} instead of 413`, answer.sent);
+      must(answer.status === 413, () => `${describe(answer)} instead of 413`, answer.sent);
     },
   },
 ];
 
 async function mustTake(probe: Probe, type: string, body: string, items: object[]): Promise<void> {
   const answer = await probe.send({ type, body });
-  must(answer.status === 200, describe(answer), answer.sent);
+  must(answer.status === 200, () => describe(answer), answer.sent);
   await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
 }
 
@@ -207,7 +207,7 @@ async function mustComeBack(probe: Probe, from: bigint | undefined, items: objec
     const { offset: _, store_time: __, table, kind, ...fields } = seen.messages[index]?.fields ?? {};
     must(
       isDeepStrictEqual(fields, item) && table === probe.table && kind === 'telemetry',
-      `${shorten(seen.messages[index]?.fields)} instead of ${shorten(item)}`,
+      () => `${shorten(seen.messages[index]?.fields)} instead of ${shorten(item)}`,
       seen.sent,
     );
   }

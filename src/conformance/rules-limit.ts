@@ -19,8 +19,8 @@ export const limitRules: readonly Rule[] = [
     async check(probe) {
       const { messages } = await sampleOf(probe);
       const { sent, upToDate, ...seen } = batchOf(await probe.read(`offset=${messages[0]!.offset}&limit=2`));
-      must(seen.messages.length === 2, `${seen.messages.length} messages`, sent);
-      must(upToDate === false, `upToDate is ${shorten(upToDate)} with more to come`, sent);
+      must(seen.messages.length === 2, () => `${seen.messages.length} messages`, sent);
+      must(upToDate === false, () => `upToDate is ${shorten(upToDate)} with more to come`, sent);
     },
   },
   {
@@ -32,7 +32,7 @@ export const limitRules: readonly Rule[] = [
       const { messages } = await sampleOf(probe);
       const query = `offset=${messages[0]!.offset}&limit=2`;
       const { tookMs, sent } = batchOf(await probe.read(query, { held: true }));
-      must(tookMs < AT_ONCE_MS, `an answer after ${Math.round(tookMs)} ms`, sent);
+      must(tookMs < AT_ONCE_MS, () => `an answer after ${Math.round(tookMs)} ms`, sent);
     },
   },
   {
@@ -42,7 +42,7 @@ export const limitRules: readonly Rule[] = [
     async check(probe) {
       for (const limit of ['10001', '99999999999999999999']) {
         const { messages, sent } = batchOf(await probe.read(`limit=${limit}`));
-        must(messages.length <= MESSAGES_MAX, `${messages.length} messages`, sent);
+        must(messages.length <= MESSAGES_MAX, () => `${messages.length} messages`, sent);
       }
     },
   },
@@ -66,8 +66,12 @@ export const limitRules: readonly Rule[] = [
       const { firstOffset } = await sendOwn(probe, items, table);
       await sendOwn(probe, items.slice(0, 5), table);
       const { messages, upToDate, sent } = batchOf(await probe.read(`offset=${firstOffset}`, { table }));
-      must(messages.length === MESSAGES_MAX, `${messages.length} messages of ${MESSAGES_MAX + 5}`, sent);
-      must(upToDate === false, `upToDate is ${shorten(upToDate)} with more to come`, sent);
+      must(
+        messages.length === MESSAGES_MAX,
+        () => `${messages.length} messages of ${MESSAGES_MAX + 5}`,
+        sent,
+      );
+      must(upToDate === false, () => `upToDate is ${shorten(upToDate)} with more to come`, sent);
     },
   },
   {
@@ -85,10 +89,10 @@ export const limitRules: readonly Rule[] = [
       for (let request = 1; request < LARGE.requests; request++) await sendOwn(probe, items, table);
       const answer = await probe.read(`offset=${start}`, { table });
       const { messages, nextOffset, sent } = batchOf(answer);
-      must(answer.bytes.length <= BYTES_MAX, `a body of ${answer.bytes.length} bytes`, sent);
+      must(answer.bytes.length <= BYTES_MAX, () => `a body of ${answer.bytes.length} bytes`, sent);
       const rest = batchOf(await probe.read(`offset=${nextOffset}`, { table })).messages.length;
       const all = LARGE.requests * LARGE.messages;
-      must(messages.length + rest === all, `${messages.length} and ${rest} of ${all} messages`, sent);
+      must(messages.length + rest === all, () => `${messages.length} and ${rest} of ${all} messages`, sent);
     },
   },
 ];

@@ -14,7 +14,7 @@ export const messageRules: readonly Rule[] = [
       const { messages, sent } = await sampleOf(probe);
       for (const { fields } of messages) {
         const problem = problemOf(fields);
-        must(problem === undefined, `${problem} in ${shorten(fields)}`, sent);
+        must(problem === undefined, () => `${problem} in ${shorten(fields)}`, sent);
       }
     },
   },
@@ -26,7 +26,7 @@ export const messageRules: readonly Rule[] = [
       const { messages, sent } = await sampleOf(probe);
       for (const [index, { offset }] of messages.entries()) {
         const before = messages[index - 1]?.offset ?? -1n;
-        must(offset > before, `offset ${offset} after ${before}`, sent);
+        must(offset > before, () => `offset ${offset} after ${before}`, sent);
       }
     },
   },
@@ -39,7 +39,7 @@ export const messageRules: readonly Rule[] = [
       for (const { offset, storeTimeMs } of messages)
         must(
           offset >> SEQUENCE_BITS === BigInt(storeTimeMs),
-          `offset ${offset} with store_time ${storeTimeMs}`,
+          () => `offset ${offset} with store_time ${storeTimeMs}`,
           sent,
         );
     },
@@ -52,7 +52,7 @@ export const messageRules: readonly Rule[] = [
       const { messages, sent } = await sampleOf(probe);
       if (probe.table === '-') throw new NotTestable('all tables are read; name one with --table');
       const other = messages.find(({ fields }) => fields.table !== probe.table);
-      must(other === undefined, `a message of the table ${shorten(other?.fields.table)}`, sent);
+      must(other === undefined, () => `a message of the table ${shorten(other?.fields.table)}`, sent);
     },
   },
 ];

@@ -66,7 +66,7 @@ export const positionRules: readonly Rule[] = [
       const again = batchOf(await probe.read(`offset=${nextOffset}`, { table: probe.quietTable }));
       must(
         again.nextOffset >= nextOffset,
-        `nextOffset goes back from ${nextOffset} to ${again.nextOffset}`,
+        () => `nextOffset goes back from ${nextOffset} to ${again.nextOffset}`,
         again.sent,
       );
     },
@@ -93,7 +93,11 @@ export const positionRules: readonly Rule[] = [
       const { nextOffset } = batchOf(
         await probe.read(`offset=${messages[0]!.offset}`, { table: probe.quietTable }),
       );
-      must(nextOffset > last, `nextOffset ${nextOffset} though there is a message ${last} elsewhere`, sent);
+      must(
+        nextOffset > last,
+        () => `nextOffset ${nextOffset} though there is a message ${last} elsewhere`,
+        sent,
+      );
     },
   },
   {
@@ -121,11 +125,11 @@ export const positionRules: readonly Rule[] = [
       const answer = await probe.read(`offset=${OFFSET_MAX}`);
       const { nextOffset, epoch } = errorOf(answer, 416, 'OffsetAhead');
       const tail = batchOf(await probe.read('', { table: probe.quietTable }));
-      must(typeof epoch === 'string', `epoch is ${shorten(epoch)}`, answer.sent);
+      must(typeof epoch === 'string', () => `epoch is ${shorten(epoch)}`, answer.sent);
       const named = integerOf(member(answer.item, 'nextOffset'));
       must(
         named !== undefined && named <= tail.nextOffset,
-        `nextOffset is ${shorten(nextOffset)}`,
+        () => `nextOffset is ${shorten(nextOffset)}`,
         answer.sent,
       );
     },
@@ -139,8 +143,8 @@ export const positionRules: readonly Rule[] = [
       if (answer.status === 200) throw new NotTestable('no message is gone yet: offset=0 is answered');
       errorOf(answer, 410, 'OffsetExpired');
       for (const name of ['earliestOffset', 'nextOffset'])
-        must(member(answer.item, name)?.type === 'integer', `no ${name}`, answer.sent);
-      must(member(answer.item, 'epoch')?.type === 'text', 'no epoch', answer.sent);
+        must(member(answer.item, name)?.type === 'integer', () => `no ${name}`, answer.sent);
+      must(member(answer.item, 'epoch')?.type === 'text', () => 'no epoch', answer.sent);
     },
   },
   {
@@ -149,8 +153,8 @@ export const positionRules: readonly Rule[] = [
     source: ERRORS,
     async check(probe) {
       const { messages, upToDate, sent } = batchOf(await probe.read('', { table: probe.quietTable }));
-      must(messages.length === 0, `${messages.length} messages`, sent);
-      must(upToDate === true, `upToDate is ${shorten(upToDate)}`, sent);
+      must(messages.length === 0, () => `${messages.length} messages`, sent);
+      must(upToDate === true, () => `upToDate is ${shorten(upToDate)}`, sent);
     },
   },
   {
@@ -165,8 +169,12 @@ export const positionRules: readonly Rule[] = [
       const last = all.messages.at(-1)?.offset ?? 0n;
       const seen = new Set(all.messages.map(({ offset }) => offset));
       const missing = sample.messages.find(({ offset }) => offset <= last && !seen.has(offset));
-      must(missing === undefined, `message ${missing?.offset} of ${probe.table} is not among all`, all.sent);
-      must(last >= sample.messages[0]!.offset, 'no messages', all.sent);
+      must(
+        missing === undefined,
+        () => `message ${missing?.offset} of ${probe.table} is not among all`,
+        all.sent,
+      );
+      must(last >= sample.messages[0]!.offset, () => 'no messages', all.sent);
     },
   },
   {

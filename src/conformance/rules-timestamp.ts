@@ -63,7 +63,7 @@ export const timestampRules: readonly Rule[] = [
     async check(probe) {
       await sampleOf(probe);
       const seen = batchOf(await probe.read('timestamp=0&limit=3'));
-      must(seen.clamped === 'retention', `clamped is ${shorten(seen.clamped)}`, seen.sent);
+      must(seen.clamped === 'retention', () => `clamped is ${shorten(seen.clamped)}`, seen.sent);
       mustBeSame(seen, batchOf(await probe.read('limit=3')).messages, 'from 1970');
     },
   },
@@ -74,11 +74,11 @@ export const timestampRules: readonly Rule[] = [
     async check(probe) {
       const { messages } = await sampleOf(probe);
       const { clamped, sent, ...seen } = batchOf(await probe.read(`timestamp=${FAR_FUTURE}&limit=100`));
-      must(clamped === 'future', `clamped is ${shorten(clamped)}`, sent);
+      must(clamped === 'future', () => `clamped is ${shorten(clamped)}`, sent);
       const last = messages.at(-1)!.offset;
       const old = seen.messages.find(({ offset }) => offset <= last);
-      must(old === undefined, `the message ${old?.offset}, which is not new`, sent);
-      must(seen.nextOffset > last, `nextOffset ${seen.nextOffset} is not the tail`, sent);
+      must(old === undefined, () => `the message ${old?.offset}, which is not new`, sent);
+      must(seen.nextOffset > last, () => `nextOffset ${seen.nextOffset} is not the tail`, sent);
     },
   },
   {
@@ -93,7 +93,7 @@ export const timestampRules: readonly Rule[] = [
         `offset=${from.messages[0]!.offset}&limit=1`,
       ]) {
         const answer = await probe.read(query);
-        must(member(answer.item, 'clamped') === undefined, 'clamped is there', answer.sent);
+        must(member(answer.item, 'clamped') === undefined, () => 'clamped is there', answer.sent);
       }
     },
   },

@@ -20,8 +20,8 @@ export const waitRules: readonly Rule[] = [
     timed: true,
     async check(probe) {
       const { tookMs, sent } = await heldRead(probe, probe.quietTable);
-      must(tookMs >= IDLE_MS - 100, `an answer after ${Math.round(tookMs)} ms`, sent);
-      must(tookMs <= IDLE_MS + TOLERANCE_MS, `an answer after ${Math.round(tookMs)} ms`, sent);
+      must(tookMs >= IDLE_MS - 100, () => `an answer after ${Math.round(tookMs)} ms`, sent);
+      must(tookMs <= IDLE_MS + TOLERANCE_MS, () => `an answer after ${Math.round(tookMs)} ms`, sent);
     },
   },
   {
@@ -35,12 +35,12 @@ export const waitRules: readonly Rule[] = [
       const { batch, sinceWriteMs } = await readDuringWrite(probe, probe.table);
       must(
         batch.messages.length === 1,
-        `${batch.messages.length} messages instead of the one sent meanwhile`,
+        () => `${batch.messages.length} messages instead of the one sent meanwhile`,
         batch.sent,
       );
       must(
         sinceWriteMs >= IDLE_MS - 100,
-        `an answer ${Math.round(sinceWriteMs)} ms after the message`,
+        () => `an answer ${Math.round(sinceWriteMs)} ms after the message`,
         batch.sent,
       );
     },
@@ -56,7 +56,7 @@ export const waitRules: readonly Rule[] = [
       const { batch, sinceWriteMs } = await readDuringWrite(probe, probe.quietTable);
       must(
         sinceWriteMs < IDLE_MS - 50,
-        `an answer ${Math.round(sinceWriteMs)} ms after the message`,
+        () => `an answer ${Math.round(sinceWriteMs)} ms after the message`,
         batch.sent,
       );
     },
@@ -78,9 +78,13 @@ export const waitRules: readonly Rule[] = [
         if (await Promise.race([over, sleep(TRICKLE_EVERY_MS, false)])) break;
       }
       const { tookMs, messages, sent } = await held;
-      must(tookMs > HOLD_MS - 1_000, `an answer after ${Math.round(tookMs)} ms, though messages came`, sent);
-      must(tookMs < HOLD_MS + TOLERANCE_MS, `an answer after ${Math.round(tookMs)} ms`, sent);
-      must(messages.length > 20, `${messages.length} messages of about 40`, sent);
+      must(
+        tookMs > HOLD_MS - 1_000,
+        () => `an answer after ${Math.round(tookMs)} ms, though messages came`,
+        sent,
+      );
+      must(tookMs < HOLD_MS + TOLERANCE_MS, () => `an answer after ${Math.round(tookMs)} ms`, sent);
+      must(messages.length > 20, () => `${messages.length} messages of about 40`, sent);
     },
   },
 ];

@@ -81,7 +81,7 @@ export async function sendOwn(
   const lastOffset = integerOf(member(answer.item, 'lastOffset'));
   must(
     answer.status === 200 && firstOffset !== undefined && lastOffset !== undefined,
-    `${describe(answer)} instead of 200 with firstOffset and lastOffset`,
+    () => `${describe(answer)} instead of 200 with firstOffset and lastOffset`,
     answer.sent,
   );
   return { firstOffset, lastOffset, atMs: answer.startedMs };
@@ -95,7 +95,7 @@ export function mustBeSame(seen: Batch, expected: readonly Message[], what: stri
       seen.messages.map(({ fields }) => fields),
       expected.map(({ fields }) => fields),
     ),
-    `${what}: messages ${offsets(seen.messages) || 'none'} instead of ${offsets(expected) || 'none'}`,
+    () => `${what}: messages ${offsets(seen.messages) || 'none'} instead of ${offsets(expected) || 'none'}`,
     seen.sent,
   );
 }

@@ -158,7 +158,6 @@ export const readCases: Case[] = [
       'ingest.ndjson',
       'ingest.offsets',
       'ingest.all-or-nothing',
-      'ingest.items-max',
     ],
     ...onQuery((query) => {
       changeOffset(query, (offset) => offset + 1n);
@@ -173,7 +172,6 @@ export const readCases: Case[] = [
       'offset.over-timestamp',
       'parameters.unknown',
       'ingest.all-or-nothing',
-      'ingest.items-max',
     ],
     ...onQuery((query) => {
       changeOffset(query, (offset) => (offset >> 20n) << 20n);
@@ -189,7 +187,7 @@ export const readCases: Case[] = [
   },
   {
     name: 'the position at the tail lies past it',
-    fails: ['offset.at-the-tail', 'ingest.all-or-nothing', 'ingest.items-max'],
+    fails: ['offset.at-the-tail', 'ingest.all-or-nothing'],
     ...onBatch((answer) => {
       if (answer.body.upToDate !== true) return;
       answer.body.nextOffset = BigInt(answer.body.nextOffset as bigint) + 1n;

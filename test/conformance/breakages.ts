@@ -126,11 +126,6 @@ export const ingestCases: Case[] = [
         Object.assign(answer, { status: 200, body: { accepted: 0 } });
     },
   },
-  {
-    name: 'too many items are a bad request',
-    fails: ['ingest.items-max'],
-    ...onError('PayloadTooLarge', (answer) => refuse(answer, 400, 'InvalidRequest')),
-  },
 ];
 
 export const errorCases: Case[] = [
@@ -239,7 +234,7 @@ export const sizeCases: Case[] = [
   },
   {
     name: 'what is too large is a bad request',
-    fails: ['ingest.bytes-max'],
+    fails: ['ingest.items-max', 'ingest.bytes-max'],
     ...onError('PayloadTooLarge', (answer) => refuse(answer, 400, 'InvalidRequest')),
   },
 ];

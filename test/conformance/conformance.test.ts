@@ -35,9 +35,9 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
 
 const rulesOf = (...starts: string[]) =>
   rules.filter(({ id }) => starts.some((start) => id.startsWith(start)));
-const sizes = rulesOf('limit.default', 'limit.bytes', 'ingest.bytes-max');
+const sizes = rulesOf('limit.default', 'limit.bytes', 'ingest.items-max', 'ingest.bytes-max');
 const waits = rulesOf('wait.', 'limit.at-once');
-const quick = rules.filter((rule) => !waits.includes(rule));
+const quick = rules.filter((rule) => !waits.includes(rule) && !sizes.includes(rule));
 
 async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
   const { signal } = new AbortController();
