@@ -3,15 +3,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { createAccess } from '../src/access/access.ts';
 import { createHttpServer } from '../src/http.ts';
 import { silentLog } from '../src/log.ts';
-import { openLmdbLog } from '../src/stream/log-lmdb.ts';
 import { registerStreamRoutes } from '../src/stream/routes.ts';
 import { createStream } from '../src/stream/stream.ts';
 import { startSystemTimer } from '../src/stream/timer.ts';
 import { systemClock } from '../src/time.ts';
+import { type BenchLog, openBenchLog } from './logs.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**
@@ -20,15 +20,9 @@ import { telemetryBodies } from './telemetry-bodies.ts';
  */
 const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
 const retentionMs = 3_600_000;
+const opened = await openBenchLog(workerData as BenchLog, dataDir);
 const stream = createStream({
-  openLog: () =>
-    openLmdbLog({
-      path: join(dataDir, 'log'),
-      clock: systemClock,
-      retentionMs,
-      cacheBytesMax: 64e6,
-      log: silentLog,
-    }),
+  openLog: () => opened.log,
   retentionMs,
   clock: systemClock,
   startTimer: startSystemTimer,
@@ -65,6 +59,7 @@ parentPort!.postMessage({
 });
 parentPort!.once('message', async () => {
   await stream.close();
+  await opened.close();
   await app.close();
   bare.closeAllConnections();
   bare.close();

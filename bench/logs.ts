@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { silentLog } from '../src/log.ts';
+import type { StreamLog } from '../src/stream/log.ts';
+import { openLmdbLog } from '../src/stream/log-lmdb.ts';
+import { createMemoryLog } from '../src/stream/log-memory.ts';
+import { openRedisLog } from '../src/stream/log-redis.ts';
+import { openRedisConnection } from '../src/stream/redis-connection.ts';
+import { systemClock } from '../src/time.ts';
+
+/** A log to measure: its kind, and for one in Redis where that is. */
+export type BenchLog = { kind: 'lmdb' | 'memory' } | { kind: 'redis'; url: string };
+
+/** @param cacheBytesMax memory for the newest messages; little of it makes a log read from where it keeps them */
+export async function openBenchLog(
+  which: BenchLog,
+  folder: string,
+  cacheBytesMax = 64e6,
+): Promise<{ log: StreamLog; close: () => Promise<void> }> {
+  const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax, log: silentLog };
+  switch (which.kind) {
+    case 'lmdb': {
+      const log = openLmdbLog({ ...options, path: join(folder, 'log') });
+      return { log, close: () => log.close() };
+    }
+    case 'memory': {
+      const log = createMemoryLog({ ...options, bytesMax: 1e9 });
+      return { log, close: () => log.close() };
+    }
+    case 'redis': {
+      const redis = await openRedisConnection({ url: which.url, log: silentLog });
+      const log = await openRedisLog({ ...options, redis, workgroupId: 'bench' });
+      return {
+        log,
+        async close() {
+          await log.close();
+          redis.close();
+        },
+      };
+    }
+    default:
+      return which satisfies never;
+  }
+}
