@@ -7,6 +7,7 @@ import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
+import { benchSocket } from './socket.ts';
 
 type Bench = (print: (line: string) => void) => Promise<Ratio[]>;
 
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, Bench>> = {
   import: benchImport,
   rollup: benchRollUp,
   serve: benchServe,
+  socket: benchSocket,
   /** The service may take twice the bare query's time. */
   report: async (print) =>
     (await benchReport(print)).map(({ name, ratio }) => ({

@@ -16,6 +16,10 @@ export interface Admission {
 
 /** One client's connection, as its subscriptions see it. */
 export interface SocketConnection {
+  /**
+   * Whether the client acknowledges frames, as far as is known. Told once by what it does with the first ones.
+   */
+  acknowledges: boolean | undefined;
   /** Sends an event of the contract. */
   emit(event: string, payload: object): void;
   /** Sends a data frame: its head, then stored messages. Where the client acknowledges it, `acknowledged` is called. */

@@ -24,8 +24,10 @@ export interface FrameSource {
 /** Bytes that a frame has beside its messages, at most. */
 const FRAME_HEAD_BYTES_MAX = 512;
 /** What is remembered of a log for subscriptions that are a little behind the first one. */
-const REMEMBERED_BYTES_MAX = 16 * 1024 * 1024;
+const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
 const REMEMBERED_FRAMES_MAX = 256;
+/** Messages in one piece are sent as they lie in the log's memory, unless a slow reader would keep more than this alive. */
+const PINNED_BYTES_MAX = 4 * 1024 * 1024;
 
 export function createFrameSource(
   log: StreamLog,
@@ -53,8 +55,7 @@ export function createFrameSource(
     if (outcome.kind !== 'batch') return outcome;
     newest = outcome.bounds.next;
     const { parts, ...facts } = outcome;
-    // A part is a view of megabytes, which a slow reader would keep in memory.
-    return { ...facts, messages: Buffer.concat(parts) };
+    return { ...facts, messages: joined(parts) };
   };
 
   const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
@@ -68,8 +69,8 @@ export function createFrameSource(
     if (frames.get(key) !== entry) return frame;
     if (frame.kind !== 'batch' || frame.nextOffset === request.from) forget(key);
     else {
-      entry.bytes = frame.bytes;
-      bytes += frame.bytes;
+      entry.bytes = frame.messages.buffer.byteLength;
+      bytes += entry.bytes;
       while (bytes > REMEMBERED_BYTES_MAX || frames.size > REMEMBERED_FRAMES_MAX)
         forget(frames.keys().next().value!);
     }
@@ -88,6 +89,12 @@ export function createFrameSource(
       return { ...frame, upToDate: false };
     },
   };
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  const isSmall = parts.length === 1 && first!.buffer.byteLength <= PINNED_BYTES_MAX;
+  return isSmall ? first! : Buffer.concat(parts);
 }
 
 /** Sets of devices belong to grants; those of two tokens may hold the same devices. */

@@ -18,7 +18,7 @@ export interface Room {
 }
 
 export interface RoomOptions {
-  connection: Pick<SocketConnection, 'isClear' | 'onClear'>;
+  connection: Pick<SocketConnection, 'acknowledges' | 'isClear' | 'onClear'>;
   startTimer: StartTimer;
   isFarBehind(): Promise<boolean>;
 }
@@ -29,7 +29,6 @@ const FIRST_ACKNOWLEDGEMENT_MS = 1_000;
 const STALLED_MS = 30_000;
 
 export function createRoom({ connection, startTimer, isFarBehind }: RoomOptions): Room {
-  let client: 'unknown' | 'acknowledges' | 'silent' = 'unknown';
   let unacknowledged = 0;
   let closed = false;
   let wake: (() => void) | undefined;
@@ -39,7 +38,8 @@ export function createRoom({ connection, startTimer, isFarBehind }: RoomOptions)
 
   const isOpen = () =>
     closed ||
-    (connection.isClear() && (client === 'silent' || unacknowledged < limits.framesUnacknowledgedMax));
+    (connection.isClear() &&
+      (connection.acknowledges === false || unacknowledged < limits.framesUnacknowledgedMax));
 
   /** Resolves to whether anything moved in that time. */
   const movement = () =>
@@ -63,15 +63,15 @@ export function createRoom({ connection, startTimer, isFarBehind }: RoomOptions)
       return true;
     },
     sending() {
-      if (client === 'silent') return undefined;
+      if (connection.acknowledges === false) return undefined;
       unacknowledged++;
-      if (client === 'unknown')
+      if (connection.acknowledges === undefined)
         stopTimer ??= startTimer(FIRST_ACKNOWLEDGEMENT_MS, () => {
-          if (client === 'unknown') client = 'silent';
+          connection.acknowledges ??= false;
           moved();
         });
       return () => {
-        client = 'acknowledges';
+        connection.acknowledges = true;
         unacknowledged--;
         moved();
       };

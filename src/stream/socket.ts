@@ -12,6 +12,7 @@ import { SECOND_MS } from '../time.ts';
 import { type AdmissionOptions, createDoor } from './socket-admission.ts';
 import type { Admission, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
+import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 import { createSession, type Session } from './socket-session.ts';
 import type { StartTimer } from './timer.ts';
 
@@ -180,13 +181,18 @@ function connectionOf(socket: ClientSocket): SocketConnection {
     onReady();
   });
   return {
+    acknowledges: undefined,
     emit: (event, payload) => {
       socket.emit(event, payload);
     },
     sendFrame(head, messages, acknowledged) {
-      const frame = Buffer.concat([head, messages]);
-      if (acknowledged) socket.emit(socketEvents.data, frame, acknowledged);
-      else socket.emit(socketEvents.data, frame);
+      const join = (packet: EnginePacket) => {
+        if (packet.data === messages) joinInPacket(packet, head, messages);
+      };
+      conn.on('packetCreate', join);
+      if (acknowledged) socket.emit(socketEvents.data, messages, acknowledged);
+      else socket.emit(socketEvents.data, messages);
+      conn.off('packetCreate', join);
     },
     isClear: () => conn.transport.writable,
     onClear(listener) {

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { parentPort } from 'node:worker_threads';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { createAccess } from '../src/access/access.ts';
+import { limits } from '../src/contract/limits.ts';
+import { createHttpServer } from '../src/http.ts';
+import { silentLog } from '../src/log.ts';
+import type { StreamLog } from '../src/stream/log.ts';
+import { openLmdbLog } from '../src/stream/log-lmdb.ts';
+import { registerStreamSocket } from '../src/stream/socket.ts';
+import { createStream } from '../src/stream/stream.ts';
+import { startSystemTimer } from '../src/stream/timer.ts';
+import { systemClock } from '../src/time.ts';
+import { telemetryBodies } from './telemetry-bodies.ts';
+
+/**
+ * The service's socket and, beside it, a bare `ws` server that sends ready frames of the same size, in a thread of their
+ * own, so that the clients which measure them do not share theirs.
+ */
+export type SocketWorkerRequest =
+  | { kind: 'append'; messages: number }
+  | { kind: 'count' }
+  /** How much the server holds, with what nobody needs collected. */
+  | { kind: 'memory' }
+  | { kind: 'stop' };
+
+export interface SocketWorkerAnswer {
+  reads: number;
+  cpuMs: number;
+  bytesHeld: number;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const FRAMES_UNDER_WAY = 4;
+const BATCH_MESSAGES = 10_000;
+const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
+const retentionMs = 3_600_000;
+let reads = 0;
+const stream = createStream({
+  openLog: () => {
+    const log = openLmdbLog({
+      path: join(dataDir, 'log'),
+      clock: systemClock,
+      retentionMs,
+      cacheBytesMax: 64e6,
+      log: silentLog,
+    });
+    return { ...log, read: counted(log) };
+  },
+  retentionMs,
+  clock: systemClock,
+  startTimer: startSystemTimer,
+  log: silentLog,
+});
+const access = await createAccess({ dataDir, issuer: 'bench', clock: systemClock });
+const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000_000 });
+registerStreamSocket(app, {
+  stream,
+  access,
+  groupsOf: () => ({}),
+  retentionMs,
+  requestsPerMinuteMax: 1_000_000,
+  clock: systemClock,
+  startTimer: startSystemTimer,
+  log: silentLog,
+});
+await app.listen({ host: '127.0.0.1', port: 0 });
+const log = await stream.logOf('bench');
+
+const { batch } = telemetryBodies(1, BATCH_MESSAGES)[0]!;
+const frame = Buffer.concat([
+  Buffer.alloc(200),
+  batch.bytes.subarray(0, batch.starts[limits.frameMessagesMax]),
+]);
+const bare = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
+bare.on('connection', (socket) => socket.on('message', (count) => sendFrames(socket, Number(count))));
+
+const issued = await access.issue({
+  subject: 'bench',
+  scopes: { bench: { permissions: ['search:read', 'org:audit'] } },
+  lifetimeMs: 3_600_000,
+});
+parentPort!.on('message', async (request: SocketWorkerRequest) => {
+  switch (request.kind) {
+    case 'append':
+      await append(request.messages);
+      break;
+    case 'memory':
+      collectGarbage();
+      break;
+    case 'count':
+      break;
+    case 'stop':
+      return end();
+    default:
+      request satisfies never;
+  }
+  const { user, system } = process.threadCpuUsage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  const answer: SocketWorkerAnswer = {
+    reads,
+    cpuMs: (user + system) / 1_000,
+    bytesHeld: heapUsed + arrayBuffers,
+  };
+  parentPort!.postMessage(answer);
+});
+parentPort!.postMessage({
+  service: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
+  bare: `ws://127.0.0.1:${(bare.address() as AddressInfo).port}`,
+  token: issued.token,
+});
+
+async function append(messages: number): Promise<void> {
+  for (let left = messages; left > 0; left -= BATCH_MESSAGES) {
+    const count = Math.min(left, BATCH_MESSAGES);
+    await log.append({ ...batch, count, starts: batch.starts.subarray(0, count + 1) });
+  }
+}
+
+function sendFrames(socket: WebSocket, count: number): void {
+  let left = count;
+  const sendOne = () => {
+    if (left-- > 0) socket.send(frame, sendOne);
+  };
+  for (let number = 0; number < FRAMES_UNDER_WAY; number++) sendOne();
+}
+
+function counted(log: StreamLog): StreamLog['read'] {
+  return (request) => {
+    reads++;
+    return log.read(request);
+  };
+}
+
+async function end(): Promise<void> {
+  await stream.close();
+  await app.close();
+  for (const client of bare.clients) client.terminate();
+  bare.close();
+  rmSync(dataDir, { recursive: true });
+  parentPort!.close();
+}

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { io, type Socket } from 'socket.io-client';
+import { WebSocket } from 'ws';
+import { limits } from '../src/contract/limits.ts';
+import { SOCKET_PATH, socketEvents } from '../src/contract/socket-events.ts';
+import type { Ratio } from './decode.ts';
+import type { SocketWorkerAnswer, SocketWorkerRequest } from './socket-worker.ts';
+
+const FRAMES = 100;
+const ROUNDS = 30;
+const ROUNDS_TO_WARM_UP = 8;
+const SUBSCRIBERS = 100;
+const BATCHES = 40;
+
+/**
+ * Delivers 100,000 stored messages of ten fields to one client, against a bare `ws` connection that sends as many bytes
+ * in as many frames; then new batches to 100 subscribers, counting reads of the log; then lets a client read nothing.
+ */
+export async function benchSocket(print: (line: string) => void): Promise<Ratio[]> {
+  const worker = new Worker(new URL('./socket-worker.ts', import.meta.url));
+  const [server] = (await once(worker, 'message')) as [Server];
+  const ask = async (request: SocketWorkerRequest): Promise<SocketWorkerAnswer> => {
+    worker.postMessage(request);
+    const [answer] = (await once(worker, 'message')) as [SocketWorkerAnswer];
+    return answer;
+  };
+  await ask({ kind: 'append', messages: FRAMES * limits.frameMessagesMax });
+  const one = await measureOne(server);
+  for (const [name, ms] of Object.entries(one))
+    print(
+      `${name.padEnd(12)} ${ms.toFixed(1).padStart(6)} ms for ${FRAMES} frames of ${limits.frameMessagesMax} messages`,
+    );
+  const many = await measureMany(server, ask);
+  print(
+    `${SUBSCRIBERS} subscribers: ${many.readsPerBatch.toFixed(2)} reads of the log a batch, ${many.cpuUs.toFixed(0)} µs of CPU for each subscriber and batch`,
+  );
+  const held = await measureUnread(server, ask);
+  print(`a client that never reads: ${(held / 1024 ** 2).toFixed(1)} MB held for it`);
+  worker.postMessage({ kind: 'stop' } satisfies SocketWorkerRequest);
+  await once(worker, 'exit');
+  return [
+    { name: 'socket delivery, of the speed of bare ws', ratio: one['bare ws']! / one.socket!, ratioMin: 0.7 },
+    { name: 'one read of the log a batch', ratio: 1 / many.readsPerBatch, ratioMin: 1 },
+  ];
+}
+
+interface Server {
+  service: string;
+  bare: string;
+  token: string;
+}
+type Ask = (request: SocketWorkerRequest) => Promise<SocketWorkerAnswer>;
+
+async function measureOne(server: Server): Promise<Record<string, number>> {
+  const bare = new WebSocket(server.bare, { perMessageDeflate: false });
+  await once(bare, 'open');
+  const socket = await connect(server);
+  const silent = await connect(server);
+  const runs: Record<string, () => Promise<void>> = {
+    'bare ws': () =>
+      new Promise((resolve) => {
+        let left = FRAMES;
+        bare.on('message', () => {
+          if (--left > 0) return;
+          bare.removeAllListeners('message');
+          resolve();
+        });
+        bare.send(String(FRAMES));
+      }),
+    socket: () => readAll(socket, true),
+    'no acks': () => readAll(silent, false),
+  };
+  const durations = new Map<string, number[]>(Object.keys(runs).map((name) => [name, []]));
+  for (let round = 0; round < ROUNDS_TO_WARM_UP + ROUNDS; round++) {
+    for (const [name, run] of Object.entries(runs)) {
+      const started = performance.now();
+      await run();
+      if (round >= ROUNDS_TO_WARM_UP) durations.get(name)!.push(performance.now() - started);
+    }
+  }
+  bare.terminate();
+  for (const each of [socket, silent]) each.disconnect();
+  return Object.fromEntries(
+    [...durations].map(([name, each]) => [name, each.sort((a, b) => a - b)[ROUNDS >> 2]!]),
+  );
+}
+
+/** Subscribes from the start of the log, and takes all that was there. */
+function readAll(socket: Socket, acknowledges: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const requestId = randomUUID();
+    let left = FRAMES;
+    socket.on(socketEvents.data, (_frame: Buffer, acknowledge?: () => void) => {
+      if (acknowledges) acknowledge?.();
+      if (--left > 0) return;
+      socket.off(socketEvents.data);
+      socket.emit(socketEvents.stop, { requestId });
+      resolve();
+    });
+    socket.emit(socketEvents.subscribe, { requestId, timestamp: 0 });
+  });
+}
+
+async function measureMany(server: Server, ask: Ask): Promise<{ readsPerBatch: number; cpuUs: number }> {
+  const sockets = await Promise.all(Array.from({ length: SUBSCRIBERS }, () => connect(server)));
+  let frames = 0;
+  let received = () => {};
+  for (const socket of sockets) {
+    await socket.emitWithAck(socketEvents.subscribe, { requestId: randomUUID() });
+    socket.on(socketEvents.data, (_frame: Buffer, acknowledge?: () => void) => {
+      acknowledge?.();
+      frames++;
+      received();
+    });
+  }
+  // Each has found out that there is nothing yet.
+  await sleep(200);
+  const before = await ask({ kind: 'count' });
+  for (let batch = 1; batch <= BATCHES; batch++) {
+    const all = new Promise<void>((resolve) => {
+      received = () => {
+        if (frames === batch * SUBSCRIBERS) resolve();
+      };
+    });
+    await ask({ kind: 'append', messages: limits.frameMessagesMax });
+    await all;
+  }
+  const after = await ask({ kind: 'count' });
+  for (const socket of sockets) socket.disconnect();
+  return {
+    readsPerBatch: (after.reads - before.reads) / BATCHES,
+    cpuUs: ((after.cpuMs - before.cpuMs) * 1_000) / BATCHES / SUBSCRIBERS,
+  };
+}
+
+/** Bytes that the server holds for a client whose connection takes nothing any more. */
+async function measureUnread(server: Server, ask: Ask): Promise<number> {
+  const address = `${server.service.replace('http', 'ws')}${SOCKET_PATH}/?EIO=4&transport=websocket`;
+  const socket = new WebSocket(address, { headers: { authorization: `Bearer ${server.token}` } });
+  socket.once('message', () => socket.send('40'));
+  await once(socket, 'message');
+  await once(socket, 'message');
+  const before = await ask({ kind: 'memory' });
+  socket.send(`42["${socketEvents.subscribe}",{"requestId":"${randomUUID()}","timestamp":0}]`);
+  socket.pause();
+  await sleep(3_000);
+  const after = await ask({ kind: 'memory' });
+  socket.terminate();
+  return after.bytesHeld - before.bytesHeld;
+}
+
+async function connect({ service, token }: Server): Promise<Socket> {
+  const socket = io(service, {
+    path: SOCKET_PATH,
+    transports: ['websocket'],
+    forceNew: true,
+    auth: { token, workgroupId: 'bench' },
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('connect_error', reject);
+  });
+  return socket;
+}
