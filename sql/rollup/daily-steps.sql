@@ -1,7 +1,7 @@
 -- Growth of registers that restart every day, appended to step.
 -- Inside a local day: the growth, after a restart the new value. From one day to the next: a fall, or a rise after a silence of more
 -- than an hour that is possible since midnight, is the new day's energy since midnight; the same value again is the day before
--- that is still shown (carry-over); any other rise goes on from the reading before.
+-- that is still shown (carry-over); any other rise goes on from the reading before, where it is possible.
 INSERT INTO step
 WITH kept AS (
   SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, d.end_ms, j.kind, j.energy_wh,
@@ -31,7 +31,8 @@ WITH kept AS (
     lag(c) OVER w AS c_before, lag(stale) OVER w AS stale_before,
     bool_or(NOT stale) OVER (PARTITION BY series_id, day) AS day_alive,
     max(frame) OVER (PARTITION BY series_id, day) AS day_frame,
-    v <= max_power_w * (t - greatest(t0, start_ms)) / 3600000 + jitter_wh AS reachable
+    v <= max_power_w * (t - greatest(t0, start_ms)) / 3600000 + jitter_wh AS reachable,
+    v - v0 <= max_power_w * (t - t0) / 3600000 + jitter_wh AS continues
   FROM shown
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
 ), told AS (
@@ -39,7 +40,7 @@ WITH kept AS (
     CASE
       WHEN day <> day0 AND v = v0 THEN 'carry'
       WHEN day <> day0 AND (v < v0 OR t - t0 > 3600000) AND reachable THEN 'new_day'
-      WHEN day <> day0 AND v < v0 THEN 'rebase'
+      WHEN day <> day0 AND (v < v0 OR NOT continues) THEN 'rebase'
       WHEN day <> day0 THEN 'grow'
       WHEN kind = 'rebase' THEN 'rebase'
       WHEN kind IS NOT NULL THEN 'join'

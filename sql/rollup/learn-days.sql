@@ -1,4 +1,6 @@
 -- What the days look like whose quarters have been learnt: the medians of their quarters, where they differ from what is known.
+-- A lifetime register that hardly grows would learn from its faults, which most quarters are then in which it rises: it grows no faster
+-- than if all that the day has brought had come in one quarter.
 -- $low_ms, $high_ms: bounds of those days.
 -- learnt_day: as series_day
 CREATE OR REPLACE TEMP TABLE learnt_day AS
@@ -6,20 +8,34 @@ WITH summary AS (
   SELECT
     series_id, (interval_start_ms // 86400000)::INTEGER AS utc_day,
     quantile_disc(power_w, 0.5) AS power_w,
+    count(power_w) AS growing_count,
     min(resolution) AS smallest,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), 20)::INTEGER AS change_count
   FROM series_quarter
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT series_id FROM context WHERE learns)
   GROUP BY series_id, utc_day
+), at_once AS (
+  SELECT series_id, utc_day, (last_value - first_value) * 4 AS power_w
+  FROM (
+    SELECT series_id, (event_time_ms // 86400000)::INTEGER AS utc_day, count(*) AS reading_count,
+      arg_min(value, event_time_ms) AS first_value, arg_max(value, event_time_ms) AS last_value
+    FROM reading
+    WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (
+      SELECT series_id FROM summary JOIN series_rule USING (series_id)
+      WHERE method = 'total_energy' AND NOT net AND modulus_wh IS NULL AND growing_count BETWEEN 1 AND 24)
+    GROUP BY series_id, utc_day
+  )
+  WHERE last_value > first_value AND reading_count >= 24
 )
 SELECT
   series_id, utc_day,
-  pow(2, ceil(log2(power_w))) AS power_w,
+  pow(2, ceil(log2(least(s.power_w, a.power_w)))) AS power_w,
   round(smallest, (1 - floor(log10(smallest)))::INTEGER) AS resolution,
   CASE WHEN median_ms IS NULL THEN NULL WHEN median_ms >= 60000 THEN (median_ms + 2500) // 5000 * 5000 ELSE greatest(1000, (median_ms + 500) // 1000 * 1000) END AS step_ms,
   change_count
-FROM summary
+FROM summary s
+LEFT JOIN at_once a USING (series_id, utc_day)
 EXCEPT
 SELECT series_id, utc_day, power_w, resolution, step_ms, change_count FROM series_day
 WHERE utc_day BETWEEN $low_ms::BIGINT // 86400000 AND $high_ms::BIGINT // 86400000;

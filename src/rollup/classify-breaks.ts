@@ -45,6 +45,9 @@ interface Run {
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
 const SPIKE_MS_MAX = DAY_MS;
 
+/** A register that restarts every day, and shows as much as before zero after a longer silence than this, may have grown that much. */
+const RESTART_MS_MAX = HOUR_MS;
+
 /**
  * Tells resets, glitches, spikes and rebases apart (energy.md, table of the index). Works on the runs between the breaks, in time
  * order, from the last reading that was believed: a run that continues it is kept; a run away from it that comes back in one
@@ -118,18 +121,16 @@ function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): n
   const away = runs[index + 1]!;
   const upwards = away.firstValue > from.lastValue;
   const endMs = upwards ? away.firstMs + SPIKE_MS_MAX : Number.POSITIVE_INFINITY;
-  let zeros = !rule.restartsDaily;
+  let zeros = !upwards;
   for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
     const low = runs[back - 1]!;
     if (!upwards && hasClimbedBack(low, from, rule)) return undefined;
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
     const candidate = runs[back]!;
     if (!continues(from, candidate, rule)) continue;
-    if (upwards) {
-      if (candidate.firstValue < low.lastValue - rule.jitterWh) return back;
-    } else if (zeros || !continues(low, candidate, rule)) {
-      return isLoneSpike(runs, index + 1, back, rule) ? undefined : back;
-    }
+    const isBackFromZero = zeros && (!rule.restartsDaily || candidate.firstMs - low.lastMs <= RESTART_MS_MAX);
+    if (!isBackFromZero && continues(low, candidate, rule)) continue;
+    return !upwards && isLoneSpike(runs, index + 1, back, rule) ? undefined : back;
   }
   return undefined;
 }
