@@ -12,29 +12,31 @@ WITH plain AS (
   -- time between two steps of which nothing is known
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE t_before < t0
 ), line AS NOT MATERIALIZED (
-  SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, round(v0)::BIGINT AS booked, v0 AS held
-  FROM raw_step WHERE t1 // 900000 > t0 // 900000 AND series_id IN (SELECT series_id FROM plain)
-  UNION ALL
-  SELECT series_id, t0, c0, t1, c1, booked, held FROM judged WHERE t1 // 900000 > t0 // 900000
-  UNION ALL
-  SELECT series_id, t0, c0, t1, c1, booked, held FROM hole WHERE t1 // 900000 > t0 // 900000
+  -- frame_wh: what is booked beyond the index itself; i0, i1: the intervals of t0 and t1
+  SELECT *, t0 // 900000 AS i0, t1 // 900000 AS i1
+  FROM (
+    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM raw_step WHERE series_id IN (SELECT series_id FROM plain)
+    UNION ALL
+    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM judged
+    UNION ALL
+    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM hole
+  )
 ), crossing AS (
-  SELECT *, t1 // 900000 AS i FROM line WHERE t1 // 900000 = t0 // 900000 + 1
+  SELECT *, i1 AS i FROM line WHERE i1 = i0 + 1
   UNION ALL
-  SELECT *, unnest(range(t0 // 900000 + 1, t1 // 900000 + 1)) FROM line WHERE t1 // 900000 > t0 // 900000 + 1
+  SELECT *, unnest(range(i0 + 1, i1 + 1)) FROM line WHERE i1 > i0 + 1
 ), first_point AS (
   SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM raw_step WHERE t0 IS NULL AND series_id IN (SELECT series_id FROM plain)
   UNION ALL
   SELECT series_id, t0, booked FROM judged WHERE t_before IS NULL
 ), last_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step WHERE next_ms IS NULL AND series_id IN (SELECT series_id FROM plain)
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step WHERE is_last AND series_id IN (SELECT series_id FROM plain)
   UNION ALL
   SELECT series_id, t1, booked + grown, c1 FROM judged WHERE is_last
 ), bound AS (
   -- index_wh at_ms, where interval i starts or the readings do, and the last reading before it; the last row of a series ends its intervals
   SELECT series_id, i, i * 900000 AS at_ms,
-    booked + round(CASE WHEN i * 900000 = t1 THEN c1 ELSE c0 + (c1 - c0) * coalesce(share, (i * 900000 - t0) / (t1 - t0)) END)::BIGINT
-      - round(c0)::BIGINT AS index_wh,
+    frame_wh + round(CASE WHEN i * 900000 = t1 THEN c1 ELSE c0 + (c1 - c0) * coalesce(share, (i * 900000 - t0) / (t1 - t0)) END)::BIGINT AS index_wh,
     t1 - t0 > 7200000 AND c0 <> c1 AND i * 900000 < t1 AS wide,
     t0 AS last_ms, held AS last_value
   FROM crossing LEFT JOIN shape USING (series_id, i)
@@ -70,6 +72,7 @@ SELECT p.series_id, p.i * 900000, p.energy_wh + coalesce(s.energy_wh, 0), p.cove
   p.flags | coalesce(s.flags, 0), coalesce(p.last_ms, s.last_ms), coalesce(p.last_value, s.last_value)
 FROM part p
 LEFT JOIN resumed s ON s.series_id = p.series_id AND s.interval_start_ms = p.i * 900000
-JOIN context c ON c.series_id = p.series_id AND p.i * 900000 >= c.lo_ms AND p.i * 900000 < c.hi_ms
-WHERE p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL OR s.series_id IS NOT NULL
-ORDER BY p.i, p.series_id;
+JOIN context c ON c.series_id = p.series_id
+WHERE p.i * 900000 - c.lo_ms >= 0 AND c.hi_ms - p.i * 900000 > 0
+  AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL OR s.series_id IS NOT NULL)
+ORDER BY p.i::INTEGER;
