@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Access } from '../access/access.ts';
-import { authorize, type DeviceGroups, workgroupForbidden } from '../access/authorize.ts';
+import { admit, type Gate } from '../access/admit.ts';
 import { bearerToken } from '../access/bearer.ts';
 import type { Grant } from '../access/grant.ts';
 import { StreamError } from '../contract/errors.ts';
@@ -11,11 +10,8 @@ import type { Admission } from './socket-connection.ts';
 import { createFrameSource, type FrameSource } from './socket-frames.ts';
 import type { Stream } from './stream.ts';
 
-export interface AdmissionOptions {
+export interface AdmissionOptions extends Gate {
   stream: Stream;
-  access: Pick<Access, 'authenticate'>;
-  /** The device groups of a workgroup; undefined where there is no such workgroup. */
-  groupsOf(workgroupId: string): DeviceGroups | undefined;
   rateLimit: RateLimit;
   retentionMs: number;
   clock: Clock;
@@ -33,13 +29,15 @@ const textSchema = z.string().min(1).optional().catch(undefined);
 const authSchema = z.object({ token: textSchema, workgroupId: textSchema }).catch({});
 const querySchema = z.object({ token: textSchema, orgName: textSchema }).catch({});
 
+/** @throws StreamError with the code that a REST read would answer with */
+export type Admit = (handshake: Handshake) => Promise<Admission>;
+
 /**
  * Decides who may connect. The token comes in the `auth` of the handshake, in the query, or in an Authorization header;
  * the workgroup in `auth` or in the query, and where neither names one it is the only one of the token.
- * @returns what throws StreamError with the code that a REST read would answer with
  */
-export function createDoor(options: AdmissionOptions): (handshake: Handshake) => Promise<Admission> {
-  const { stream, access, groupsOf, rateLimit } = options;
+export function createAdmission(options: AdmissionOptions): Admit {
+  const { stream, access, rateLimit } = options;
   const frameSources = new WeakMap<StreamLog, FrameSource>();
 
   const framesOf = (log: StreamLog): FrameSource => {
@@ -55,11 +53,13 @@ export function createDoor(options: AdmissionOptions): (handshake: Handshake) =>
     const waitSeconds = rateLimit.take(rateLimitKey(token, handshake.address));
     if (waitSeconds > 0)
       throw new StreamError('RateLimited', `too many connections with this token; wait ${waitSeconds} s`);
-    const grant = await access.authenticate(token).catch(explainMissing);
-    const workgroupId = auth.workgroupId ?? query.orgName ?? onlyWorkgroup(grant);
-    const groups = groupsOf(workgroupId);
-    if (groups === undefined) throw workgroupForbidden(['search:read']);
-    const { devices } = authorize(grant, workgroupId, ['search:read'], groups);
+    const workgroupId =
+      auth.workgroupId ??
+      query.orgName ??
+      onlyWorkgroup(await access.authenticate(token).catch(explainMissing));
+    const { grant, devices } = await admit(options, token, workgroupId, ['search:read']).catch(
+      explainMissing,
+    );
     const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');
     const log = await stream.logOf(workgroupId);
     return { workgroupId, grant, devices, seesAudit, log, frames: framesOf(log) };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { StreamError } from '../contract/errors.ts';
 import { limits } from '../contract/limits.ts';
 import { WILDCARD_TABLE } from '../contract/messages.ts';
+import { isMap } from '../contract/plain-values.ts';
 import { parseReadQuery, parseTable, type ReadDefaults } from './read-request.ts';
 import type { ReadStart } from './read-start.ts';
 
@@ -15,7 +16,6 @@ export interface SubscribeRequest {
 }
 
 const requestIdSchema = z.guid();
-const membersSchema = z.record(z.string(), z.unknown());
 const defaults: ReadDefaults = { start: { kind: 'newest' }, limit: limits.frameMessagesMax };
 
 /**
@@ -24,16 +24,15 @@ const defaults: ReadDefaults = { start: { kind: 'newest' }, limit: limits.frameM
  */
 export function parseSubscribe(payload: unknown): SubscribeRequest {
   const requestId = requestIdOf(payload);
-  const members = membersSchema.safeParse(payload).data ?? {};
-  const own = (name: string) => (Object.hasOwn(members, name) ? (members[name] ?? undefined) : undefined);
-  const table = own('table');
+  const member = (name: string) => memberOf(payload, name) ?? undefined;
+  const table = member('table');
   return {
     requestId,
     ...parseReadQuery(
       {
-        offset: parameterText(own('offset')),
-        timestamp: parameterText(own('timestamp')),
-        limit: parameterText(own('limit')),
+        offset: parameterText(member('offset')),
+        timestamp: parameterText(member('timestamp')),
+        limit: parameterText(member('limit')),
       },
       defaults,
     ),
@@ -46,12 +45,15 @@ export function parseSubscribe(payload: unknown): SubscribeRequest {
  * @throws StreamError InvalidRequest where it has none
  */
 export function requestIdOf(payload: unknown): string {
-  const members = membersSchema.safeParse(payload).data;
-  const parsed = requestIdSchema.safeParse(members?.requestId);
+  const parsed = requestIdSchema.safeParse(memberOf(payload, 'requestId'));
   if (parsed.success) return parsed.data;
   throw new StreamError('InvalidRequest', 'requestId must be a UUID, a new one for each subscription', {
     parameter: 'requestId',
   });
+}
+
+function memberOf(payload: unknown, name: string): unknown {
+  return isMap(payload) && Object.hasOwn(payload, name) ? payload[name] : undefined;
 }
 
 /** As it would stand in an address. A number that does not hold all its digits any more is not one of them. */

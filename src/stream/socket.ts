@@ -9,7 +9,7 @@ import { SOCKET_PATH, socketEvents } from '../contract/socket-events.ts';
 import type { Log } from '../log.ts';
 import { createRateLimit } from '../rate-limit.ts';
 import { SECOND_MS } from '../time.ts';
-import { type AdmissionOptions, createDoor } from './socket-admission.ts';
+import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
 import type { Admission, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { type EnginePacket, joinInPacket } from './socket-packet.ts';
@@ -51,6 +51,8 @@ const CONNECT_MS = 10 * SECOND_MS;
 /** A ping waits behind the data before it, so a slow reader needs time for its answer. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
+/** The library remembers every frame that was not acknowledged; those of subscriptions that have ended add up. */
+const UNANSWERED_MAX = 512;
 /** How soon a token that was revoked or has expired ends what it opened. */
 const RECHECK_MS = SECOND_MS;
 /** On shutdown, for clients to take their last events and leave; and then to close the connection. */
@@ -66,16 +68,16 @@ type ClientSocket = Socket<Events, Events, Record<string, never>, { admission: A
  * data frames. It ends when the stream drains.
  */
 export function registerStreamSocket(app: FastifyInstance, options: StreamSocketOptions): StreamSocket {
-  const { stream, access, clock, startTimer, log } = options;
+  const { stream, access, clock, startTimer, log, path = SOCKET_PATH } = options;
   const limits = { ...limitsByDefault, ...options.limits };
   const rateLimit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
-  const admit = createDoor({ ...options, rateLimit });
+  const admit = createAdmission({ ...options, rateLimit });
   const sessions = new Map<ClientSocket, Session>();
   const perToken = createTally(limits.socketsPerTokenMax, 'this token');
   const perWorkgroup = createTally(limits.socketsPerWorkgroupMax, 'this workgroup');
 
   const server: StreamSocketServer = new Server({
-    path: options.path ?? SOCKET_PATH,
+    path,
     addTrailingSlash: false,
     serveClient: false,
     transports: ['websocket', 'polling'],
@@ -91,6 +93,19 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     },
   });
   server.attach(app.server);
+  server.engine.on('headers', (headers: Record<string, string>) => {
+    headers['X-Content-Type-Options'] = 'nosniff';
+  });
+  // A host with several addresses has a server for each, of which the library sees only the first.
+  app.all(`${path}/`, {
+    config: { rateLimited: false },
+    schema: { hide: true },
+    onRequest: (request, reply) => {
+      reply.hijack();
+      server.engine.handleRequest(request.raw, reply.raw);
+    },
+    handler: () => undefined,
+  });
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', (_request, connection) => {
     upgraded.add(connection);
@@ -147,13 +162,9 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 
   const drain = async () => {
     stopRechecking();
-    const leaving = [...sessions].map(async ([socket, session]) => {
-      await session.stop('server_draining');
-      socket.disconnect();
-    });
-    const left = Promise.all(leaving);
+    for (const [socket, session] of sessions)
+      void session.stop('server_draining').then(() => socket.disconnect());
     await sleep(LEAVE_MS, undefined, { ref: false });
-    await left;
     server.engine.close();
     await sleep(CLOSE_MS, undefined, { ref: false });
     for (const connection of upgraded) connection.destroy();
@@ -180,17 +191,23 @@ function connectionOf(socket: ClientSocket): SocketConnection {
     transport.on('ready', onReady);
     onReady();
   });
+  let unanswered = 0;
   return {
     acknowledges: undefined,
     emit: (event, payload) => {
       socket.emit(event, payload);
     },
     sendFrame(head, messages, acknowledged) {
+      if (acknowledged && ++unanswered > UNANSWERED_MAX) this.acknowledges = false;
+      const answered = () => {
+        unanswered--;
+        acknowledged?.();
+      };
       const join = (packet: EnginePacket) => {
         if (packet.data === messages) joinInPacket(packet, head, messages);
       };
       conn.on('packetCreate', join);
-      if (acknowledged) socket.emit(socketEvents.data, messages, acknowledged);
+      if (acknowledged) socket.emit(socketEvents.data, messages, answered);
       else socket.emit(socketEvents.data, messages);
       conn.off('packetCreate', join);
     },
