@@ -29,6 +29,11 @@ function duration(options: { minMs: number; maxMs: number }) {
   });
 }
 
+/** How long a device may be silent before it is taken to be offline. */
+const deviceTimeout = z.union([z.literal('off'), duration({ minMs: 10_000, maxMs: 30 * 86_400_000 })], {
+  error: 'must be "off" or a duration such as "15m", from 10 s to 30 d',
+});
+
 const port = z
   .union(
     [
@@ -105,6 +110,8 @@ export const workgroupSchema = z.strictObject({
     }),
   /** Groups that tokens can be restricted to. */
   deviceGroups: z.record(nameSchema, z.array(deviceIdSchema)).default({}),
+  /** Of this workgroup's devices, instead of that of the stream. */
+  deviceTimeout: deviceTimeout.optional(),
   /** Where to poll, where it is not the service's own stream. */
   upstream: z
     .strictObject({
@@ -140,6 +147,8 @@ const settingsSchema = z.strictObject({
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
       /** The newest messages are also kept in memory, up to this much for each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),
+      /** Devices that have sent data and are silent for so long are announced as offline. */
+      deviceTimeout: deviceTimeout.default('off'),
       /** Where the stream is reached over socket.io. */
       socketPath: z
         .string()

@@ -40,7 +40,20 @@ export async function holdRoles(
   return release;
 }
 
-async function hold(dataDir: string, role: Role, clock: Clock): Promise<() => Promise<void>> {
+/**
+ * Takes it upon this process to look after the streams of a data folder, which one process does.
+ * @returns gives it up; undefined while another process does it
+ */
+export async function holdUpkeep(dataDir: string, clock: Clock): Promise<(() => Promise<void>) | undefined> {
+  try {
+    return await hold(dataDir, 'upkeep', clock);
+  } catch (error) {
+    if (error instanceof TransientError && error.code === 'AlreadyRuns') return undefined;
+    throw error;
+  }
+}
+
+async function hold(dataDir: string, role: Role | 'upkeep', clock: Clock): Promise<() => Promise<void>> {
   const path = join(dataDir, 'lock', `${role}.duckdb`);
   const open = () => openDatabase({ path, memoryMegabytes: MEMORY_MEGABYTES, threads: 1, clock });
   try {

@@ -4,6 +4,9 @@ import type { WorkerHealth } from '../../jobs/health.ts';
 import { within } from '../../jobs/within.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { type Access, createAccess } from '../access/access.ts';
+import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
+import { createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
 import type { TokenSource } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { createControlServer } from '../control/server.ts';
@@ -22,8 +25,10 @@ import { registerStreamRoutes } from '../stream/routes.ts';
 import { registerStreamSocket } from '../stream/socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
+import { startUpkeep } from '../stream/upkeep.ts';
 import { HOUR_MS, SECOND_MS } from '../time.ts';
-import { holdRoles } from './hold-roles.ts';
+import { auditConfigChanges } from './config-changes.ts';
+import { holdRoles, holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
 import { openStreamLogs } from './stream-logs.ts';
 import { version } from './version.ts';
@@ -53,15 +58,26 @@ export async function startRoles(
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
-    const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock });
+    const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
+    auditConfigChanges(config, roles, audit);
+    const accessAudit = createAccessAudit({
+      dataDir: config.dataDir,
+      audit,
+      clock,
+      startTimer: startSystemTimer,
+      log,
+    });
+    stops.push(async () => accessAudit.close());
+    const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
+    const parts = { access, accessAudit, log, clock };
     let url: string | undefined;
     let health: Health | undefined;
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
       await registerOpenApi(app, { version });
       health = registerHealth(app);
-      if (roles.includes('stream')) stops.push(await addStream(app, health, config, { access, log, clock }));
-      if (roles.includes('report')) stops.push(await addReport(app, health, config, { access, log, clock }));
+      if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
@@ -89,13 +105,13 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
   await running.stop();
 }
 
-type Parts = Pick<Service, 'log' | 'clock'> & { access: Access };
+type Parts = Pick<Service, 'log' | 'clock'> & { access: Access; accessAudit: AccessAudit };
 
 async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, log, clock }: Parts,
+  { access, accessAudit: audit, log, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { log, clock });
@@ -109,11 +125,12 @@ async function addStream(
   });
   const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
   const groupsOf = (workgroupId: string) => groups.get(workgroupId);
-  registerStreamRoutes(app, { stream, access, groupsOf });
+  registerStreamRoutes(app, { stream, access, groupsOf, audit });
   registerStreamSocket(app, {
     stream,
     access,
     groupsOf,
+    audit,
     retentionMs,
     requestsPerMinuteMax: config.http.requestsPerMinuteMax,
     path: config.stream.socketPath,
@@ -121,21 +138,49 @@ async function addStream(
     startTimer: startSystemTimer,
     log,
   });
+  const upkeep = startUpkeep({
+    stream,
+    workgroups: config.workgroups.map((workgroup) => ({
+      id: workgroup.id,
+      deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
+    })),
+    dataDir: config.dataDir,
+    // A log in LMDB is held by this process as a whole.
+    hold:
+      config.stream.log === 'lmdb'
+        ? async () => async () => undefined
+        : () => holdUpkeep(config.dataDir, clock),
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
   app.addHook('preClose', async () => stream.drain());
   return async () => {
+    // Its last entries go into the log still.
+    audit.close();
+    await upkeep.stop();
     await stream.close();
     logs.close();
   };
+}
+
+/** Of a workgroup that is read from elsewhere, nothing comes in here that could be silent. */
+function deviceTimeoutMs(
+  { stream }: Config,
+  { deviceTimeout, upstream }: WorkgroupConfig,
+): number | undefined {
+  const timeout = deviceTimeout ?? stream.deviceTimeout;
+  return upstream || timeout === 'off' ? undefined : timeout;
 }
 
 async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, log, clock }: Parts,
+  { access, accessAudit: audit, log, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
-  registerReportRoutes(app, { lake, access, workgroups: config.workgroups, clock, log });
+  registerReportRoutes(app, { lake, access, audit, workgroups: config.workgroups, clock, log });
   const workgroupIds = config.workgroups.map(({ id }) => id);
   health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
   return () => lake.close();
@@ -144,7 +189,7 @@ async function addReport(
 async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, log, clock }: Parts,
+  { access, log, clock }: Omit<Parts, 'accessAudit'>,
 ): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
   const pipeline = createPipeline({ logLevel: config.logLevel, log });
   const status = createStatusBook({ dataDir: config.dataDir, clock });

@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { createAccess, type ListedToken } from '../access/access.ts';
 import { type Permission, permissions } from '../access/grant.ts';
+import { createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
 import type { Config } from '../config.ts';
 import { InputError, type Problem } from '../errors.ts';
 import { formatInstant, systemClock } from '../time.ts';
@@ -132,7 +134,8 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
 
 function openAccess({ dataDir, access: { jwksFile, issuer } }: Config) {
   requireDataDir(dataDir);
-  return createAccess({ dataDir, jwksFile, issuer, clock: systemClock });
+  const audit = createAudit({ dataDir, actor: localActor() });
+  return createAccess({ dataDir, jwksFile, issuer, clock: systemClock, audit });
 }
 
 function scopesInWords(scopes: ListedToken['scopes']): string {

@@ -1,3 +1,5 @@
+import type { Audit } from '../audit/audit.ts';
+import { auditRun } from '../audit/run.ts';
 import type { WorkgroupConfig } from '../config.ts';
 import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -34,6 +36,8 @@ export type ImportState =
 export interface ImportJobOptions {
   workgroup: WorkgroupConfig;
   threads: number;
+  /** Takes note of each file that is imported. */
+  audit: Audit;
   clock: Clock;
   log: Log;
 }
@@ -61,7 +65,14 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
     const onProgress = (progress: ImportProgress) => {
       begun.progress = progress;
     };
-    begun.ended = importFile(shard, request, { ...options, signal: controller.signal, onProgress }).then(
+    const { path, table } = request;
+    begun.ended = auditRun(options.audit, options.workgroup.id, {
+      what: 'import',
+      target: path,
+      data: { table },
+      work: () => importFile(shard, request, { ...options, signal: controller.signal, onProgress }),
+      summary: ({ kind, counts: { rejected: _, ...counts } }) => ({ outcome: kind, ...counts }),
+    }).then(
       (outcome) => {
         begun.result = { outcome };
       },

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
 import { advance } from '../client/advance.ts';
 import { createInterpreter, type Interpreter } from '../client/interpret.ts';
 import { keepNew } from '../client/keep-new.ts';
@@ -151,7 +153,8 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
   const table = workgroup.upstream?.table;
   const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
   const position = await storedPosition(shard);
-  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, clock, log });
+  const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
+  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, log });
   return { shard, assignment, interpret, position, stuck: undefined, imports, clock, log };
 }
 

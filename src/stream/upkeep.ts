@@ -13,12 +13,19 @@ export interface UpkeepOptions {
   stream: Pick<Stream, 'logOf'>;
   workgroups: ReadonlyArray<{ id: string; deviceTimeoutMs: number | undefined }>;
   dataDir: string;
+  /**
+   * Takes it upon this process, where several serve the same data folder: what one does, two would do twice.
+   * @returns gives it up; undefined while another process has it
+   */
+  hold(): Promise<(() => Promise<void>) | undefined>;
   clock: Clock;
   startTimer: StartTimer;
   log: Log;
 }
 
 const EVERY_MS = SECOND_MS;
+/** How soon a process takes over from another that has ended. */
+const HOLD_EVERY_MS = 10 * SECOND_MS;
 
 /**
  * What the stream service does by itself: takes audit entries into the logs, and announces devices that come and go. What fails is
@@ -27,16 +34,32 @@ const EVERY_MS = SECOND_MS;
 export function startUpkeep(options: UpkeepOptions): Repeating {
   const { clock, startTimer, log } = options;
   const jobs = options.workgroups.map((workgroup) => createJob(workgroup, options));
-  const all = () => Promise.all(jobs.map(({ run }) => run())).then(() => undefined);
-  const beginning = all();
-  const repeating = repeat(EVERY_MS, startTimer, () => beginning.then(all));
+  let release: (() => Promise<void>) | undefined;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  const holds = async () => {
+    if (release !== undefined || clock.now() - askedAtMs < HOLD_EVERY_MS) return release !== undefined;
+    askedAtMs = clock.now();
+    try {
+      release = await options.hold();
+    } catch (error) {
+      log.warn({ problem: errorMessage(error) }, 'stream.upkeep-not-held');
+    }
+    return release !== undefined;
+  };
+  const runAll = async () => {
+    if (await holds()) await Promise.all(jobs.map(({ run }) => run()));
+  };
+  const beginning = runAll();
+  const repeating = repeat(EVERY_MS, startTimer, () => beginning.then(runAll));
   return {
     async stop() {
-      await repeating.stop();
       await beginning;
+      await repeating.stop();
+      if (release === undefined) return;
       // What was noted while the service ended.
-      await all();
+      await runAll();
       for (const { end } of jobs) end();
+      await release();
     },
   };
 

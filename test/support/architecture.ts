@@ -71,7 +71,17 @@ export const parts: readonly Part[] = [
   {
     name: 'pipeline',
     paths: ['src/pipeline/'],
-    mayUse: [...foundation, 'configuration', 'client', 'warehouse', 'rollup', 'explain', 'publish', 'import'],
+    mayUse: [
+      ...foundation,
+      'configuration',
+      'audit',
+      'client',
+      'warehouse',
+      'rollup',
+      'explain',
+      'publish',
+      'import',
+    ],
   },
   {
     name: 'control',
@@ -109,7 +119,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     },
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },
-    'socket.io-client': { homes: ['src/client/socket.ts'] },
+    'socket.io-client': { homes: ['src/client/socket.ts', 'src/conformance/socket-client.ts'] },
     undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/'] },
     jose: { homes: ['src/access/'] },
     fastify: { homes: httpHomes },

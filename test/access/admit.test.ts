@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import { createAccessAudit } from '../../src/access/access-audit.ts';
+import { admit } from '../../src/access/admit.ts';
+import type { Permission } from '../../src/access/grant.ts';
+import { createAudit } from '../../src/audit/audit.ts';
+import { openAuditSpool } from '../../src/audit/spool.ts';
+import { silentLog } from '../../src/log.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+async function setUp() {
+  const clock = createTestClock();
+  const dataDir = tempDir();
+  const audit = createAudit({ dataDir, actor: 'operator', clock });
+  const access = await createAccess({ dataDir, issuer: 'wattline', clock, audit });
+  /** A process that shares the folder. */
+  const createGate = () => ({
+    access,
+    groupsOf: (id: string) => (['home', 'other'].includes(id) ? {} : undefined),
+    audit: createAccessAudit({ dataDir, audit, clock, startTimer: clock.startTimer, log: silentLog }),
+  });
+  const gate = createGate();
+  const issued: string[] = [];
+  return {
+    clock,
+    access,
+    dataDir,
+    gate,
+    createGate,
+    issued,
+    async issue(permissions: Permission[] = ['search:read'], workgroups = ['home']) {
+      const scopes = Object.fromEntries(workgroups.map((id) => [id, { permissions }]));
+      const token = await access.issue({ subject: 'me', scopes, lifetimeMs: HOUR_MS });
+      issued.push(token.token);
+      return token;
+    },
+    /** What became of it: `admitted`, or the code of the error. */
+    attempt: (
+      token: string | undefined,
+      workgroupId = 'home',
+      required: Permission[] = ['search:read'],
+      at = gate,
+    ) =>
+      admit(at, token, workgroupId, required).then(
+        () => 'admitted',
+        ({ code }) => code,
+      ),
+    /** What was noted since the last look, as text and in whole. */
+    noted(workgroupId = 'home') {
+      const spool = openAuditSpool(dataDir, workgroupId);
+      return spool.waiting().map((name) => {
+        const text = readFileSync(join(dataDir, 'audit', workgroupId, name), 'utf8');
+        for (const token of issued)
+          for (const part of [token, ...token.split('.').slice(1)]) expect(text).not.toContain(part);
+        const entry = spool.read(name)!;
+        spool.remove(name);
+        return entry;
+      });
+    },
+  };
+}
+
+test('a token that is made and revoked is noted in each of its workgroups, by id and name', async () => {
+  const { access, issue, noted, clock } = await setUp();
+  const { tokenId } = await issue(['search:read', 'org:audit'], ['home', 'other']);
+  for (const workgroupId of ['home', 'other'])
+    expect(noted(workgroupId)).toMatchObject([
+      {
+        actor: 'operator',
+        action: 'token.created',
+        target: tokenId,
+        data: {
+          name: 'me',
+          permissions: 'search:read org:audit',
+          expires: new Date(clock.now() + HOUR_MS).toISOString(),
+        },
+      },
+    ]);
+  access.revoke(tokenId);
+  access.revoke(tokenId);
+  access.revoke('nobody-knows-it');
+  expect(noted('other')).toMatchObject([{ action: 'token.revoked', target: tokenId, data: { name: 'me' } }]);
+  expect(noted()).toHaveLength(1);
+});
+
+test('the first use of a token is noted once for each workgroup, in whatever process', async () => {
+  const { issue, attempt, noted, createGate, clock } = await setUp();
+  const { token, tokenId } = await issue(['search:read'], ['home', 'other']);
+  noted('home');
+  noted('other');
+  for (let times = 0; times < 3; times++) expect(await attempt(token)).toBe('admitted');
+  expect(await attempt(token, 'home', ['search:read'], createGate())).toBe('admitted');
+  expect(noted()).toMatchObject([{ actor: 'me', action: 'token.first_used', target: tokenId }]);
+  await clock.advance(5);
+  expect(await attempt(token, 'other')).toBe('admitted');
+  expect(noted('other')).toHaveLength(1);
+});
+
+test("the program's own tokens are not worth an entry", async () => {
+  const { access, attempt, noted } = await setUp();
+  const scopes = { home: { permissions: ['search:read' as const] } };
+  const { token } = await access.issue(
+    { subject: 'worker', scopes, lifetimeMs: HOUR_MS },
+    { unlisted: true },
+  );
+  expect(await attempt(token)).toBe('admitted');
+  expect(noted()).toEqual([]);
+});
+
+test('refusals are noted with their reason and the id of what was once a good token, and the caller is told no more', async () => {
+  const { access, issue, attempt, noted, clock } = await setUp();
+  const revoked = await issue();
+  access.revoke(revoked.tokenId);
+  const sender = await issue(['data:write']);
+  const elsewhere = await issue(['search:read'], ['other']);
+  noted();
+  expect(await attempt('nonsense')).toBe('InvalidToken');
+  expect(await attempt(revoked.token)).toBe('InvalidToken');
+  expect(await attempt(sender.token)).toBe('InsufficientScope');
+  expect(await attempt(elsewhere.token)).toBe('WorkgroupForbidden');
+  await clock.advance(2 * HOUR_MS);
+  expect(await attempt(sender.token)).toBe('InvalidToken');
+  expect(
+    noted().map(({ action, actor, target, data }) => [action, actor, target, data!.reason, data!.count]),
+  ).toEqual([
+    ['token.refused', 'unknown', undefined, 'invalid', 1],
+    ['token.refused', revoked.tokenId, revoked.tokenId, 'revoked', 1],
+    ['token.refused', sender.tokenId, sender.tokenId, 'insufficient_scope', 1],
+    ['token.refused', elsewhere.tokenId, elsewhere.tokenId, 'other_workgroup', 1],
+    ['token.refused', sender.tokenId, sender.tokenId, 'expired', 1],
+  ]);
+});
+
+test('no token at all, and a workgroup that does not exist, are noted nowhere', async () => {
+  const { issue, attempt, noted } = await setUp();
+  const { token } = await issue();
+  noted();
+  expect(await attempt(undefined)).toBe('AuthenticationRequired');
+  expect(await attempt(token, 'nowhere')).toBe('WorkgroupForbidden');
+  expect(await attempt('nonsense', 'nowhere')).toBe('InvalidToken');
+  expect([noted(), noted('nowhere')]).toEqual([[], []]);
+});
+
+test('an attacker fills nothing: an entry a minute and reason, which counts the others', async () => {
+  const { attempt, noted, clock, gate } = await setUp();
+  const counts = () => noted().map(({ data }) => data!.count);
+  for (let times = 0; times < 1_000; times++) await attempt(`nonsense-${times}`);
+  expect(counts()).toEqual([1]);
+  await clock.advance(MINUTE_MS);
+  expect(counts()).toEqual([999]);
+  for (let times = 0; times < 10; times++) await attempt('nonsense');
+  expect(counts()).toEqual([]);
+  gate.audit.close();
+  expect(counts()).toEqual([10]);
+  expect(clock.timersPending).toBe(0);
+  await attempt('nonsense');
+  await clock.advance(10 * MINUTE_MS);
+  expect(counts()).toEqual([1]);
+  expect(clock.timersPending).toBe(0);
+});
+
+test('a folder that cannot be written keeps nobody out', async () => {
+  const { issue, attempt, gate } = await setUp();
+  const { token } = await issue();
+  const failing = createAudit({ dataDir: '/dev/null/nowhere', actor: 'x' });
+  const clock = createTestClock();
+  const audit = createAccessAudit({
+    dataDir: tempDir(),
+    audit: failing,
+    clock,
+    startTimer: clock.startTimer,
+    log: silentLog,
+  });
+  expect(await attempt(token, 'home', ['search:read'], { ...gate, audit })).toBe('admitted');
+  expect(await attempt('nonsense', 'home', ['search:read'], { ...gate, audit })).toBe('InvalidToken');
+});
