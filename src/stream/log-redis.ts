@@ -54,7 +54,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   let closing: Promise<void> | undefined;
   let closed = false;
 
-  const store = await openRedisStore({ redis, workgroupId: options.workgroupId, log });
+  const store = await openRedisStore(options);
 
   const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
 

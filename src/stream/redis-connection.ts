@@ -10,11 +10,18 @@ export interface RedisConnection {
   /** Whether commands can be sent now. */
   readonly isReady: boolean;
   /**
-   * Runs a script; texts in its answer are buffers.
+   * Runs a script, together with the storing of a value before it; texts in its answer are buffers.
    * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: whether it ran is not known;
    * RedisRefused: it changed nothing
    */
-  run(script: RedisScript, keys: readonly string[], values: readonly RedisValue[]): Promise<unknown>;
+  run(
+    script: RedisScript,
+    keys: readonly string[],
+    values: readonly RedisValue[],
+    stored?: StoredValue,
+  ): Promise<unknown>;
+  /** The values of keys, null where there is none. @throws TransientError as `run` does */
+  values(keys: readonly string[]): Promise<Array<Buffer | null>>;
   /** Listens to a channel. News may get lost where the connection does. @returns stops listening */
   subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
   /** Calls back whenever a connection is there again: Redis may be another one now. @returns stops calling back */
@@ -22,7 +29,14 @@ export interface RedisConnection {
   close(): void;
 }
 
-export type RedisValue = string | number | Uint8Array;
+export type RedisValue = string | number;
+
+export interface StoredValue {
+  key: string;
+  value: Uint8Array;
+  /** How long it is kept at most. */
+  keptMs: number;
+}
 
 export interface RedisScript {
   lua: string;
@@ -86,30 +100,51 @@ export async function openRedisConnection(options: { url: string; log: Log }): P
   news.on('ready', tellReady);
   news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
 
-  const call = async (command: 'EVALSHA' | 'EVAL', script: string, rest: readonly RedisValue[]) => {
-    const values = rest.map((value) => (value instanceof Uint8Array ? asBuffer(value) : value));
-    return commands.callBuffer(command, script, ...values);
+  const call = async (
+    command: 'EVALSHA' | 'EVAL',
+    values: readonly RedisValue[],
+    stored: StoredValue | undefined,
+  ): Promise<unknown> => {
+    if (stored === undefined) return commands.callBuffer(command, ...values);
+    const { key, value, keptMs } = stored;
+    // Sent as they are: a pipeline would copy the value once more.
+    const [, , , answers] = await Promise.all([
+      commands.call('MULTI'),
+      commands.set(key, Buffer.from(value.buffer, value.byteOffset, value.byteLength), 'PX', keptMs),
+      commands.call(command, ...values),
+      commands.call('EXEC'),
+    ]);
+    const [, answer] = answers as unknown[];
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const attempt = async <Answer>(action: () => Promise<Answer>): Promise<Answer> => {
+    if (!isReady()) throw new TransientError('RedisUnreachable', `Redis at ${host} is not reachable now`);
+    try {
+      return await action();
+    } catch (error) {
+      // The error itself holds the command and its values, so it goes no further.
+      if (isReply(error)) throw new TransientError('RedisRefused', describeRefusal(host, error));
+      if (isReady()) commands.disconnect(true);
+      throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
+    }
   };
 
   return {
     get isReady() {
       return isReady();
     },
-    async run(script, keys, values) {
-      if (!isReady()) throw new TransientError('RedisUnreachable', `Redis at ${host} is not reachable now`);
+    run(script, keys, values, stored) {
       const rest = [keys.length, ...keys, ...values];
-      try {
-        return await call('EVALSHA', script.sha, rest).catch((error) => {
+      return attempt(() =>
+        call('EVALSHA', [script.sha, ...rest], stored).catch((error) => {
           if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
-          return call('EVAL', script.lua, rest);
-        });
-      } catch (error) {
-        // The error itself holds the command and its values, so it goes no further.
-        if (isReply(error)) throw new TransientError('RedisRefused', describeRefusal(host, error));
-        if (isReady()) commands.disconnect(true);
-        throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
-      }
+          return call('EVAL', [script.lua, ...rest], stored);
+        }),
+      );
     },
+    values: (keys) =>
+      keys.length === 0 ? Promise.resolve([]) : attempt(() => commands.mgetBuffer([...keys])),
     async subscribe(channel, listener) {
       channelListeners.set(channel, listener);
       await news.subscribe(channel);
@@ -165,8 +200,4 @@ function watchOutage(redis: Redis, host: string, log: Log) {
 
 function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,13 +1,14 @@
 import { redisScript } from './redis-connection.ts';
 
 /**
- * Each script is one step for everybody. KEYS of all: head, chunks, spans. A chunk is an entry of `chunks` under the id
- * `<ms>-<sequence>` of its last message, so that the first chunk at or after an offset is one look-up and trimming by an
- * id removes whole chunks; `spans` has the same ids with counts and ordinals, to be read without the messages.
- * Milliseconds and sequences are kept apart throughout, because Lua's numbers have 53 bits and offsets 64.
+ * Each script is one step for everybody. KEYS 1 and 2 of all: the head, a hash, and the chunks, a stream. An entry of it
+ * has the id `<ms>-<sequence>` of its last message, so that the first chunk at or after an offset is one look-up and trimming
+ * by an id removes whole chunks; the messages are the value of a key of their own, which the entry names, because what
+ * goes through a script is copied twice and leaves its memory to Lua.
+ * Milliseconds and sequences are kept apart throughout: Lua's numbers have 53 bits and offsets 64.
  */
 const positions = `
-local headKey, chunksKey, spansKey = KEYS[1], KEYS[2], KEYS[3]
+local headKey, chunksKey = KEYS[1], KEYS[2]
 
 local function idOf(ms, sequence)
   return string.format('%.0f-%.0f', ms, sequence)
@@ -17,12 +18,12 @@ local function isLater(ms, sequence, otherMs, otherSequence)
 end
 local function spanOf(entry)
   local fields = entry[2]
-  return { id = entry[1], count = tonumber(fields[2]), ordinal = tonumber(fields[4]), bytes = tonumber(fields[6]) }
+  return { count = tonumber(fields[2]), ordinal = tonumber(fields[4]), bytes = tonumber(fields[6]), key = fields[8] }
 end
 
 local function readHead()
   local head = redis.call('HMGET', headKey, 'epoch', 'generation', 'ms', 'sequence', 'ordinal', 'trimmedMs', 'trimmedSequence', 'format')
-  if not head[1] or redis.call('EXISTS', chunksKey, spansKey) < 2 then return nil end
+  if not head[1] or redis.call('EXISTS', chunksKey) == 0 then return nil end
   return {
     epoch = head[1], generation = tonumber(head[2]), ms = tonumber(head[3]), sequence = tonumber(head[4]),
     ordinal = tonumber(head[5]), trimmedMs = tonumber(head[6]), trimmedSequence = tonumber(head[7]), format = tonumber(head[8]),
@@ -62,18 +63,16 @@ local function isAnotherHistory(head)
   if not isLater(head.ms, head.sequence, known.ms, known.sequence) then return head.ordinal ~= known.ordinal end
   if isLater(head.trimmedMs, head.trimmedSequence, known.ms, known.sequence) then return false end
   local after = known.ms < 0 and '-' or '(' .. idOf(known.ms, known.sequence)
-  local following = redis.call('XRANGE', spansKey, after, '+', 'COUNT', 1)[1]
+  local following = redis.call('XRANGE', chunksKey, after, '+', 'COUNT', 1)[1]
   return not following or spanOf(following).ordinal ~= known.ordinal
 end
 
 local function currentHead()
   local head = readHead()
   if not head then
-    redis.call('DEL', headKey, chunksKey, spansKey)
-    for _, key in ipairs({ chunksKey, spansKey }) do
-      redis.call('XADD', key, '0-1', '', '')
-      redis.call('XTRIM', key, 'MAXLEN', 0)
-    end
+    redis.call('DEL', headKey, chunksKey)
+    redis.call('XADD', chunksKey, '0-1', '', '')
+    redis.call('XTRIM', chunksKey, 'MAXLEN', 0)
     head = {
       epoch = ARGV[6], generation = known.generation + 1, ms = known.ms, sequence = known.sequence, ordinal = known.ordinal,
       trimmedMs = known.ms, trimmedSequence = known.sequence, format = 1,
@@ -92,26 +91,26 @@ end
 `;
 
 /**
- * ARGV 7, 8: a position. Answers with the head, the last span that lies whole before it and the first that does not.
+ * ARGV 7, 8: a position. Answers with the head, the last chunk that lies whole before it and the first that does not.
  */
 export const lookScript = redisScript(`${history}
 local head = currentHead()
 local ms, sequence = tonumber(ARGV[7]), tonumber(ARGV[8])
 local from = idOf(ms, sequence)
-local before = (ms > 0 or sequence > 0) and redis.call('XREVRANGE', spansKey, '(' .. from, '-', 'COUNT', 1)[1]
-local at = redis.call('XRANGE', spansKey, from, '+', 'COUNT', 1)[1]
+local before = (ms > 0 or sequence > 0) and redis.call('XREVRANGE', chunksKey, '(' .. from, '-', 'COUNT', 1)[1]
+local at = redis.call('XRANGE', chunksKey, from, '+', 'COUNT', 1)[1]
 return { answer(head), before or false, at or false }
 `);
 
 /**
- * Stores a chunk after all others and gives it its offsets: the caller's clock, or one past the last where that is
- * later; the sequence has 20 bits and carries. KEYS 4: what this sender was answered last, so that a chunk whose answer got lost can
- * be sent again. ARGV 7: sender, 8: number of the chunk, 9: how long that answer is kept, ms, 10: clock, ms, 11: messages,
- * 12: channel for news, 13: the chunk.
+ * Puts a chunk, whose messages have just been stored, after all others and gives it its offsets: the caller's clock, or one
+ * past the last where that is later; the sequence has 20 bits and carries. KEYS 3: what this sender was answered last, so
+ * that a chunk whose answer got lost can be sent again; KEYS 4: the messages. ARGV 7: sender, 8: number of the chunk,
+ * 9: how long that answer is kept, ms, 10: clock, ms, 11: messages, 12: bytes, 13: channel for news.
  * Answers with the head, the first offset and the first ordinal.
  */
 export const appendScript = redisScript(`${history}
-local senderKey = KEYS[4]
+local senderKey = KEYS[3]
 local sent = redis.call('HMGET', senderKey, 'number', 'first', 'ordinal')
 local head = currentHead()
 if sent[1] == ARGV[8] then return { answer(head), sent[2], sent[3] } end
@@ -129,50 +128,48 @@ head.ms, head.sequence = ms + math.floor(last / 1048576), last % 1048576
 head.ordinal = head.ordinal + count
 
 local id = idOf(head.ms, head.sequence)
-redis.call('XADD', chunksKey, id, 'messages', ARGV[13])
-redis.call('XADD', spansKey, id, 'count', count, 'ordinal', ordinal, 'bytes', #ARGV[13])
+redis.call('XADD', chunksKey, id, 'count', count, 'ordinal', ordinal, 'bytes', ARGV[12], 'key', KEYS[4])
 redis.call('HSET', headKey, 'ms', string.format('%.0f', head.ms), 'sequence', head.sequence, 'ordinal', string.format('%.0f', head.ordinal))
 redis.call('HSET', senderKey, 'number', ARGV[8], 'first', first, 'ordinal', ordinal)
 redis.call('PEXPIRE', senderKey, ARGV[9])
-redis.call('PUBLISH', ARGV[12], table.concat({ ARGV[7], head.epoch, before, id, string.format('%.0f', head.ordinal) }, ' '))
+redis.call('PUBLISH', ARGV[13], table.concat({ ARGV[7], head.epoch, before, id, string.format('%.0f', head.ordinal) }, ' '))
 return { answer(head), first, ordinal }
 `);
 
 /**
- * Reads chunks. ARGV 1: id from, 2: id to, 3: messages wanted, 4: bytes at most beyond the first chunk.
- * Answers with the head, or nothing where there is none, the spans and the chunks.
+ * Finds chunks one after another. ARGV 1: id from, 2: id to, 3: messages wanted, 4: bytes at most beyond the first chunk.
+ * Answers with the head, or nothing where there is none, and the entries.
  */
 export const pageScript = redisScript(`${positions}
 local head = readHead()
-if not head then return { false, {}, {} } end
+if not head then return { false, {} } end
 local messagesWanted, bytesMax = tonumber(ARGV[3]), tonumber(ARGV[4])
-local found = redis.call('XRANGE', spansKey, ARGV[1], ARGV[2], 'COUNT', 512)
-local spans, messages, bytes = {}, 0, 0
-for _, entry in ipairs(found) do
+local page, messages, bytes = {}, 0, 0
+for _, entry in ipairs(redis.call('XRANGE', chunksKey, ARGV[1], ARGV[2], 'COUNT', 512)) do
   local span = spanOf(entry)
   bytes = bytes + span.bytes
-  if #spans > 0 and (bytes > bytesMax or messages >= messagesWanted) then break end
-  spans[#spans + 1] = entry
+  if #page > 0 and (bytes > bytesMax or messages >= messagesWanted) then break end
+  page[#page + 1] = entry
   messages = messages + span.count
 end
-if #spans == 0 then return { answer(head), {}, {} } end
-return { answer(head), spans, redis.call('XRANGE', chunksKey, spans[1][1], spans[#spans][1]) }
+return { answer(head), page }
 `);
 
 /**
- * Removes the chunks that lie whole before a position, ARGV 1, 2. Trimming comes first: a Redis whose memory is full
- * takes a script's other writes only once it has begun to write.
+ * Removes up to 500 of the chunks that lie whole before a position, ARGV 1, 2. Messages go first: a Redis whose memory is
+ * full takes a script's other writes only once it has begun to write.
+ * Answers with the head, or nothing where there is none, and how many it removed.
  */
 export const trimScript = redisScript(`${positions}
 local head = readHead()
-if not head then return false end
+if not head then return { false, 0 } end
 local from = idOf(tonumber(ARGV[1]), tonumber(ARGV[2]))
-local last = redis.call('XREVRANGE', spansKey, '(' .. from, '-', 'COUNT', 1)[1]
-if not last then return answer(head) end
-redis.call('XTRIM', chunksKey, 'MINID', from)
-redis.call('XTRIM', spansKey, 'MINID', from)
-local ms, sequence = string.match(last[1], '(%d+)-(%d+)')
+local old = redis.call('XRANGE', chunksKey, '-', '(' .. from, 'COUNT', 500)
+if #old == 0 then return { answer(head), 0 } end
+for _, entry in ipairs(old) do redis.call('UNLINK', spanOf(entry).key) end
+redis.call('XTRIM', chunksKey, 'MAXLEN', redis.call('XLEN', chunksKey) - #old)
+local ms, sequence = string.match(old[#old][1], '(%d+)-(%d+)')
 redis.call('HSET', headKey, 'trimmedMs', ms, 'trimmedSequence', sequence)
 head.trimmedMs, head.trimmedSequence = tonumber(ms), tonumber(sequence)
-return answer(head)
+return { answer(head), #old }
 `);

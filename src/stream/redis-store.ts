@@ -6,7 +6,7 @@ import { TerminalError, TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from './chunk.ts';
-import type { RedisConnection, RedisScript, RedisValue } from './redis-connection.ts';
+import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
 
 /** What is known of a log from what Redis said last. */
@@ -63,6 +63,7 @@ export type Page = { kind: 'chunks'; chunks: Chunk[] } | { kind: 'changed' };
 export interface RedisStoreOptions {
   redis: RedisConnection;
   workgroupId: string;
+  retentionMs: number;
   log: Log;
 }
 
@@ -82,9 +83,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const { redis, workgroupId, log } = options;
   // The braces keep the keys of one log together in a Redis cluster.
   const key = (name: string) => `wattline:stream:{${workgroupId}}:${name}`;
-  const logKeys = [key('head'), key('chunks'), key('spans')];
+  const logKeys = [key('head'), key('chunks')];
   const channel = key('news');
   const sender = randomUUID();
+  // Should nobody trim any more, the memory is given back all the same.
+  const keptMs = 2 * options.retentionMs + ANSWER_KEPT_MS;
   let chunksSent = 0;
   let listeners: RedisStoreListeners | undefined;
   const stops: Array<() => unknown> = [];
@@ -110,10 +113,16 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   /** Runs a script that begins with what is known, and learns from the head in its answer. */
-  const runKnowing = async (script: RedisScript, keys: readonly string[], values: readonly RedisValue[]) => {
+  const runKnowing = async (
+    script: RedisScript,
+    keys: readonly string[],
+    values: readonly RedisValue[],
+    stored?: StoredValue,
+  ) => {
     const { ms, sequence } = partsOf(known.lastOffset);
     const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, randomUUID()];
-    const answer = (await redis.run(script, keys, [...knowledge, ...values])) as [Fields, ...unknown[]];
+    const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
+    const answer = ran as [Fields, ...unknown[]];
     const head = readHead(answer[0]);
     learn(head);
     return { head, answer };
@@ -141,6 +150,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     listeners?.onMoved();
   };
 
+  const trimBefore = async (offset: Offset): Promise<void> => {
+    const { ms, sequence } = partsOf(offset);
+    for (;;) {
+      const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
+        Fields | null,
+        number,
+      ];
+      if (!continuesKnown(head)) return listeners?.onDoubt();
+      if (removed === 0) return;
+    }
+  };
+
   await runKnowing(lookScript, logKeys, [0, 0]);
 
   return {
@@ -159,30 +180,36 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     },
     async append(batches, nowMs) {
       const chunk = packChunk(batches);
-      const keys = [...logKeys, key(`sender:${sender}`)];
-      const values = [sender, ++chunksSent, ANSWER_KEPT_MS, nowMs, chunk.count, channel, chunk.value];
-      const { answer } = await untilAnswered(redis, () => runKnowing(appendScript, keys, values));
+      const { count, value } = chunk;
+      const number = ++chunksSent;
+      const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
+      const keys = [...logKeys, key(`sender:${sender}`), messages.key];
+      const values = [sender, number, ANSWER_KEPT_MS, nowMs, count, value.length, channel];
+      const { answer } = await untilAnswered(redis, () => runKnowing(appendScript, keys, values, messages));
       const [, first, ordinal] = answer;
       return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {
       const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
       const answer = (await redis.run(pageScript, logKeys, values)) as PageAnswer;
-      const [head, spans, entries] = answer;
+      const [head, entries] = answer;
       if (!continuesKnown(head)) return { kind: 'changed' };
-      const chunks = entries.map(([, fields], index) => {
-        const { firstOffset, firstOrdinal } = readSpan(spans[index])!;
+      const found = await redis.values(entries.map(([, fields]) => String(fields[7])));
+      const chunks: Chunk[] = [];
+      for (const [index, entry] of entries.entries()) {
+        const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
+        const value = found[index];
+        if (value == null) {
+          // Trimmed meanwhile, or dropped by Redis itself; readers are to be told of a gap.
+          await trimBefore(lastOffset + 1n);
+          return { kind: 'changed' };
+        }
         // A copy of its own, because the connection's buffers hold other replies too.
-        const chunk = openChunk(firstOffset, copyOf(fields[1]!));
-        return placeChunk(chunk, firstOffset, firstOrdinal);
-      });
+        chunks.push(placeChunk(openChunk(firstOffset, copyOf(value)), firstOffset, firstOrdinal));
+      }
       return { kind: 'chunks', chunks };
     },
-    async trimBefore(offset) {
-      const { ms, sequence } = partsOf(offset);
-      const head = (await redis.run(trimScript, logKeys, [ms, sequence])) as Fields | null;
-      if (!continuesKnown(head)) listeners?.onDoubt();
-    },
+    trimBefore,
     async close() {
       for (const stop of stops) await stop();
     },
@@ -221,7 +248,8 @@ function ready(redis: RedisConnection, withinMs: number): Promise<void> {
 }
 
 type Fields = Buffer[];
-type PageAnswer = [Fields | null, unknown[], Array<[Buffer, Fields]>];
+type Entry = [Buffer, Fields];
+type PageAnswer = [Fields | null, Entry[]];
 
 function readHead(fields: readonly unknown[]): KnownTail {
   const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
@@ -239,10 +267,10 @@ function readHead(fields: readonly unknown[]): KnownTail {
   };
 }
 
-/** An entry of `spans`: its id is that of the last message. */
+/** An entry of the stream: its id is that of the last message. */
 function readSpan(entry: unknown): ChunkSpan | undefined {
   if (entry === null) return undefined;
-  const [id, fields] = entry as [Buffer, Fields];
+  const [id, fields] = entry as Entry;
   const lastOffset = offsetFrom(String(id))!;
   return {
     firstOffset: lastOffset - BigInt(String(fields[1])) + 1n,
