@@ -30,8 +30,8 @@ function duration(options: { minMs: number; maxMs: number }) {
 }
 
 /** How long a device may be silent before it is taken to be offline. */
-const deviceTimeout = z.union([z.literal('off'), duration({ minMs: 10_000, maxMs: 30 * 86_400_000 })], {
-  error: 'must be "off" or a duration such as "15m", from 10 s to 30 d',
+const deviceTimeout = z.union([z.literal('off'), duration({ minMs: 5_000, maxMs: 30 * 86_400_000 })], {
+  error: 'must be "off" or a duration such as "15m", from 5 s to 30 d',
 });
 
 const port = z

@@ -16,6 +16,8 @@ export interface ShardStatus {
   quarantined: number;
   quarantinedByReason: Record<string, number>;
   gaps: number;
+  /** How many devices are online, offline, or neither as far as was ever said. */
+  devices: { online: number; offline: number; unknown: number };
   names: number;
   fileBytes: number;
   walBytes: number;
@@ -27,6 +29,7 @@ export async function readStatus(
 ): Promise<ShardStatus> {
   const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
   const reasons = await query<{ reason: string; readings: number }>(connection, 'land/quarantine-reasons');
+  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count');
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -39,6 +42,12 @@ export async function readStatus(
     quarantined: reasons.reduce((sum, { readings }) => sum + readings, 0),
     quarantinedByReason: Object.fromEntries(reasons.map(({ reason, readings }) => [reason, readings])),
     gaps: count('gap_count'),
+    devices: {
+      online: 0,
+      offline: 0,
+      unknown: 0,
+      ...Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
+    },
     names: count('name_count'),
     fileBytes: bytes(shard.path),
     walBytes: bytes(`${shard.path}.wal`),
