@@ -3,10 +3,11 @@ import { limits } from '../contract/limits.ts';
 import { laterOffset, type Offset, offsetOf } from '../contract/offset.ts';
 import { SECOND_MS } from '../time.ts';
 import { createAppendQueue } from './append-queue.ts';
-import type { Chunk, ChunkSpan } from './chunk.ts';
-import { createChunkCache, indexReaching } from './chunk-cache.ts';
+import type { ChunkSpan } from './chunk.ts';
 import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from './log.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { readChunks } from './read-chunks.ts';
+import { createRedisChunks } from './redis-chunks.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { openRedisStore } from './redis-store.ts';
 import type { LogOptions } from './sequenced-log.ts';
@@ -21,15 +22,10 @@ export interface RedisLogOptions extends LogOptions {
 
 /** Waiters look again this often, should news have got lost. */
 const LOOK_EVERY_MS = SECOND_MS;
-/** Pages that readers far behind may be in the middle of. */
-const PAGES_KEPT = 4;
 /** A read begins anew where the log turns out to be another one, but not for ever. */
 const ATTEMPTS_MAX = 5;
 /** A filtered read wants more messages than it returns. */
 const MESSAGES_WANTED_FILTERED = 20_000;
-
-/** `changed`: the log turned out to be another one. */
-type Found = Chunk | undefined | 'changed';
 
 /**
  * Opens the log of a workgroup in Redis, a new one where there is none. Any number of processes append to it and read it:
@@ -44,10 +40,7 @@ type Found = Chunk | undefined | 'changed';
  */
 export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {
   const { redis, clock, retentionMs, log, startTimer = startSystemTimer } = options;
-  const cache = createChunkCache(options.cacheBytesMax);
   const waiters = createWaiters();
-  let pages: Array<{ from: Offset; chunks: Chunk[] }> = [];
-  const loading = new Map<Offset, Promise<Found>>();
   /** The newest message that can no longer be read, and the oldest chunk that still can: `none`, or not known. */
   let goneThrough: Offset | undefined;
   let oldest: ChunkSpan | 'none' | undefined;
@@ -55,6 +48,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   let closed = false;
 
   const store = await openRedisStore(options);
+  const chunks = createRedisChunks({ ...options, store });
 
   const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
 
@@ -96,33 +90,6 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     throw new Error('the log in Redis changes too fast to be read');
   };
 
-  const load = async (position: Offset, messagesWanted: number): Promise<Found> => {
-    const following = cache.following(position);
-    const page = await store.page(position, following && following.firstOffset - 1n, messagesWanted);
-    if (page.kind === 'changed') {
-      await look();
-      return 'changed';
-    }
-    const { chunks } = page;
-    if (chunks.length === 0) return following;
-    for (const chunk of chunks) cache.add(chunk);
-    pages = [{ from: position, chunks }, ...pages.slice(0, PAGES_KEPT - 1)];
-    return chunks[0];
-  };
-  const chunkFrom = (position: Offset, messagesWanted: number): Found | Promise<Found> => {
-    const cached = cache.chunkFrom(position);
-    if (cached !== undefined) return cached;
-    for (const { from, chunks } of pages)
-      if (position >= from && position <= chunks.at(-1)!.lastOffset)
-        return chunks[indexReaching(chunks, position)];
-    let loaded = loading.get(position);
-    if (loaded === undefined) {
-      loaded = load(position, messagesWanted).finally(() => loading.delete(position));
-      loading.set(position, loaded);
-    }
-    return loaded;
-  };
-
   /** @returns undefined where the log became another one, or was trimmed, before anything was read */
   const readWithin = async (request: ReadRequest, bounds: LogBounds): Promise<ReadOutcome | undefined> => {
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
@@ -134,7 +101,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     let broken = false;
     const outcome = await readChunks({ ...request, from }, bounds, async (position) => {
       if (position >= bounds.next) return undefined;
-      const chunk = await chunkFrom(position, messagesWanted);
+      const chunk = await chunks.from(position, messagesWanted);
       const { epoch, trimmedThrough } = store.known;
       broken =
         chunk === 'changed' ||
@@ -166,7 +133,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     log,
     async store(batches, nowMs) {
       const chunk = await store.append(batches, nowMs);
-      cache.add(chunk);
+      chunks.add(chunk);
       return chunk.firstOffset;
     },
   });
@@ -177,8 +144,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
       waiters.wake(store.known.lastOffset!);
     },
     onRecreated() {
-      cache.clear();
-      pages = [];
+      chunks.clear();
       goneThrough = undefined;
       oldest = undefined;
       waiters.wakeAll();
@@ -213,7 +179,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     chunkFrom: (position) =>
       whileOpen(async () => {
         const { next: end } = await currentBounds();
-        const chunk = position < end ? await chunkFrom(position, limits.messagesPerReadMax) : undefined;
+        const chunk = position < end ? await chunks.from(position, limits.messagesPerReadMax) : undefined;
         if (chunk === 'changed') throw new Error('the log in Redis became another one');
         return chunk;
       }),
@@ -224,7 +190,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
         const { earliest, next: end } = knownBounds() ?? (await currentBounds());
         const from = laterOffset(position, earliest);
         if (from >= end) return 0;
-        const span = cache.chunkFrom(from) ?? (await store.look(from)).at;
+        const span = chunks.kept(from) ?? (await store.look(from)).at;
         if (span === undefined) return 0;
         const skipped = from > span.firstOffset ? Number(from - span.firstOffset) : 0;
         return store.known.nextOrdinal - span.firstOrdinal - skipped;
@@ -232,7 +198,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     async trim() {
       await currentBounds();
       if (goneThrough === undefined) return;
-      cache.dropBefore(goneThrough + 1n);
+      chunks.dropBefore(goneThrough + 1n);
       await store.trimBefore(goneThrough + 1n);
     },
     close() {
@@ -250,26 +216,4 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
 
 function isFiltered({ filter = {} }: ReadRequest): boolean {
   return Object.values(filter).some((one) => one !== undefined);
-}
-
-/** Calls that arrive while one is under way share the next: each begins after it was asked for. */
-function oneAtATime(action: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let following: Promise<void> | undefined;
-  const start = (): Promise<void> => {
-    running = action().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  return () => {
-    if (running === undefined) return start();
-    following ??= running
-      .catch(() => undefined)
-      .then(() => {
-        following = undefined;
-        return start();
-      });
-    return following;
-  };
 }

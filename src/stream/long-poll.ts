@@ -51,6 +51,8 @@ export async function poll(
   let count = 0;
   let bytes = 0;
   let position = start.from;
+  /** The log as it was when the last of `parts` was read. */
+  let reached: { position: Offset; bounds: LogBounds } | undefined;
   const answer = (nextOffset: Offset, upToDate: boolean, bounds: LogBounds): PollAnswer => ({
     parts,
     count,
@@ -71,6 +73,9 @@ export async function poll(
         oneAtLeast: count === 0,
         filter: request.filter,
       });
+      // Messages of two logs never share an answer.
+      if (count > 0 && reached !== undefined && outcome.bounds.epoch !== reached.bounds.epoch)
+        return answer(reached.position, false, reached.bounds);
       if (outcome.kind !== 'batch') {
         if (count > 0 && position !== 'oldest') return answer(position, false, outcome.bounds);
         start = startAgain(start, outcome);
@@ -81,6 +86,7 @@ export async function poll(
       count += outcome.count;
       bytes += outcome.bytes;
       position = outcome.nextOffset;
+      reached = { position, bounds: outcome.bounds };
       if (outcome.upToDate) patience.exhausted(outcome.count > 0);
       if (outcome.full || patience.isOver(outcome.upToDate))
         return answer(position, outcome.upToDate, outcome.bounds);

@@ -1,25 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedBatch } from '../contract/message-bytes.ts';
-import { type Offset, offsetMs, offsetOf } from '../contract/offset.ts';
-import { TerminalError, TransientError } from '../errors.ts';
+import type { Offset } from '../contract/offset.ts';
+import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from './chunk.ts';
 import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
+import {
+  type Entry,
+  type Fields,
+  idOf,
+  type KnownTail,
+  offsetFrom,
+  partsOf,
+  readHead,
+  readSpan,
+} from './redis-replies.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
-
-/** What is known of a log from what Redis said last. */
-export interface KnownTail {
-  epoch: string;
-  /** Grows with each epoch, so that an old one is told from a new one. */
-  generation: number;
-  /** The newest offset that was ever given; undefined in a new log. */
-  lastOffset: Offset | undefined;
-  /** How many messages the log has taken since it was created. */
-  nextOrdinal: number;
-  trimmedThrough: Offset | undefined;
-}
 
 /** The chunks of one log in Redis, as one of the processes sees them that share it. Every call may throw TransientError. */
 export interface RedisStore {
@@ -67,7 +65,6 @@ export interface RedisStoreOptions {
   log: Log;
 }
 
-const FORMAT = 1;
 /** Bytes of one page, beyond its first chunk. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
@@ -191,10 +188,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     },
     async page(from, to, messagesWanted) {
       const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
-      const answer = (await redis.run(pageScript, logKeys, values)) as PageAnswer;
-      const [head, entries] = answer;
+      const answer = await redis.run(pageScript, logKeys, values);
+      const [head, entries] = answer as [Fields | null, Entry[]];
       if (!continuesKnown(head)) return { kind: 'changed' };
+      const { epoch } = known;
       const found = await redis.values(entries.map(([, fields]) => String(fields[7])));
+      if (known.epoch !== epoch) return { kind: 'changed' };
       const chunks: Chunk[] = [];
       for (const [index, entry] of entries.entries()) {
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
@@ -245,56 +244,6 @@ function ready(redis: RedisConnection, withinMs: number): Promise<void> {
       if (redis.isReady) done();
     });
   });
-}
-
-type Fields = Buffer[];
-type Entry = [Buffer, Fields];
-type PageAnswer = [Fields | null, Entry[]];
-
-function readHead(fields: readonly unknown[]): KnownTail {
-  const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
-  if (Number(format) !== FORMAT)
-    throw new TerminalError(
-      'UnknownFormat',
-      `the log in Redis has format ${format}, this version reads ${FORMAT}: use a later version`,
-    );
-  return {
-    epoch: epoch!,
-    generation: Number(generation),
-    lastOffset: offsetFrom(last!),
-    trimmedThrough: offsetFrom(trimmed!),
-    nextOrdinal: Number(ordinal),
-  };
-}
-
-/** An entry of the stream: its id is that of the last message. */
-function readSpan(entry: unknown): ChunkSpan | undefined {
-  if (entry === null) return undefined;
-  const [id, fields] = entry as Entry;
-  const lastOffset = offsetFrom(String(id))!;
-  return {
-    firstOffset: lastOffset - BigInt(String(fields[1])) + 1n,
-    lastOffset,
-    firstOrdinal: Number(String(fields[3])),
-  };
-}
-
-function partsOf(offset: Offset | undefined): { ms: number; sequence: number } {
-  if (offset === undefined) return { ms: -1, sequence: 0 };
-  const ms = offsetMs(offset);
-  return { ms, sequence: Number(offset - offsetOf(ms)) };
-}
-
-function idOf(offset: Offset): string {
-  const { ms, sequence } = partsOf(offset);
-  return `${ms}-${sequence}`;
-}
-
-/** The offset an id stands for; undefined for the one that stands for none, `-1-0`. */
-function offsetFrom(id: string): Offset | undefined {
-  const at = id.lastIndexOf('-');
-  const ms = Number(id.slice(0, at));
-  return ms < 0 ? undefined : offsetOf(ms) + BigInt(id.slice(at + 1));
 }
 
 function isAfter(a: Offset | undefined, b: Offset | undefined): boolean {

@@ -6,7 +6,10 @@ import type { Offset } from '../../src/contract/offset.ts';
 import { type Log, silentLog } from '../../src/log.ts';
 import type { StreamLog } from '../../src/stream/log.ts';
 import { openRedisLog } from '../../src/stream/log-redis.ts';
+import { poll } from '../../src/stream/long-poll.ts';
 import { openRedisConnection } from '../../src/stream/redis-connection.ts';
+import { startSystemTimer } from '../../src/stream/timer.ts';
+import { systemClock } from '../../src/time.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { telemetryBatch } from '../support/messages.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -168,6 +171,43 @@ describe('a log in Redis that is lost', () => {
     expect([epoch, epochs[0]]).not.toContain(again);
     expect((await boundsOnceThere(b)).epoch).toBe(again);
     expect((await a.append(telemetryBatch(1))).firstOffset).toBeGreaterThan(appended.lastOffset);
+  });
+
+  test('never mixes with the one that follows it in an answer', async () => {
+    await start();
+    const { log: a } = await openTestRedisLog(server.url);
+    const { log: b } = await openTestRedisLog(server.url);
+    const { lastOffset } = await a.append(telemetryBatch(2, { first: 0 }));
+    const { epoch } = await b.bounds();
+    const waits = Promise.withResolvers<void>();
+    const { waitFor } = b;
+    b.waitFor = (position, signal) => {
+      waits.resolve();
+      return waitFor(position, signal);
+    };
+    const answered = poll(
+      b,
+      { start: { kind: 'oldest' }, limit: 10, bytesMax: 1e6, holdMs: 20_000, filter: {} },
+      { clock: systemClock, startTimer: startSystemTimer, retentionMs: 3_600_000, signal: never },
+    );
+    await waits.promise;
+    await admin.flushall();
+    await a.append(telemetryBatch(3, { first: 100 }));
+    const { parts: _messages, ...answer } = await answered;
+    expect(answer).toMatchObject({ count: 2, epoch, nextOffset: lastOffset + 1n, upToDate: false });
+    expect((await readToTail(b, lastOffset + 1n)).messages).toHaveLength(3);
+  });
+
+  test('says so where Redis dropped a part of it', async () => {
+    await start();
+    const { log } = await openTestRedisLog(server.url, { cacheBytesMax: 1 });
+    const dropped = await log.append(telemetryBatch(2));
+    const [key] = await admin.keys('*:messages:*');
+    const { firstOffset } = await log.append(telemetryBatch(2));
+    await admin.del(key!);
+    const read = await log.read({ from: dropped.firstOffset, limit: 10, bytesMax: 1e6, oneAtLeast: true });
+    expect(read).toMatchObject({ kind: 'expired', bounds: { earliest: firstOffset } });
+    expect((await readToTail(log)).messages).toHaveLength(2);
   });
 
   test('is found out although somebody who does not know has gone on with the older copy', async () => {

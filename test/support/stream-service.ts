@@ -10,6 +10,7 @@ import { silentLog } from '../../src/log.ts';
 import type { StreamLog } from '../../src/stream/log.ts';
 import { createMemoryLog } from '../../src/stream/log-memory.ts';
 import { registerStreamRoutes } from '../../src/stream/routes.ts';
+import type { LogOptions } from '../../src/stream/sequenced-log.ts';
 import {
   registerStreamSocket,
   type StreamSocket,
@@ -47,13 +48,21 @@ export interface Answer {
   body: Record<string, unknown>;
 }
 
+type LogOpener = (options: LogOptions, workgroupId: string) => StreamLog | Promise<StreamLog>;
+let openOtherLog: LogOpener = (options) => createMemoryLog({ ...options, bytesMax: 256e6 });
+
+/** Runs the tests that come after it on other logs than those in memory. */
+export function serveFrom(openLog: LogOpener): void {
+  openOtherLog = openLog;
+}
+
 /** The stream as a real HTTP server on a free port, on memory logs unless others are given. */
 export async function startStreamService(
   options: Partial<HttpServerOptions> & {
     clock?: Clock;
     retentionMs?: number;
     groups?: DeviceGroups;
-    openLog?: (workgroupId: string) => StreamLog;
+    openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>;
     /** For what the socket waits for, where it is not the platform's. */
     socketTimer?: StartTimer;
     socketLimits?: StreamSocketOptions['limits'];
@@ -63,7 +72,9 @@ export async function startStreamService(
   const log = options.log ?? silentLog;
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock });
   const stream = createStream({
-    openLog: options.openLog ?? (() => createMemoryLog({ clock, retentionMs, bytesMax: 256e6, log })),
+    openLog:
+      options.openLog ??
+      ((workgroupId) => openOtherLog({ clock, retentionMs, cacheBytesMax: 256e6, log }, workgroupId)),
     retentionMs,
     clock,
     startTimer: startSystemTimer,

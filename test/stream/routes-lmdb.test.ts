@@ -1,0 +1,6 @@
+import { openLmdbLog } from '../../src/stream/log-lmdb.ts';
+import { serveFrom } from '../support/stream-service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+serveFrom((options) => openLmdbLog({ ...options, path: tempDir() }));
+await import('./routes.test.ts');
