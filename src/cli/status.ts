@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
-import type { Config } from '../config.ts';
+import { type Command, Option } from 'commander';
+import type { Config, WorkgroupConfig } from '../config.ts';
+import { configWarnings } from '../config-warnings.ts';
 import { InputError, TransientError } from '../errors.ts';
 import { emptyStatus, readStatuses, type StatusStage, type WorkgroupStatus } from '../pipeline/status.ts';
 import { formatInstant, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
@@ -22,21 +23,40 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
     .command('status')
     .description('show how far each workgroup is, and what is wrong')
     .option('-w, --workgroup <id>', 'only this workgroup')
+    .addOption(
+      new Option(
+        '-d, --devices [state]',
+        'the devices instead, with since when they are online or offline; or only those in a state',
+      ).choices(['online', 'offline', 'unknown']),
+    )
     .addHelpText('after', help)
-    .action(({ workgroup }: { workgroup?: string }) => {
-      const statuses = listStatuses(readConfig(command, terminal), systemClock.now(), workgroup);
+    .action(async ({ workgroup, devices }: { workgroup?: string; devices?: DeviceFilter }) => {
+      const config = readConfig(command, terminal);
+      if (devices !== undefined) {
+        const { describeDevices, listDevices } = await import('./status-devices.ts');
+        const chosen = chooseWorkgroups(config, workgroup);
+        const listed = await listDevices(config, chosen, devices === true ? undefined : devices);
+        return printData(command, terminal, listed, () => describeDevices(listed, chosen));
+      }
+      const statuses = listStatuses(config, systemClock.now(), workgroup);
       printData(command, terminal, statuses, () => describe(statuses, systemClock.now()));
     });
+}
+
+type DeviceFilter = true | 'online' | 'offline' | 'unknown';
+
+/** @throws InputError where there is no such workgroup */
+function chooseWorkgroups({ workgroups }: Config, only: string | undefined): WorkgroupConfig[] {
+  const chosen = workgroups.filter(({ id }) => only === undefined || id === only);
+  if (chosen.length > 0) return chosen;
+  const missing = only === undefined ? 'no workgroup is configured' : `"${only}" is not configured`;
+  throw new InputError('the question', [{ path: '--workgroup', message: missing }]);
 }
 
 /** @throws InputError where there is no such workgroup, TransientError where no worker has written anything yet */
 function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): ListedStatus[] {
   const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
-  const ids = config.workgroups.map(({ id }) => id).filter((id) => only === undefined || id === only);
-  if (ids.length === 0) {
-    const missing = only === undefined ? 'no workgroup is configured' : `"${only}" is not configured`;
-    throw new InputError('the question', [{ path: '--workgroup', message: missing }]);
-  }
+  const ids = chooseWorkgroups(config, only).map(({ id }) => id);
   if (ids.every((id) => !written.has(id))) {
     throw new TransientError(
       'NothingRuns',
@@ -45,10 +65,13 @@ function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): L
   }
   return ids.map((workgroupId) => {
     const status = written.get(workgroupId);
-    if (!status) return { ...emptyStatus(workgroupId, 0), state: 'never run' };
+    const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
+    const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
+    if (!status) return { ...emptyStatus(workgroupId, 0), problems: warnings, state: 'never run' };
     const isFailing = stages.some((stage) => status[stage].lastError);
     return {
       ...status,
+      problems: [...status.problems, ...warnings],
       state: nowMs - status.updatedAtMs > SILENT_MS ? 'stopped' : isFailing ? 'failing' : 'running',
     };
   });
@@ -63,8 +86,14 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs): string {
         : [];
     }),
   );
-  const table = formatTable(columnsAt(nowMs), statuses);
-  return errors.length > 0 ? `${table}\nLast errors\n${errors.join('')}` : table;
+  const problems = statuses.flatMap((status) =>
+    status.problems.map(({ path, message }) => `problem: ${path}: ${message}\n`),
+  );
+  return [
+    formatTable(columnsAt(nowMs), statuses),
+    ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(errors.length > 0 ? ['\nLast errors\n', ...errors] : []),
+  ].join('');
 }
 
 function columnsAt(nowMs: UtcMs) {
@@ -81,6 +110,8 @@ function columnsAt(nowMs: UtcMs) {
     { title: 'Polled', value: (one: ListedStatus) => ago(one.poll.lastSuccessAtMs), align: right },
     { title: 'Rolled up', value: (one: ListedStatus) => ago(one.rollup.lastSuccessAtMs), align: right },
     { title: 'Generation', value: (one: ListedStatus) => count(one.publish.generation), align: right },
+    { title: 'Online', value: (one: ListedStatus) => count(one.devices?.online), align: right },
+    { title: 'Offline', value: (one: ListedStatus) => count(one.devices?.offline), align: right },
     { title: 'Gaps', value: (one: ListedStatus) => count(one.gaps), align: right },
     { title: 'Quarantine', value: (one: ListedStatus) => count(one.quarantined), align: right },
   ];
@@ -88,8 +119,12 @@ function columnsAt(nowMs: UtcMs) {
 
 const help = `
 Lag is how many messages, and how many seconds, the warehouse is behind the head of the stream. State is stopped where no worker has
-written for half a minute. Works while the worker runs and afterwards.
+written for half a minute. A problem is a place in the configuration, what is wrong there, and what to change: what config check warns of, and
+what the data say against it, looked for every pipeline.maintainEvery. Works while the worker runs and afterwards.
+
+Online and Offline count devices by what was last said of them: by whoever reports them, or, with stream.deviceTimeout, by their silence.
 
 Examples:
   wattline status
-  wattline status --workgroup home --json`;
+  wattline status --workgroup home --json
+  wattline status --devices offline`;

@@ -9,12 +9,13 @@ import type { RawAnswer } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import type { MessageColumns } from '../contract/columns.ts';
 import { limits } from '../contract/limits.ts';
-import { TransientError } from '../errors.ts';
+import { type Problem, TransientError } from '../errors.ts';
 import { explainDay } from '../explain/explain.ts';
 import type { ExplainArgs, Explained } from '../explain/explained.ts';
 import type { ImportRequest } from '../import/import-file.ts';
 import { createImportJob, type ImportJob, type ImportState } from '../import/job.ts';
 import type { Log } from '../log.ts';
+import { findProblems } from '../problems/find.ts';
 import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
@@ -50,6 +51,8 @@ export interface Operations {
   publish: { args: undefined; result: PublishResult };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   status: { args: undefined; result: ShardStatus };
+  /** What the data say against the configuration. */
+  problems: { args: undefined; result: Problem[] };
   /** What a day of a device follows from. */
   explain: { args: ExplainArgs; result: Explained };
   /** Begins to import a file; `importState` tells how far it is and what it came to. */
@@ -75,6 +78,8 @@ export type Handler<Name extends OperationName> = (
   open: OpenShard,
   args: Operations[Name]['args'],
 ) => Promise<Operations[Name]['result']>;
+
+type Connection = Awaited<ReturnType<Shard['connect']>>;
 
 const ORIGIN = 'stream';
 
@@ -105,16 +110,23 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       log,
     }),
   status: ({ shard }) => shard.status(),
-  explain,
+  problems: ({ shard, assignment }) =>
+    reading(shard, (connection) => findProblems(connection, assignment.workgroup)),
+  explain: ({ shard, assignment: { workgroup }, clock }, args) =>
+    reading(shard, (connection) => explainDay(connection, args, { workgroup, nowMs: clock.now() })),
   importStart: async ({ imports }, request) => void imports.start(request),
   importState: ({ imports }) => imports.state(),
   importStop: async ({ imports }) => void (await imports.stop()),
 };
 
-async function explain({ shard, assignment, clock }: OpenShard, args: ExplainArgs): Promise<Explained> {
+/** Reads an open warehouse on a connection of its own. */
+async function reading<Result>(
+  shard: Shard,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
   const connection = await shard.connect();
   try {
-    return await explainDay(connection, args, { workgroup: assignment.workgroup, nowMs: clock.now() });
+    return await work(connection);
   } finally {
     connection.closeSync();
   }

@@ -99,12 +99,16 @@ export function createStages(options: StagesOptions): PipelineStages {
       noted(workgroupId, 'publish', signal, async () => {
         const { sequence } = await pipeline.run(workgroupId, 'publish', undefined);
         status.update(workgroupId, 'publish', { generation: sequence });
-        const { gaps, quarantined, messages } = await pipeline.run(workgroupId, 'status', undefined);
-        status.count(workgroupId, { gaps, quarantined, storedMessages: messages });
+        const { gaps, quarantined, messages, devices } = await pipeline.run(workgroupId, 'status', undefined);
+        status.note(workgroupId, { gaps, quarantined, storedMessages: messages, devices });
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {
         await pipeline.run(workgroupId, 'maintain', { dryRun: false });
+        const found = await pipeline.run(workgroupId, 'problems', undefined);
+        const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
+        const problems = found.map(({ path, message }) => ({ path: `workgroups.${index}.${path}`, message }));
+        status.note(workgroupId, { problems });
       }),
     async openShard(workgroupId) {
       const { dataDir, pipeline: settings } = config;

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Problem } from '../errors.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../time.ts';
 
 /** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
@@ -23,6 +24,10 @@ export interface WorkgroupStatus {
   gaps: number;
   quarantined: number;
   storedMessages: number;
+  /** How many devices are in which state, once something was published. */
+  devices?: { online: number; offline: number; unknown: number } | undefined;
+  /** What the data say against the configuration, by its path in it. */
+  problems: Problem[];
 }
 
 export interface StageStatus {
@@ -39,7 +44,10 @@ export interface StatusBook {
     stage: Stage,
     facts: Partial<WorkgroupStatus[Stage]>,
   ): void;
-  count(workgroupId: string, counts: Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages'>): void;
+  note(
+    workgroupId: string,
+    facts: Partial<Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'problems'>>,
+  ): void;
   of(workgroupId: string): WorkgroupStatus;
   /** Writes what has not been written yet. */
   flush(): void;
@@ -80,7 +88,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     update(workgroupId, stage, facts) {
       change(workgroupId, { [stage]: { ...entryOf(workgroupId).status[stage], ...facts } });
     },
-    count: change,
+    note: change,
     of: (workgroupId) => entryOf(workgroupId).status,
     flush() {
       for (const entry of known.values()) if (entry.dirty) write(entry);
@@ -101,6 +109,7 @@ export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus 
     gaps: 0,
     quarantined: 0,
     storedMessages: 0,
+    problems: [],
   };
 }
 
@@ -115,7 +124,11 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
   return files
     .filter((file) => file.endsWith('.json'))
     .sort()
-    .map((file) => JSON.parse(readFileSync(join(statusFolder(dataDir), file), 'utf8')) as WorkgroupStatus);
+    .map((file) => {
+      const written = JSON.parse(readFileSync(join(statusFolder(dataDir), file), 'utf8')) as WorkgroupStatus;
+      // Older versions found no problems.
+      return { ...written, problems: written.problems ?? [] };
+    });
 }
 
 function statusFolder(dataDir: string): string {

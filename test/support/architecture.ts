@@ -62,6 +62,7 @@ export const parts: readonly Part[] = [
     paths: ['src/explain/'],
     mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
   },
+  { name: 'problems', paths: ['src/problems/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
     name: 'publish',
     paths: ['src/publish/'],
@@ -80,6 +81,7 @@ export const parts: readonly Part[] = [
       'rollup',
       'explain',
       'publish',
+      'problems',
       'import',
     ],
   },
@@ -115,7 +117,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
       homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/'],
-      types: ['src/rollup/', 'src/explain/'],
+      types: ['src/rollup/', 'src/explain/', 'src/problems/'],
     },
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },

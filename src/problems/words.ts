@@ -1,0 +1,15 @@
+const NAMES_MAX = 5;
+
+/** Names in quotes, the first of them where there are many; they stand in the order in which they resemble what was meant. */
+export function nearest(names: readonly string[]): string {
+  return listed(
+    names.slice(0, NAMES_MAX).map((name) => `"${name}"`),
+    names.length - NAMES_MAX,
+  );
+}
+
+export function listed(names: readonly string[], more = 0): string {
+  const last = more > 0 ? `${more} more` : names.at(-1);
+  const before = more > 0 ? names : names.slice(0, -1);
+  return [before.join(', '), last].filter(Boolean).join(' and ') || 'none';
+}

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import { workgroupSchema } from '../../src/config.ts';
+import { silentLog } from '../../src/log.ts';
+import { findProblems } from '../../src/problems/find.ts';
+import { rollUp } from '../../src/rollup/rollup.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { type CaseReading, DEVICE, landReadings } from '../rollup/support.ts';
+import { openTestShard } from '../warehouse/support.ts';
+
+const OTHER = DEVICE.replace(/1$/, '2');
+const total = { table: 'solar', field: 'total', method: 'total_energy', maxPower: '10 kW' };
+
+/** A reading every six hours since midnight of the first of June. */
+function everySixHours(
+  count: number,
+  dataOf: (index: number) => CaseReading['data'],
+  reading: Partial<CaseReading> = {},
+): CaseReading[] {
+  return Array.from({ length: count }, (_, index) => ({
+    table: 'solar',
+    ...reading,
+    event_time: new Date(Date.UTC(2024, 5, 1) + index * 6 * 3_600_000).toISOString(),
+    data: dataOf(index),
+  }));
+}
+
+async function problemsOf(
+  settings: Record<string, unknown>,
+  readings: CaseReading[],
+  shard?: Shard,
+): Promise<Record<string, string>> {
+  const opened = shard ?? (await openTestShard());
+  const workgroup = workgroupSchema.parse({ id: 'acme', ...settings });
+  if (readings.length > 0) await landReadings(opened, readings);
+  await rollUp(opened, {
+    workgroup,
+    clock: { now: () => Date.UTC(2030, 0, 1) },
+    closeAfterMs: 0,
+    log: silentLog,
+  });
+  const connection = await opened.connect();
+  try {
+    const problems = await findProblems(connection, workgroup);
+    return Object.fromEntries(problems.map(({ path, message }) => [path, message]));
+  } finally {
+    connection.closeSync();
+  }
+}
+
+const growing = everySixHours(3, (index) => ({ total: 1_000 * index, state: 'run' }));
+
+test('a stream that works has no problem, and one that an earlier one always covers has none either', async () => {
+  const energyStreams = [total, { table: 'solar', field: 'total', method: 'daily_energy' }];
+  expect(await problemsOf({ energyStreams }, growing)).toEqual({});
+});
+
+test('nothing is said while nothing has come', async () => {
+  const devices = [{ id: DEVICE, sources: ['roof'] }];
+  expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, [])).toEqual({});
+});
+
+test('tables and fields that never come are named, with those that do and are most like them', async () => {
+  const shard = await openTestShard();
+  const energyStreams = [
+    total,
+    { ...total, table: 'Solar' },
+    { ...total, field: 'Total_Wh' },
+    { ...total, field: 'stat' },
+  ];
+  const readings = everySixHours(3, (index) => ({
+    total: index,
+    today: index,
+    total_wh: index,
+    state: 'run',
+  }));
+  expect(await problemsOf({ energyStreams }, readings, shard)).toEqual({
+    'energyStreams.1.table':
+      'no message of table "Solar" has come; there are "solar": correct the name, or remove the stream',
+    'energyStreams.2.field':
+      'no message of table "solar" has a field "Total_Wh"; there are "total_wh", "total", "today" and "state": correct the name, or remove the stream',
+    'energyStreams.3.field': expect.stringContaining('there are "state"'),
+  });
+  // As soon as it comes there is nothing to say.
+  await landReadings(
+    shard,
+    everySixHours(2, () => ({ Total_Wh: 5, stat: 1 })),
+    'solar',
+  );
+  expect(Object.keys(await problemsOf({ energyStreams }, [], shard))).toEqual(['energyStreams.1.table']);
+});
+
+test.each([
+  [
+    'an unknown unit',
+    { unitField: 'unit' },
+    { total: 5, unit: 'KWH' },
+    'unitField',
+    /as unknown_unit: unit says "KWH".*write the unit in unit, which is Wh now/,
+  ],
+  [
+    'text',
+    {},
+    { total: 'five' },
+    'field',
+    /all 3 readings of solar.total are rejected, as not_a_number: .*"five"/,
+  ],
+  ['less than nothing', {}, { total: -5 }, 'field', /as negative: .* write register: net/],
+])(
+  'a stream of which every reading is rejected says why: %s',
+  async (_what, settings, data, path, message) => {
+    const readings = everySixHours(3, () => data);
+    expect(await problemsOf({ energyStreams: [{ ...total, ...settings }] }, readings)).toEqual({
+      [`energyStreams.0.${path}`]: expect.stringMatching(message),
+    });
+  },
+);
+
+test('one device whose readings are all rejected is told beside others that are fine', async () => {
+  const bad = everySixHours(2, () => ({ total: -1 }), { device: OTHER, source: 'roof' });
+  expect(await problemsOf({ energyStreams: [total] }, [...growing, ...bad])).toEqual({
+    'energyStreams.0.field': expect.stringMatching(
+      new RegExp(`all 2 readings of device ${OTHER}, source roof are rejected, as negative, such as "-1`),
+    ),
+  });
+});
+
+test('a register that shows more than its modulus cannot have that size', async () => {
+  const energyStreams = [{ ...total, modulus: 1_500 }];
+  expect(await problemsOf({ energyStreams }, growing)).toEqual({
+    'energyStreams.0.modulus': expect.stringContaining('has shown 2000 Wh, and modulus 1500 Wh is 1500 Wh'),
+  });
+});
+
+test('a register that stands still while its power does not is not the register of that power', async () => {
+  const energyStreams = [
+    { ...total, field: 'other' },
+    { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d' },
+  ];
+  const readings = everySixHours(6, () => ({ other: 42, power: 500 }));
+  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+    'energyStreams.0.field': expect.stringContaining(
+      'has not grown for a week, in which its power has come to 15000 Wh',
+    ),
+  });
+});
+
+test('devices and sources that are configured and never come are named', async () => {
+  const readings = everySixHours(3, (index) => ({ total: index }), { source: 'roof' });
+  const devices = [{ id: DEVICE, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
+  expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, readings)).toEqual({
+    'devices.0.sources': expect.stringContaining('"Roof" has ever come; the device has "roof"'),
+    'devices.0.totalSource': expect.stringContaining('"meter" has ever come'),
+    'devices.1.id': expect.stringContaining(`no energy of device ${OTHER} has ever come`),
+    totalSource: expect.stringContaining('no energy of a source "all" has ever come'),
+  });
+});
