@@ -1,6 +1,6 @@
 -- What the days look like whose quarters have been learnt: the medians of their quarters, where they differ from what is known.
 -- A lifetime register that hardly grows would learn from its faults, which most quarters are then in which it rises: it grows no faster
--- than if all that the day has brought had come in one quarter.
+-- than if all that the day has brought had come in one quarter; a day that has brought nothing teaches nothing.
 -- $low_ms, $high_ms: bounds of those days.
 -- learnt_day: as series_day
 CREATE OR REPLACE TEMP TABLE learnt_day AS
@@ -26,11 +26,11 @@ WITH summary AS (
       WHERE method = 'total_energy' AND NOT net AND modulus_wh IS NULL AND growing_count BETWEEN 1 AND 24)
     GROUP BY series_id, utc_day
   )
-  WHERE last_value > first_value AND reading_count >= 24
+  WHERE last_value >= first_value AND reading_count >= 24
 )
 SELECT
   series_id, utc_day,
-  pow(2, ceil(log2(least(s.power_w, a.power_w)))) AS power_w,
+  pow(2, ceil(log2(CASE WHEN a.power_w = 0 THEN NULL ELSE least(s.power_w, a.power_w) END))) AS power_w,
   round(smallest, (1 - floor(log10(smallest)))::INTEGER) AS resolution,
   CASE WHEN median_ms IS NULL THEN NULL WHEN median_ms >= 60000 THEN (median_ms + 2500) // 5000 * 5000 ELSE greatest(1000, (median_ms + 500) // 1000 * 1000) END AS step_ms,
   change_count
