@@ -11,7 +11,7 @@ import { until } from './until.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
-/** `wattline up` as a process of its own, on a folder and a port that outlive it, for tests and benchmarks. */
+/** `wattline up`, or one role alone, as a process of its own, on a folder and a port that outlive it, for tests and benchmarks. */
 export interface ServiceProcess {
   readonly url: string;
   readonly config: Config;
@@ -30,11 +30,15 @@ export interface ServiceProcess {
 }
 
 /** A service with this configuration in the folder `cwd`, not started yet. */
-export async function createUpProcess(cwd: string, input: ConfigInput): Promise<ServiceProcess> {
+export async function createUpProcess(
+  cwd: string,
+  input: ConfigInput,
+  command: 'up' | 'stream' = 'up',
+): Promise<ServiceProcess> {
   const port = await freePort();
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ ...input, http: { port, requestsPerMinuteMax: 1_000_000 } }),
+    stringify({ ...input, http: { port, streamPort: port, requestsPerMinuteMax: 1_000_000 } }),
   );
   const config = loadConfig({ cwd, environment: {} });
   const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });
@@ -61,7 +65,7 @@ export async function createUpProcess(cwd: string, input: ConfigInput): Promise<
       return child?.pid;
     },
     async start() {
-      const started = spawn(process.execPath, [cli, 'up', '--log-level', 'warn'], {
+      const started = spawn(process.execPath, [cli, command, '--log-level', 'warn'], {
         cwd,
         env: { PATH: process.env.PATH },
         stdio: ['ignore', 'ignore', 'pipe'],
