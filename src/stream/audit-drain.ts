@@ -5,7 +5,7 @@ import { offsetOf } from '../contract/offset.ts';
 import type { Log } from '../log.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { StreamLog } from './log.ts';
-import { storedMessage } from './stored-messages.ts';
+import { chunksFrom, storedMessage } from './stored-messages.ts';
 
 export interface AuditDrainOptions {
   streamLog: StreamLog;
@@ -66,17 +66,14 @@ function itemOf({ entry: { entryId, data, ...item } }: Waiting) {
 async function storedEntries(streamLog: StreamLog, waiting: readonly Waiting[]): Promise<Set<unknown>> {
   const oldestMs = Math.min(...waiting.map(({ entry }) => entry.event_time));
   const ids = new Set<unknown>();
-  let position = offsetOf(Math.max(0, oldestMs - CLOCK_MS));
-  for (;;) {
-    const chunk = await streamLog.chunkFrom(position);
-    if (chunk === undefined) return ids;
+  for await (const chunk of chunksFrom(streamLog, offsetOf(Math.max(0, oldestMs - CLOCK_MS)))) {
     const auditTable = chunk.tables.indexOf(AUDIT_TABLE);
-    if (auditTable >= 0)
-      for (let index = 0; index < chunk.count; index++) {
-        if (chunk.tableIds[index] !== auditTable) continue;
-        const { data } = storedMessage(chunk, index) as { data?: { entry?: unknown } };
-        ids.add(data?.entry);
-      }
-    position = chunk.lastOffset + 1n;
+    if (auditTable < 0) continue;
+    for (let index = 0; index < chunk.count; index++) {
+      if (chunk.tableIds[index] !== auditTable) continue;
+      const { data } = storedMessage(chunk, index) as { data?: { entry?: unknown } };
+      ids.add(data?.entry);
+    }
   }
+  return ids;
 }

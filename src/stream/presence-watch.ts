@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { encodeMessages } from '../contract/message-bytes.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../contract/messages.ts';
 import type { Offset } from '../contract/offset.ts';
@@ -8,6 +7,7 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
 import type { StreamLog } from './log.ts';
 import { createPresence } from './presence.ts';
 import { readPresence, writePresence } from './presence-file.ts';
+import { chunksFrom } from './stored-messages.ts';
 
 export interface PresenceWatchOptions {
   streamLog: StreamLog;
@@ -32,7 +32,6 @@ const STALLED_MS = 10 * SECOND_MS;
 /** After a crash this much of the log is read again. */
 const SAVE_EVERY_MS = MINUTE_MS;
 const ITEMS_MAX = 10_000;
-const CHUNKS_A_TURN = 32;
 
 /**
  * Every state is in the log before it counts, and the log is read to its end before anything is announced: so a transition is
@@ -52,12 +51,9 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   let listeningSinceMs: UtcMs = clock.now();
 
   const follow = async () => {
-    for (let chunks = 1; ; chunks++) {
-      const chunk = await streamLog.chunkFrom(position);
-      if (chunk === undefined) return;
+    for await (const chunk of chunksFrom(streamLog, position)) {
       presence.take(chunk, position);
       position = chunk.lastOffset + 1n;
-      if (chunks % CHUNKS_A_TURN === 0) await nextTurn();
     }
   };
 

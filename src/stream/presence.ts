@@ -102,8 +102,14 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
       const from = indexFrom(chunk, position);
       if (from > 0 || chunk.tables.includes(DEVICE_STATUS_TABLE)) return takeOneByOne(chunk, from);
       const atMs = offsetMs(chunk.lastOffset);
-      for (const [deviceId, device] of chunk.devices.entries())
-        if (device !== null) hear(device, atMs, (instantMs) => allBefore(chunk, deviceId, instantMs));
+      for (let deviceId = 0; deviceId < chunk.devices.length; deviceId++) {
+        const device = chunk.devices[deviceId];
+        if (!device) continue;
+        const known = devices.get(device);
+        // Nearly always.
+        if (known?.state === 'online') known.heardMs = Math.max(known.heardMs, atMs);
+        else hear(device, atMs, (instantMs) => allBefore(chunk, deviceId, instantMs));
+      }
     },
     due(nowMs, listeningSinceMs) {
       const items: DeviceStatusItem[] = [];
