@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Target } from '../conformance/probe.ts';
 import type { Rule } from '../conformance/rule.ts';
 import type { Finding } from '../conformance/run.ts';
+import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { errorMessage, InputError, type Problem, TerminalError } from '../errors.ts';
 import {
   type ConformanceSummary,
@@ -46,6 +47,8 @@ export function addConformanceCommand(program: Command, terminal: Terminal): voi
       'a second token, with search:read only and for a device group, or @file (default: $WATTLINE_RESTRICTED_TOKEN)',
     )
     .option('--foreign-workgroup <id>', 'a workgroup that exists and that the token gives no access to')
+    .option('--socket-path <path>', 'where socket.io is', SOCKET_PATH)
+    .option('--no-socket', 'leave socket.io out')
     .option('--only <ids...>', 'only these rules, or those whose ids begin so')
     .option('--list', 'print the rules and check nothing')
     .addHelpText('after', help)
@@ -156,7 +159,7 @@ function readTarget(url: string | undefined, options: ConformanceOptions, termin
     foreignWorkgroup: options.foreignWorkgroup,
     write: options.write ?? false,
     slow: options.slow ?? false,
-    socketPath: undefined,
+    socketPath: options.socket ? options.socketPath : undefined,
   };
 }
 

@@ -7,6 +7,7 @@ export const needs = {
   'restricted-token': 'needs --restricted-token',
   'foreign-workgroup': 'needs --foreign-workgroup',
   slow: 'needs --slow',
+  socket: 'left out by --no-socket',
 } as const;
 export type Need = keyof typeof needs;
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { batchOf, describe, errorOf, shorten } from './answer.ts';
+import { describe, errorOf, shorten } from './answer.ts';
 import { must, type Rule } from './rule.ts';
-import { ownMessages, sampleOf, telemetryItem } from './sample.ts';
+import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample.ts';
 import type { Sent } from './sent.ts';
 
 const ERRORS = 'stream-contract.md, Errors';
@@ -83,7 +83,7 @@ export const accessRules: readonly Rule[] = [
       await ownMessages(probe);
       const { messages, sent } = await sampleOf(probe);
       const token = probe.target.restrictedToken!;
-      const seen = batchOf(await probe.read(`offset=${messages[0]!.offset}`, { token }));
+      const seen = await readToTail(probe, `offset=${messages[0]!.offset}`, { token });
       must(
         seen.messages.length === 0,
         () => `${seen.messages.length} messages of a device that is in no group`,

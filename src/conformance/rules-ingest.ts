@@ -3,7 +3,7 @@ import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './an
 import { member } from './item.ts';
 import type { Probe } from './probe.ts';
 import { must, type Rule } from './rule.ts';
-import { sendOwn, telemetryItem } from './sample.ts';
+import { readToTail, sendOwn, telemetryItem } from './sample.ts';
 
 const INGEST = 'stream-contract.md, Ingest';
 const ITEMS_MAX = 10_000;
@@ -215,5 +215,5 @@ async function mustComeBack(probe: Probe, from: bigint | undefined, items: objec
 
 /** Where the next message of our table will be, or later. */
 async function tailOf(probe: Probe): Promise<bigint> {
-  return batchOf(await probe.read('', { table: probe.quietTable })).nextOffset;
+  return (await readToTail(probe, '', { table: probe.quietTable })).nextOffset;
 }

@@ -1,7 +1,7 @@
 import { batchOf, errorOf, integerOf, shorten } from './answer.ts';
 import { member } from './item.ts';
 import { must, NotTestable, type Rule } from './rule.ts';
-import { middleOf, mustBeSame, sampleOf } from './sample.ts';
+import { middleOf, mustBeSame, readToTail, sampleOf } from './sample.ts';
 
 const REST = 'stream-contract.md, REST';
 const ERRORS = 'stream-contract.md, Errors';
@@ -62,7 +62,7 @@ export const positionRules: readonly Rule[] = [
     says: 'nextOffset of a read that is up to date is a position to read from',
     source: REST,
     async check(probe) {
-      const { nextOffset } = batchOf(await probe.read('', { table: probe.quietTable }));
+      const { nextOffset } = await readToTail(probe, '', { table: probe.quietTable });
       const again = batchOf(await probe.read(`offset=${nextOffset}`, { table: probe.quietTable }));
       must(
         again.nextOffset >= nextOffset,
@@ -90,9 +90,9 @@ export const positionRules: readonly Rule[] = [
     async check(probe) {
       const { messages, sent } = await sampleOf(probe);
       const last = messages.at(-1)!.offset;
-      const { nextOffset } = batchOf(
-        await probe.read(`offset=${messages[0]!.offset}`, { table: probe.quietTable }),
-      );
+      const { nextOffset } = await readToTail(probe, `offset=${messages[0]!.offset}`, {
+        table: probe.quietTable,
+      });
       must(
         nextOffset > last,
         () => `nextOffset ${nextOffset} though there is a message ${last} elsewhere`,
@@ -124,7 +124,7 @@ export const positionRules: readonly Rule[] = [
     async check(probe) {
       const answer = await probe.read(`offset=${OFFSET_MAX}`);
       const { nextOffset, epoch } = errorOf(answer, 416, 'OffsetAhead');
-      const tail = batchOf(await probe.read('', { table: probe.quietTable }));
+      const tail = await readToTail(probe, '', { table: probe.quietTable });
       must(typeof epoch === 'string', () => `epoch is ${shorten(epoch)}`, answer.sent);
       const named = integerOf(member(answer.item, 'nextOffset'));
       must(
@@ -152,7 +152,7 @@ export const positionRules: readonly Rule[] = [
     says: 'A table nobody has written to is an empty 200, up to date',
     source: ERRORS,
     async check(probe) {
-      const { messages, upToDate, sent } = batchOf(await probe.read('', { table: probe.quietTable }));
+      const { messages, upToDate, sent } = await readToTail(probe, '', { table: probe.quietTable });
       must(messages.length === 0, () => `${messages.length} messages`, sent);
       must(upToDate === true, () => `upToDate is ${shorten(upToDate)}`, sent);
     },

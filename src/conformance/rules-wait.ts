@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Batch, batchOf } from './answer.ts';
 import type { Probe } from './probe.ts';
 import { must, type Rule } from './rule.ts';
-import { ownMessages, sendOwn, telemetryItem } from './sample.ts';
+import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample.ts';
 
 const IDLE_MS = 1_000;
 /** What the way and a busy server may take beside the wait. */
@@ -91,13 +91,13 @@ export const waitRules: readonly Rule[] = [
 
 /** A read at the tail, which the server may hold as long as it does. */
 async function heldRead(probe: Probe, table: string): Promise<Batch> {
-  const { nextOffset } = batchOf(await probe.read('limit=10000', { table }));
+  const { nextOffset } = await readToTail(probe, '', { table });
   return batchOf(await probe.read(`offset=${nextOffset}`, { table, held: true }));
 }
 
 /** Sends a message into our table while a read of a table is held. */
 async function readDuringWrite(probe: Probe, table: string): Promise<{ batch: Batch; sinceWriteMs: number }> {
-  const { nextOffset } = batchOf(await probe.read('limit=10000', { table }));
+  const { nextOffset } = await readToTail(probe, '', { table });
   const held = probe.read(`offset=${nextOffset}`, { table, held: true });
   held.catch(() => undefined);
   await sleep(WRITE_AFTER_MS);

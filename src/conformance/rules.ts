@@ -6,6 +6,8 @@ import { ingestRules } from './rules-ingest.ts';
 import { limitRules } from './rules-limit.ts';
 import { messageRules } from './rules-message.ts';
 import { positionRules } from './rules-position.ts';
+import { socketRules } from './rules-socket.ts';
+import { socketDataRules } from './rules-socket-data.ts';
 import { timestampRules } from './rules-timestamp.ts';
 import { waitRules } from './rules-wait.ts';
 
@@ -19,6 +21,8 @@ export const rules: readonly Rule[] = [
   ...waitRules,
   ...accessRules,
   ...ingestRules,
+  ...socketRules,
+  ...socketDataRules,
   // Last: they are about all that was answered before.
   ...errorRules,
 ];

@@ -47,6 +47,8 @@ function has({ target }: Probe, need: Need): boolean {
       return target.write;
     case 'slow':
       return target.slow;
+    case 'socket':
+      return target.socketPath !== undefined;
     case 'restricted-token':
       return target.restrictedToken !== undefined;
     case 'foreign-workgroup':

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, systemClock } from '../time.ts';
 import { type Batch, batchOf, describe, integerOf, type Message } from './answer.ts';
 import { member } from './item.ts';
-import type { Probe } from './probe.ts';
+import type { Probe, ReadOptions } from './probe.ts';
 import { must, NotTestable } from './rule.ts';
 
 /** Requests of messages that the sample is made of, so that they have several append times. */
@@ -67,6 +67,21 @@ export async function middleOf(probe: Probe): Promise<{ message: Message; next: 
   return { message: sample.messages[index]!, next: sample.messages[index + 1]!, sample };
 }
 
+/** A server may look at only so much of a log in one read that finds nothing. */
+const PAGES_MAX = 100;
+
+/** Reads a table to its end. @returns the last read, and the messages of all */
+export async function readToTail(probe: Probe, query: string, options?: ReadOptions): Promise<Batch> {
+  const messages: Message[] = [];
+  for (let asked = query, pages = 1; ; pages++) {
+    const batch = batchOf(await probe.read(asked, options));
+    messages.push(...batch.messages);
+    const next = `offset=${batch.nextOffset}`;
+    if (batch.upToDate === true || next === asked || pages === PAGES_MAX) return { ...batch, messages };
+    asked = next;
+  }
+}
+
 /**
  * Sends items and says where they went.
  * @throws Breach where they are not accepted
@@ -88,7 +103,11 @@ export async function sendOwn(
 }
 
 /** @throws Breach unless both hold the same messages in the same order */
-export function mustBeSame(seen: Batch, expected: readonly Message[], what: string): void {
+export function mustBeSame(
+  seen: Pick<Batch, 'messages' | 'sent'>,
+  expected: readonly Message[],
+  what: string,
+): void {
   const offsets = (messages: readonly Message[]) => messages.map(({ offset }) => offset).join(', ');
   must(
     isDeepStrictEqual(

@@ -17,13 +17,13 @@ export const ofSample = (answer: Returning) => messagesOf(answer).filter(({ msg_
 
 /** Does it to every batch. */
 export const onBatch = (change: (answer: Returning, passing: Passing) => void): Breakage => ({
-  answer: (answer, passing) => {
+  response: (answer, passing) => {
     if (isBatch(answer)) change(answer, passing);
   },
 });
 /** Does it to every error of that code. */
 export const onError = (code: string, change: (answer: Returning, passing: Passing) => void): Breakage => ({
-  answer: (answer, passing) => {
+  response: (answer, passing) => {
     if (answer.body.error === code) change(answer, passing);
   },
 });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { Agent, request as send } from 'undici';
 import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
+import { attachBreakingSocket, type SocketBreakage } from './breaking-socket.ts';
 
 /** A request on its way to the server. */
 export interface Passing {
@@ -24,9 +25,9 @@ export interface Returning {
 }
 
 /** What is wrong with a server: how it misunderstands a request, and how it answers wrongly. */
-export interface Breakage {
+export interface Breakage extends SocketBreakage {
   request?(passing: Passing): void;
-  answer?(
+  response?(
     answer: Returning,
     passing: Passing,
     forward: (passing: Passing) => Promise<Returning>,
@@ -73,17 +74,18 @@ export async function startBreakingProxy(upstream: string, breakage: Breakage) {
     const asked = { ...passing, query: new URLSearchParams(passing.query), headers: { ...passing.headers } };
     breakage.request?.(passing);
     const answer = await forward(passing);
-    await breakage.answer?.(answer, asked, forward);
+    await breakage.response?.(answer, asked, forward);
     const bytes = answer.bytes ?? encodeCbor(answer.body);
     outgoing
       .writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
       .end(bytes);
   });
+  const sockets = attachBreakingSocket(server, upstream, breakage);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
-      server.close();
+      await sockets.close();
       server.closeAllConnections();
       await agent.destroy();
     },

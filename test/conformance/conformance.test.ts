@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createProbe, type Target } from '../../src/conformance/probe.ts';
 import { rules } from '../../src/conformance/rules.ts';
 import { checkRules, type Finding } from '../../src/conformance/run.ts';
+import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
 import { deviceId } from '../support/messages.ts';
 import { startStreamService } from '../support/stream-service.ts';
 import type { Case } from './breakage.ts';
@@ -15,6 +16,7 @@ import {
   waitCases,
 } from './breakages.ts';
 import { readCases } from './breakages-read.ts';
+import { frameCase, heartbeatCase, socketCases } from './breakages-socket.ts';
 import { startBreakingProxy } from './breaking-proxy.ts';
 
 async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
@@ -28,16 +30,24 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
     foreignWorkgroup: 'other',
     write: true,
     slow: false,
-    socketPath: undefined,
+    socketPath: SOCKET_PATH,
   };
   return { service, target };
 }
 
 const rulesOf = (...starts: string[]) =>
   rules.filter(({ id }) => starts.some((start) => id.startsWith(start)));
-const sizes = rulesOf('limit.default', 'limit.bytes', 'ingest.items-max', 'ingest.bytes-max');
+const sizes = rulesOf(
+  'limit.default',
+  'limit.bytes',
+  'ingest.items-max',
+  'ingest.bytes-max',
+  'socket.frame-size',
+);
 const waits = rulesOf('wait.', 'limit.at-once');
-const quick = rules.filter((rule) => !waits.includes(rule) && !sizes.includes(rule));
+const sockets = rulesOf('socket.');
+const others = rulesOf('access.', 'ingest.', 'error.').filter((rule) => !sizes.includes(rule));
+const reads = rules.filter((rule) => ![...waits, ...sizes, ...sockets, ...others].includes(rule));
 
 async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
   const { signal } = new AbortController();
@@ -75,8 +85,16 @@ describe('our own server', () => {
     const { target } = await setUp();
     const findings = await findingsOf(target);
     expect(findings.filter(({ result }) => result === 'fail')).toEqual([]);
-    const notNow = ['offset.expired', 'limit.default', 'limit.bytes', 'wait.hold', 'ingest.bytes-max'];
-    expect(withResult(findings, 'skip')).toEqual([...notNow, 'error.retry-after']);
+    expect(withResult(findings, 'skip')).toEqual([
+      'offset.expired',
+      'limit.default',
+      'limit.bytes',
+      'wait.hold',
+      'ingest.bytes-max',
+      'socket.frame-size',
+      'socket.heartbeat',
+      'error.retry-after',
+    ]);
   });
 
   test('keeps the limits of its answers', async () => {
@@ -103,8 +121,7 @@ describe('our own server', () => {
 });
 
 describe('a server that is broken in one way', () => {
-  const quickCases = (target: Target) => [
-    ...readCases,
+  const otherCases = (target: Target) => [
     ...accessCases(target.token, target.restrictedToken!),
     ...ingestCases,
     ...errorCases,
@@ -112,10 +129,26 @@ describe('a server that is broken in one way', () => {
 
   test('fails exactly the rules that are about it', async () => {
     const { target } = await setUp();
-    const cases = quickCases(target);
     const failures: Array<readonly [string, string[]]> = [];
-    for (const breakage of cases) failures.push(await failuresOf(breakage, target, quick));
+    for (const breakage of readCases) failures.push(await failuresOf(breakage, target, reads));
+    expect(Object.fromEntries(failures)).toEqual(expected(readCases));
+  }, 60_000);
+
+  test('fails those of access, ingest and errors', async () => {
+    const { target } = await setUp();
+    const cases = otherCases(target);
+    const failures: Array<readonly [string, string[]]> = [];
+    for (const breakage of cases) failures.push(await failuresOf(breakage, target, others));
     expect(Object.fromEntries(failures)).toEqual(expected(cases));
+  });
+
+  test('fails those of its sockets', async () => {
+    const { target } = await setUp();
+    const failures = await Promise.all([
+      ...socketCases.map((breakage) => failuresOf(breakage, target, sockets)),
+      failuresOf(heartbeatCase, { ...target, slow: true }, rulesOf('socket.heartbeat')),
+    ]);
+    expect(Object.fromEntries(failures)).toEqual(expected([...socketCases, heartbeatCase]));
   }, 60_000);
 
   test('fails those of time', async () => {
@@ -130,14 +163,24 @@ describe('a server that is broken in one way', () => {
   test('fails those of size', async () => {
     const { target } = await setUp();
     const failures = [];
-    for (const breakage of sizeCases)
+    for (const breakage of [...sizeCases, frameCase])
       failures.push(await failuresOf(breakage, { ...target, slow: true }, sizes));
-    expect(Object.fromEntries(failures)).toEqual(expected(sizeCases));
+    expect(Object.fromEntries(failures)).toEqual(expected([...sizeCases, frameCase]));
   });
 
   test('can fail every rule that there is', async () => {
     const { target } = await setUp();
-    const cases = [...quickCases(target), ...waitCases, ...sizeCases, holdCase, expiredCase];
+    const cases = [
+      ...readCases,
+      ...otherCases(target),
+      ...waitCases,
+      ...sizeCases,
+      ...socketCases,
+      frameCase,
+      heartbeatCase,
+      holdCase,
+      expiredCase,
+    ];
     const failing = new Set(cases.flatMap(({ fails }) => fails));
     expect(rules.map(({ id }) => id).filter((id) => !failing.has(id))).toEqual([]);
   });

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { io } from 'socket.io-client';
+import { socketEvents } from '../contract/socket-events.ts';
+import { errorMessage } from '../errors.ts';
+import { SECOND_MS } from '../time.ts';
+import { shorten } from './answer.ts';
+import { type Item, member, plain, readItem } from './item.ts';
+import type { Probe } from './probe.ts';
+import { Breach } from './rule.ts';
+import type { Sent } from './sent.ts';
+
+/** How a client says who it is. */
+export interface Handshake {
+  auth?: Record<string, string>;
+  query?: Record<string, string>;
+  extraHeaders?: Record<string, string>;
+}
+
+export type Payload = Record<string, unknown>;
+
+/** A data frame as it came. */
+export interface Frame {
+  requestId: unknown;
+  isBinary: boolean;
+  bytes: number;
+  item: Item | undefined;
+  problem: string | undefined;
+}
+
+/** One connection, which remembers everything that was sent and received. */
+export interface SocketClient {
+  readonly sent: Sent;
+  readonly answers: readonly Payload[];
+  readonly frames: readonly Frame[];
+  readonly stops: readonly Payload[];
+  /** Sends an event. */
+  emit(event: string, payload: Payload): void;
+  /** Sends an event and waits for its acknowledgement. @throws Breach where none comes */
+  ask(event: string, payload: Payload): Promise<Payload>;
+  /** Waits until something is found among what came. @throws Breach with what it was, once the time is over */
+  until<Found>(what: string, find: () => Found | undefined, withinMs?: number): Promise<Found>;
+}
+
+export type Connection =
+  | { kind: 'connected'; client: SocketClient }
+  | { kind: 'refused'; data: unknown; sent: Sent };
+
+const CONNECT_MS = 10 * SECOND_MS;
+const ANSWER_MS = 3 * SECOND_MS;
+
+/** What a client of the target says by default. */
+export function handshakeOf({ target }: Probe, token = target.token): Handshake {
+  return { auth: { token, workgroupId: target.workgroup } };
+}
+
+/**
+ * Connects, does something with the connection, and disconnects.
+ * @throws Breach where the server refuses or does not answer
+ */
+export async function withClient(
+  probe: Probe,
+  use: (client: SocketClient) => Promise<void>,
+  token?: string,
+): Promise<void> {
+  await withConnection(probe, handshakeOf(probe, token), async (connection) => {
+    if (connection.kind === 'refused')
+      throw new Breach(`the connection is refused: ${shorten(connection.data)}`, connection.sent);
+    await use(connection.client);
+  });
+}
+
+/** The same with any handshake, whether or not it is let in. @throws Breach where the server does not answer */
+export async function withConnection(
+  probe: Probe,
+  handshake: Handshake,
+  use: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const { target } = probe;
+  const { origin } = new URL(target.url);
+  const steps = [
+    `connect with socket.io to ${origin}, path ${target.socketPath}, ${inWords(handshake, target)}`,
+  ];
+  const sent: Sent = { kind: 'socket', steps };
+  const socket = io(origin, {
+    path: target.socketPath!,
+    transports: ['websocket'],
+    reconnection: false,
+    forceNew: true,
+    timeout: CONNECT_MS,
+    ...handshake,
+  });
+  try {
+    const client = createClient(socket, sent, steps);
+    const refused = await new Promise<{ data: unknown } | undefined>((resolve, reject) => {
+      socket.once('connect', () => resolve(undefined));
+      socket.once('connect_error', (error: Error & { data?: unknown }) => {
+        if (error.data === undefined) reject(new Breach(`no connection: ${errorMessage(error)}`, sent));
+        else resolve({ data: error.data });
+      });
+    });
+    await use(refused === undefined ? { kind: 'connected', client } : { kind: 'refused', ...refused, sent });
+  } finally {
+    socket.disconnect();
+  }
+}
+
+function createClient(socket: ReturnType<typeof io>, sent: Sent, steps: string[]): SocketClient {
+  const answers: Payload[] = [];
+  const frames: Frame[] = [];
+  const stops: Payload[] = [];
+  const listeners = new Set<() => void>();
+  const keep = <Entry>(list: Entry[], entry: Entry) => {
+    list.push(entry);
+    for (const listener of [...listeners]) listener();
+  };
+  socket.on(socketEvents.answer, (payload: Payload) => keep(answers, payload));
+  socket.on(socketEvents.stop, (payload: Payload) => keep(stops, payload));
+  socket.on(socketEvents.data, (payload: unknown, acknowledge?: () => void) => {
+    keep(frames, frameOf(payload));
+    acknowledge?.();
+  });
+  const step = (event: string, payload: Payload) => steps.push(`emit ${event} ${shorten(payload)}`);
+  return {
+    sent,
+    answers,
+    frames,
+    stops,
+    emit(event, payload) {
+      step(event, payload);
+      socket.emit(event, payload);
+    },
+    async ask(event, payload) {
+      step(event, payload);
+      try {
+        return (await socket.timeout(ANSWER_MS).emitWithAck(event, payload)) as Payload;
+      } catch {
+        throw new Breach(`no acknowledgement of ${event} within ${ANSWER_MS / SECOND_MS} s`, sent);
+      }
+    },
+    until(what, find, withinMs = ANSWER_MS) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          try {
+            const found = find();
+            if (found === undefined) return;
+            resolve(found);
+          } catch (error) {
+            reject(error);
+          }
+          end();
+        };
+        const timer = setTimeout(() => {
+          end();
+          const came = `${shorten(answers)}, ${frames.length} frames, ${shorten(stops)}`;
+          reject(new Breach(`${what} did not come within ${withinMs / SECOND_MS} s, but ${came}`, sent));
+        }, withinMs);
+        const end = () => {
+          clearTimeout(timer);
+          listeners.delete(look);
+        };
+        listeners.add(look);
+        look();
+      });
+    },
+  };
+}
+
+function frameOf(payload: unknown): Frame {
+  const isBinary = payload instanceof Uint8Array;
+  const bytes = isBinary ? payload.length : 0;
+  try {
+    const item = isBinary ? readItem(payload) : undefined;
+    const requestId = item && member(item, 'requestId');
+    const problem = isBinary ? undefined : `${typeof payload}, not binary`;
+    return { requestId: requestId && plain(requestId), isBinary, bytes, item, problem };
+  } catch (error) {
+    return { requestId: undefined, isBinary, bytes, item: undefined, problem: errorMessage(error) };
+  }
+}
+
+/** Tokens stand as variables. */
+function inWords(handshake: Handshake, target: Probe['target']): string {
+  const text = Object.entries(handshake).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const shown = text.length > 0 ? text.join(', ') : 'no credentials';
+  const named = shown.replaceAll(target.token, '$WATTLINE_TOKEN');
+  return target.restrictedToken
+    ? named.replaceAll(target.restrictedToken, '$WATTLINE_RESTRICTED_TOKEN')
+    : named;
+}
+
+/** A new subscription's payload. */
+export function request(members: Payload = {}): Payload & { requestId: string } {
+  return { requestId: randomUUID(), ...members };
+}
