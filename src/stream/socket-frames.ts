@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
-import { type Offset, offsetOf } from '../contract/offset.ts';
+import { laterOffset, OFFSET_MAX, type Offset, offsetOf } from '../contract/offset.ts';
 import type { Clock } from '../time.ts';
 import type { ReadFilter, ReadOutcome, StreamLog } from './log.ts';
 
@@ -21,6 +21,14 @@ export interface FrameSource {
   read(request: FrameRequest): Promise<FrameOutcome>;
 }
 
+interface Remembered {
+  frame: Promise<FrameOutcome>;
+  /** None of its messages is older than this, as far as is known. */
+  notBefore: Offset;
+  /** What it keeps in memory. */
+  bytes: number;
+}
+
 /** Bytes that a frame has beside its messages, at most. */
 const FRAME_HEAD_BYTES_MAX = 512;
 /** What is remembered of a log for subscriptions that are a little behind the first one. */
@@ -34,7 +42,7 @@ export function createFrameSource(
   { clock, retentionMs }: { clock: Clock; retentionMs: number },
 ): FrameSource {
   /** By filter, limit and position, oldest first. */
-  const frames = new Map<string, { frame: Promise<FrameOutcome>; bytes: number }>();
+  const frames = new Map<string, Remembered>();
   let bytes = 0;
   /** The tail, as the last read saw it. */
   let newest: Offset = 0n;
@@ -59,7 +67,7 @@ export function createFrameSource(
   };
 
   const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
-    const entry = { frame: readNow(request), bytes: 0 };
+    const entry: Remembered = { frame: readNow(request), notBefore: OFFSET_MAX, bytes: 0 };
     forget(key);
     frames.set(key, entry);
     const frame = await entry.frame.catch((error: unknown) => {
@@ -69,6 +77,7 @@ export function createFrameSource(
     if (frames.get(key) !== entry) return frame;
     if (frame.kind !== 'batch' || frame.nextOffset === request.from) forget(key);
     else {
+      entry.notBefore = laterOffset(request.from, frame.bounds.earliest);
       entry.bytes = frame.messages.buffer.byteLength;
       bytes += entry.bytes;
       while (bytes > REMEMBERED_BYTES_MAX || frames.size > REMEMBERED_FRAMES_MAX)
@@ -81,10 +90,10 @@ export function createFrameSource(
     async read(request) {
       const { from, limit, filter } = request;
       const key = `${from} ${limit} ${filterKey(filter)}`;
+      const known = frames.get(key);
       // Only the log knows what is gone of messages that are too old.
-      const isRetained = from >= offsetOf(Math.max(0, clock.now() - retentionMs));
-      const known = isRetained ? frames.get(key)?.frame : undefined;
-      const frame = await (known ?? readOnce(key, request));
+      const isRetained = known && known.notBefore >= offsetOf(Math.max(0, clock.now() - retentionMs));
+      const frame = await (isRetained ? known.frame : readOnce(key, request));
       if (frame.kind !== 'batch' || !frame.upToDate || frame.nextOffset >= newest) return frame;
       return { ...frame, upToDate: false };
     },

@@ -24,7 +24,7 @@ export interface RoomOptions {
 }
 
 /** A client that acknowledges frames has answered the first by then; one that does not is held back by its transport alone. */
-const FIRST_ACKNOWLEDGEMENT_MS = 1_000;
+const FIRST_ACKNOWLEDGEMENT_MS = 2_000;
 /** A reader that is far behind has to take a frame within this time. */
 const STALLED_MS = 30_000;
 
@@ -67,7 +67,8 @@ export function createRoom({ connection, startTimer, isFarBehind }: RoomOptions)
       unacknowledged++;
       if (connection.acknowledges === undefined)
         stopTimer ??= startTimer(FIRST_ACKNOWLEDGEMENT_MS, () => {
-          connection.acknowledges ??= false;
+          if (connection.acknowledges !== undefined) return;
+          connection.acknowledges = false;
           moved();
         });
       return () => {
