@@ -18,6 +18,8 @@ const startSchema = z.object({
 });
 type Settings = Record<string, string[]>;
 
+/** Each process has its own, also of several with the same configuration. */
+const PER_PROCESS: ReadonlySet<string> = new Set(['http.port', 'http.streamPort', 'http.reportPort']);
 const CHANGES_LISTED_MAX = 100;
 const VALUE_CHARACTERS_MAX = 200;
 
@@ -75,10 +77,12 @@ function changesBetween(before: Settings, after: Settings): Array<[string, strin
 function describe(config: Config, salt: string): Settings {
   const shown = new Map(leavesOf(hideSecrets(config)));
   return Object.fromEntries(
-    leavesOf(config).map(([path, value]) => {
-      const visible = shown.get(path) ?? '';
-      return [path, visible === value ? [clip(value)] : [clip(visible), hashOf(salt + value)]];
-    }),
+    leavesOf(config)
+      .filter(([path]) => !PER_PROCESS.has(path))
+      .map(([path, value]) => {
+        const visible = shown.get(path) ?? '';
+        return [path, visible === value ? [clip(value)] : [clip(visible), hashOf(salt + value)]];
+      }),
   );
 }
 

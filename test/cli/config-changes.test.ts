@@ -52,12 +52,12 @@ test('what has changed since the last start is told by its path, to each workgro
   });
 });
 
-test('a start with the same configuration notes nothing, whatever other roles were started with', () => {
+test('a start with the same configuration notes nothing, whatever other roles or another port were started with', () => {
   const { start, noted } = setUp();
-  start({ http: { port: 1 }, workgroups: [{ id: 'home' }] });
-  start({ http: { port: 2 }, workgroups: [{ id: 'home' }] }, ['report']);
-  start({ http: { port: 1 }, workgroups: [{ id: 'home' }] });
-  start({ http: { port: 2 }, workgroups: [{ id: 'home' }] }, ['report']);
+  start({ logLevel: 'info', workgroups: [{ id: 'home' }] });
+  start({ logLevel: 'warn', workgroups: [{ id: 'home' }] }, ['report']);
+  start({ logLevel: 'info', http: { port: 1, streamPort: 2 }, workgroups: [{ id: 'home' }] });
+  start({ logLevel: 'warn', workgroups: [{ id: 'home' }] }, ['report']);
   expect(noted('home')).toEqual([]);
 });
 
