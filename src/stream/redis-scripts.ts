@@ -59,7 +59,6 @@ local function isAnotherHistory(head)
   if known.generation == 0 then return false end
   if head.generation < known.generation then return true end
   if head.epoch ~= known.epoch then return false end
-  if isLater(known.ms, known.sequence, head.ms, head.sequence) then return true end
   if not isLater(head.ms, head.sequence, known.ms, known.sequence) then return head.ordinal ~= known.ordinal end
   if isLater(head.trimmedMs, head.trimmedSequence, known.ms, known.sequence) then return false end
   local after = known.ms < 0 and '-' or '(' .. idOf(known.ms, known.sequence)
@@ -120,7 +119,6 @@ local before = idOf(head.ms, head.sequence) .. ' ' .. string.format('%.0f', head
 local ms, sequence = tonumber(ARGV[10]), 0
 if ms <= head.ms then
   ms, sequence = head.ms, head.sequence + 1
-  if sequence >= 1048576 then ms, sequence = ms + 1, 0 end
 end
 local first, ordinal = idOf(ms, sequence), string.format('%.0f', head.ordinal)
 local last = sequence + count - 1
