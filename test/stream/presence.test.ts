@@ -5,11 +5,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../src/contract/messages.ts';
 import { silentLog } from '../../src/log.ts';
+import { createSite } from '../../src/simulate/site.ts';
 import type { StreamLog } from '../../src/stream/log.ts';
 import { openLmdbLog } from '../../src/stream/log-lmdb.ts';
 import { createMemoryLog } from '../../src/stream/log-memory.ts';
 import { type PresenceWatch, watchPresence } from '../../src/stream/presence-watch.ts';
-import { MINUTE_MS } from '../../src/time.ts';
+import { dayStart, MINUTE_MS } from '../../src/time.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, type TestClock } from '../support/test-clock.ts';
@@ -251,6 +252,40 @@ test('who is offline stays known beyond the retention, and an unreadable file co
   at = await service({ clock, log, path });
   await at.pass(MINUTE_MS);
   expect(await at.said()).toHaveLength(2);
+});
+
+test('of a site whose gateway tells who sleeps and who is cut off, only what it does not tell is added', async () => {
+  const timezone = 'Europe/Paris';
+  const startMs = dayStart('2026-06-20', timezone);
+  const site = createSite({ seed: 7, timezone, startMs, readingEveryMs: 5 * MINUTE_MS });
+  const clock = createTestClock(startMs);
+  const log = createMemoryLog({
+    clock,
+    log: silentLog,
+    retentionMs: 30 * 24 * 60 * MINUTE_MS,
+    bytesMax: 1e9,
+  });
+  const at = await service({ clock, log });
+  const told: string[] = [];
+  for (const endMs = startMs + 30 * 60 * MINUTE_MS; clock.now() < endMs; ) {
+    clock.set(clock.now() + 9_000);
+    for (const { table, items } of site.messagesUntil(clock.now())) {
+      await log.append(encodeMessages(items, table));
+      for (const item of items) if ('state' in item) told.push(`${item.reason}`);
+    }
+    await at.watch.look();
+  }
+  expect(told).toEqual(expect.arrayContaining(['awake', 'asleep', 'connection lost', 'connection restored']));
+  const names = new Map(site.devices.map(({ id, name }) => [id, name]));
+  const statuses = await at.statuses();
+  const added = statuses.filter(({ reason }) => reason === 'data received' || reason === 'timeout');
+  expect(added.map(({ device, reason }) => `${names.get(device!)} ${reason}`).toSorted()).toEqual([
+    'battery data received',
+    'grid meter data received',
+    // Asleep, cut off, in reach again: by then the gateway takes it for online, and it sleeps on.
+    'inverter 2 timeout',
+  ]);
+  expect(statuses).toHaveLength(told.length + added.length);
 });
 
 test('whatever happens, in whatever order, cut off or not: no state is said twice, and the last one is true', async () => {
