@@ -5,7 +5,7 @@
 SELECT d.day, d.device, d.source, d.at_ms, i.energy_wh
 FROM (
   SELECT c.day, c.device, c.source, c.stream_id, unnest(range(l.start_ms, l.end_ms, 900000)) AS at_ms
-  FROM chosen c
+  FROM (SELECT * FROM chosen WHERE counts) AS c
   JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms) AS l
     USING (day)
 ) AS d

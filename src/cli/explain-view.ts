@@ -29,12 +29,13 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
 
 type At = (time: string) => string;
 
-function deviceSum({ sources, totalSource, energyWh }: Explained): string {
-  if (totalSource !== null) return `The source ${totalSource} stands for the whole device`;
+function deviceSum({ sources, countingSources, energyWh }: Explained): string {
   const terms = sources.flatMap(({ source, result }) =>
-    result ? [`${plainNumber(result.energyWh)} (${source})`] : [],
+    result && countingSources.includes(source) ? [`${plainNumber(result.energyWh)} (${source})`] : [],
   );
-  return `${terms.join(' + ')} = ${plainNumber(energyWh ?? 0)} Wh`;
+  const others = sources.map(({ source }) => source).filter((source) => !countingSources.includes(source));
+  const note = others.length > 0 ? `; not added up: ${others.join(', ')}` : '';
+  return `${terms.join(' + ')} = ${plainNumber(energyWh ?? 0)} Wh${note}`;
 }
 
 function describeSource(one: ExplainedSource, at: At, options: ViewOptions): string {

@@ -1,9 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
-import { declaredTotals } from '../devices.ts';
 import { bindStoredStreams } from '../rollup/streams.ts';
 import { dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
-import { query } from '../warehouse/query.ts';
+import { declareDevices } from '../warehouse/declared-devices.ts';
+import { query, queryText } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
 import type { Day } from './day.ts';
 import type { ExplainArgs, Explained, ExplainedSource } from './explained.ts';
 import { knownOf, readSeries, type Series } from './series.ts';
@@ -63,10 +64,22 @@ async function explain(
         sources.push(explained);
     }
   }
-  const declared = declaredTotals(workgroup)(device);
-  const totalSource = declared !== undefined && bySource.has(declared) ? declared : null;
-  const energyWh = energyOf(sources, source === undefined ? totalSource : null);
-  const { outcome, text } = judge({ date, timezone, day, nowMs, all, source, sources, energyWh });
+  await declareDevices(connection, workgroup);
+  const counting = await readCounting(connection, device);
+  const counted = source === undefined ? sources.filter((one) => counting.includes(one.source)) : sources;
+  const energyWh = energyOf(counted);
+  const { outcome, text } = judge({
+    date,
+    timezone,
+    day,
+    nowMs,
+    all,
+    source,
+    sources,
+    counted,
+    counting,
+    energyWh,
+  });
   return {
     workgroup: workgroup.id,
     timezone,
@@ -80,7 +93,7 @@ async function explain(
     text,
     takenIn: await readTakenIn(connection),
     energyWh,
-    totalSource,
+    countingSources: counting,
     sources,
     known: all.map(knownOf),
     nearestDays: await readNearestDays(connection, device, date),
@@ -92,13 +105,19 @@ function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): bo
   return readings.some(({ time }) => time >= from && time < to);
 }
 
-function energyOf(sources: readonly ExplainedSource[], totalSource: string | null): number | null {
-  const counting = sources.filter(
-    (one) => one.result && (totalSource === null || one.source === totalSource),
+/** The sources that the energy of the whole device is the sum of. */
+async function readCounting(connection: DuckDBConnection, device: string): Promise<string[]> {
+  const rows = await queryText<{ source: string }>(
+    connection,
+    `SELECT source FROM (${loadSql('devices/sources')}) WHERE device = $device::UUID AND counts ORDER BY source`,
+    { device },
   );
-  return counting.length === 0
-    ? null
-    : counting.reduce((sum, { result }) => sum + (result?.energyWh ?? 0), 0);
+  return rows.map(({ source }) => source);
+}
+
+function energyOf(sources: readonly ExplainedSource[]): number | null {
+  const results = sources.flatMap(({ result }) => (result ? [result.energyWh] : []));
+  return results.length === 0 ? null : results.reduce((sum, energyWh) => sum + energyWh, 0);
 }
 
 function judge(facts: {
@@ -109,9 +128,12 @@ function judge(facts: {
   all: readonly Series[];
   source: string | undefined;
   sources: readonly ExplainedSource[];
+  /** Those of them that the device is the sum of, and the names of all that it is the sum of. */
+  counted: readonly ExplainedSource[];
+  counting: readonly string[];
   energyWh: number | null;
 }): Pick<Explained, 'outcome' | 'text'> {
-  const { date, timezone, day, nowMs, all, source, sources, energyWh } = facts;
+  const { date, timezone, day, nowMs, all, source, sources, counted: own, counting, energyWh } = facts;
   if (all.length === 0) {
     return {
       outcome: 'unknown_device',
@@ -131,10 +153,17 @@ function judge(facts: {
   if (sources.length === 0)
     return { outcome: 'no_readings', text: `of ${date} there is no reading, and no energy` };
   const running = day.endMs > nowMs ? ', and the day is not over' : '';
+  if (energyWh === null && sources.some(({ result }) => result)) {
+    const names = counting.join(', ') || 'the sources that it is declared to have';
+    return {
+      outcome: 'explained',
+      text: `incomplete: the device is the energy of ${names}, of which there is none on this day; what other sources have is not added up${running}`,
+    };
+  }
   if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };
   return {
     outcome: 'explained',
-    text: `${plainNumber(energyWh)} Wh${sources.length > 1 ? `, from ${counted(sources.length, 'source')}` : ''}${running}`,
+    text: `${plainNumber(energyWh)} Wh${own.length > 1 ? `, from ${counted(own.length, 'source')}` : ''}${running}`,
   };
 }
 

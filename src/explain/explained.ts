@@ -271,7 +271,10 @@ export const explainedSchema = z.object({
     batchesWaiting: z.number().int().meta({ description: 'Landed, but not rolled up yet' }),
   }),
   energyWh: wh.nullable().meta({ description: 'What is reported of the device; null where nothing is' }),
-  totalSource: z.string().nullable().meta({ description: 'The source that stands for the whole device' }),
+  countingSources: z.array(z.string()).meta({
+    description:
+      'The sources that the energy of the device is the sum of: its total source alone, else those it is declared to have, else all',
+  }),
   sources: z.array(sourceSchema),
   known: z.array(knownSchema).meta({ description: 'Which readings of the device there are, at any time' }),
   nearestDays: z.object({ before: z.string().nullable(), after: z.string().nullable() }).meta({

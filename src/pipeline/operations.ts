@@ -98,7 +98,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     }),
   async publish({ shard, assignment, clock, log }) {
     await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
-    return publish(shard, { lakeDir: lakeFolder(assignment), clock, log });
+    return publish(shard, { lakeDir: lakeFolder(assignment), declared: assignment.workgroup, clock, log });
   },
   maintain: ({ shard, assignment, clock, log }, { dryRun }) =>
     maintain(shard, {

@@ -1,3 +1,4 @@
+import { loadSql } from '../warehouse/sql.ts';
 import type { DatasetName } from './datasets.ts';
 
 export interface ViewColumn {
@@ -17,6 +18,8 @@ export interface View {
   hive: boolean;
   comment: string;
   where?: string;
+  /** What it selects from, where that is not the files of its dataset alone. @param files of a dataset; undefined where it has none */
+  from?: (files: (dataset: DatasetName) => string | undefined) => string;
   columns: readonly ViewColumn[];
 }
 
@@ -207,6 +210,59 @@ export const analyticsViews: readonly View[] = [
     ],
   },
   {
+    name: 'device_daily_energy',
+    dataset: 'daily_energy',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      "Energy of each day of the workgroup's time zone by device, as the report tells it: the sum of the sources that count, see device_source",
+    from: deviceDays,
+    columns: [
+      { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
+      device,
+      {
+        name: 'energy_wh',
+        type: 'BIGINT',
+        comment: 'Energy, Wh; null on a day on which no source that counts has any, though others have',
+      },
+      { name: 'methods', type: 'VARCHAR[]', comment: 'How the energy of those sources was read' },
+      {
+        name: 'flags',
+        type: 'VARCHAR[]',
+        comment: 'Quality flags of any of those sources; incomplete where one of them is missing',
+      },
+      {
+        name: 'coverage',
+        type: 'DOUBLE',
+        comment: 'The least share of the day that measurements cover, 0 to 1',
+      },
+      {
+        name: 'status',
+        type: 'VARCHAR',
+        comment: 'provisional where one of them is, else restated, else final',
+      },
+      { name: 'version', type: 'INTEGER', comment: 'The highest version' },
+      { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When the last of them was computed' },
+    ],
+  },
+  {
+    name: 'device_source',
+    dataset: 'device_source',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Which sources devices have, and which of them add up to the device',
+    columns: [
+      device,
+      source,
+      {
+        name: 'counts',
+        type: 'BOOLEAN',
+        comment:
+          'Whether it is part of the energy of the whole device: the total source alone, else the declared sources, else all',
+      },
+    ],
+  },
+  {
     name: 'quarantine',
     dataset: 'quarantine',
     glob: '*/*.parquet',
@@ -270,3 +326,12 @@ export const analyticsViews: readonly View[] = [
     ],
   },
 ];
+
+/** Days by device, from days by source. */
+function deviceDays(files: (dataset: DatasetName) => string | undefined): string {
+  const sources = files('device_source');
+  const days = sources
+    ? `SELECT d.*, coalesce(s.counts, true) AS counts FROM ${files('daily_energy')} d LEFT JOIN ${sources} s USING (device, source)`
+    : `SELECT *, true AS counts FROM ${files('daily_energy')}`;
+  return `(WITH chosen AS (${days}) ${loadSql('publish/device-days')})`;
+}

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { analyticsViews, type View } from './analytics-views.ts';
 import type { Commit } from './commit.ts';
+import type { DatasetName } from './datasets.ts';
 import { syncFile } from './durable.ts';
 import { uniqueName } from './layout.ts';
 import type { PublishShard } from './shard.ts';
@@ -48,15 +49,20 @@ async function createView(
   view: View,
 ): Promise<void> {
   const name = `${catalog}.${view.name}`;
-  const hasFiles = commit.files.some(({ dataset }) => dataset === view.dataset);
+  const files = (dataset: DatasetName): string | undefined => {
+    // A pattern that matches no file is an error, so a dataset without files has no rows.
+    if (!commit.files.some((file) => file.dataset === dataset)) return undefined;
+    const { glob, hive } = analyticsViews.find((one) => one.dataset === dataset)!;
+    return `read_parquet(${text(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;
+  };
+  const own = files(view.dataset);
   const columns = view.columns.map((column) =>
-    hasFiles
+    own
       ? `${column.select ?? quoted(column.name)} AS ${quoted(column.name)}`
       : `NULL::${column.type} AS ${quoted(column.name)}`,
   );
-  const files = `read_parquet(${text(join(root, view.dataset, view.glob))}, hive_partitioning = ${view.hive}${view.hive ? ', hive_types_autocast = false' : ''})`;
-  // A pattern that matches no file is an error, so a dataset without files is a view of no rows.
-  const from = hasFiles ? `FROM ${files}${view.where ? ` WHERE ${view.where}` : ''}` : 'WHERE false';
+  const where = view.where ? ` WHERE ${view.where}` : '';
+  const from = own ? `FROM ${view.from?.(files) ?? own}${where}` : 'WHERE false';
   const statements = [
     `CREATE VIEW ${name} AS SELECT ${columns.join(', ')} ${from}`,
     `COMMENT ON VIEW ${name} IS ${text(view.comment)}`,

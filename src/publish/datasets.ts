@@ -7,6 +7,7 @@ export const datasets = {
   device_state: { select: 'publish/device-state', energy: false },
   quarantine: { select: 'publish/quarantine', energy: false },
   gap: { select: 'publish/gap', energy: false },
+  device_source: { select: 'devices/sources', energy: false },
   series: { select: 'publish/series', energy: false },
   quality_flag: { select: 'publish/quality-flag', energy: false },
 } as const satisfies Record<string, { select: string; energy: boolean }>;
@@ -16,6 +17,7 @@ export type DatasetName = keyof typeof datasets;
 /** Small datasets that are written whole whenever they have changed. */
 export const wholeDatasets = [
   'gap',
+  'device_source',
   'series',
   'quality_flag',
   'device_state',

@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { StaleOwnerError, TerminalError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
+import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devices.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
@@ -16,6 +17,8 @@ import type { PublishShard } from './shard.ts';
 export interface PublishOptions {
   /** The folder of all lakes; each workgroup has its own below. */
   lakeDir: string;
+  /** Which sources add up to devices; where nothing is declared, all do. */
+  declared?: DeclaredDevices;
   clock: Clock;
   log: Log;
   signal?: AbortSignal;
@@ -41,7 +44,14 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   if (head) await completeGeneration(shard, paths, head);
 
   const commit = await shard.transaction((connection) =>
-    commitChanges(connection, { shard, paths, head, nowMs: clock.now(), signal: options.signal }),
+    commitChanges(connection, {
+      shard,
+      paths,
+      head,
+      declared: options.declared ?? { devices: [] },
+      nowMs: clock.now(),
+      signal: options.signal,
+    }),
   );
   if (!commit) return { kind: 'unchanged', sequence: head?.sequence };
   await completeGeneration(shard, paths, commit);
@@ -86,6 +96,7 @@ interface Publication {
   shard: PublishShard;
   paths: LakePaths;
   head: Commit | undefined;
+  declared: DeclaredDevices;
   nowMs: number;
   signal: AbortSignal | undefined;
 }
@@ -96,6 +107,7 @@ async function commitChanges(
   publication: Publication,
 ): Promise<Commit | undefined> {
   const { shard, paths, head, nowMs } = publication;
+  await declareDevices(connection, publication.declared);
   const state = await readState(connection);
   refuseOtherWarehouse(head, state, shard.workgroupId);
   const pieces = await findPieces(connection, head, state);

@@ -14,7 +14,10 @@ export const dailyEnergySchema = z.record(day, z.record(series, z.number().int()
 });
 
 const dayDetailsSchema = z.object({
-  energyWh: z.number().int(),
+  energyWh: z.number().int().nullable().meta({
+    description:
+      'Wh; null, and flagged incomplete, for a device whose total source, or all of whose declared sources, have no energy on a day on which others have',
+  }),
   methods: z.array(z.enum(energyMethods)).meta({
     description: 'How the energy was read; several only where the sources of a device differ',
   }),

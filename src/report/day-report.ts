@@ -5,7 +5,6 @@ import { addDays, type LocalDate } from '../time.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import type { Generation, LakeReader } from './lake.ts';
-import type { TotalSources } from './total-sources.ts';
 
 /** Which part of the energy is asked for, by somebody who may see it. */
 export interface DayQuery {
@@ -39,6 +38,11 @@ export function filesOfDays(generation: Generation, { startDay, endDay }: DayQue
     .filter(({ period }) => period >= startDay.slice(0, 7) && period <= endDay.slice(0, 7));
 }
 
+/** Where it says which sources add up to devices: of no matter where every source stands for itself. */
+export function sourceFiles(generation: Generation, { bySource }: DayQuery): LakeFile[] {
+  return bySource ? [] : generation.files('device_source');
+}
+
 /**
  * A report as JSON text: a key for each day of the range, in order, even where it is empty; series sorted by key.
  * @returns the text as UTF-8, in parts: joined they could take another 250 MB
@@ -49,14 +53,13 @@ export async function dayReportJson(
   lake: LakeReader,
   generation: Generation | undefined,
   query: DayQuery,
-  totals: TotalSources,
   signal?: AbortSignal,
 ): Promise<Uint8Array[]> {
   const frame = report.frame(query);
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
     return assemble(query, frame, new Map());
-  const chosen = choose(query, totals);
+  const chosen = choose(query, sourceFiles(generation, query).map(generation.path));
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const rowsMost = lists.files.reduce((sum, { rows }) => sum + rows, 0);
   const days = await lake.run(async (connection) => {
@@ -74,18 +77,19 @@ interface Chosen {
   parameters: SqlParameters;
 }
 
-/** The days of the range as "chosen", for the statements that follow. */
-function choose({ startDay, endDay, devices }: DayQuery, totals: TotalSources): Chosen {
+/** The days of the range as "chosen", for the statements that follow, each with whether it counts in what is asked for. */
+function choose({ startDay, endDay, devices }: DayQuery, deviceSources: readonly string[]): Chosen {
   const days = loadSql(devices ? 'report/days-of-devices' : 'report/days');
   const parameters: SqlParameters = {
     start_day: startDay,
     end_day: endDay,
     ...(devices && { devices }),
   };
-  if (totals.size === 0) return { sql: `WITH chosen AS (\n${days})\n`, parameters };
+  if (deviceSources.length === 0)
+    return { sql: `WITH chosen AS (SELECT *, true AS counts FROM (\n${days}))\n`, parameters };
   return {
-    sql: `WITH every_source AS (\n${days}), chosen AS (\n${loadSql('report/total-sources')})\n`,
-    parameters: { ...parameters, total_devices: [...totals.keys()], total_sources: [...totals.values()] },
+    sql: `WITH every_day AS (\n${days}), chosen AS (\n${loadSql('report/counted-days')})\n`,
+    parameters: { ...parameters, device_sources: deviceSources },
   };
 }
 

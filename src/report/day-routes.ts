@@ -1,17 +1,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { WorkgroupConfig } from '../config.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { errorAnswers } from './answers.ts';
-import { type DayQuery, type DayReport, dayReportJson } from './day-report.ts';
+import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
 import { etagOf, matchesEtag } from './etag.ts';
 import type { Guard } from './guard.ts';
 import type { Generation, LakeReader } from './lake.ts';
 import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './request.ts';
-import { type DeviceSources, type TotalSources, totalSourcesOf } from './total-sources.ts';
 
 export interface DayRoute {
   /** Below `/api/v1/orgs/{workgroupId}/`. */
@@ -28,7 +26,6 @@ export interface DayRoute {
 export interface DayRouteDeps {
   lake: LakeReader;
   guard: Guard;
-  deviceSources: (generation: Generation) => Promise<DeviceSources>;
   clock: Clock;
   log: Log;
 }
@@ -36,7 +33,7 @@ export interface DayRouteDeps {
 /** A report by days over the published lake, with an entity tag that changes when the answer may have. */
 export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: DayRouteDeps): void {
   const { report, daysMax } = route;
-  const { lake, guard, deviceSources, clock, log } = deps;
+  const { lake, guard, clock, log } = deps;
   const url = `/api/v1/orgs/:workgroupId/${route.path}`;
 
   app.get(
@@ -64,11 +61,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       const query = dayQuery(parameters, authorization, { zone, nowMs: clock.now(), daysMax });
 
       const generation = await lake.current(workgroup.id);
-      const totals: TotalSources =
-        generation && !query.bySource && declaresTotals(workgroup)
-          ? totalSourcesOf(workgroup, await deviceSources(generation))
-          : new Map();
-      const etag = etagOf(factsOf(report, query, generation, totals));
+      const etag = etagOf(factsOf(report, query, generation));
       reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
 
@@ -76,7 +69,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       reply.raw.once('close', () => gone.abort());
       let parts: Uint8Array[];
       try {
-        parts = await dayReportJson(report, lake, generation, query, totals, gone.signal);
+        parts = await dayReportJson(report, lake, generation, query, gone.signal);
       } catch (error) {
         // The query was stopped because nobody waits for it any more.
         if (gone.signal.aborted) return reply.send();
@@ -101,18 +94,11 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
   rejectOtherMethods(app, url, ['GET']);
 }
 
-function declaresTotals({ totalSource, devices }: WorkgroupConfig): boolean {
-  return totalSource !== undefined || devices.some((device) => device.totalSource !== undefined);
-}
-
 /** Everything an answer follows from: the content of the files it is read from, and the question. */
-function factsOf(
-  report: DayReport,
-  query: DayQuery,
-  generation: Generation | undefined,
-  totals: TotalSources,
-) {
-  const lists = generation ? Object.values(report.files(generation, query)) : [];
+function factsOf(report: DayReport, query: DayQuery, generation: Generation | undefined) {
+  const lists = generation
+    ? [...Object.values(report.files(generation, query)), sourceFiles(generation, query)]
+    : [];
   const files = lists.flat().map(({ sha256 }) => sha256);
-  return [{ ...query, devices: query.devices ?? null }, files, [...totals]];
+  return [{ ...query, devices: query.devices ?? null }, files];
 }

@@ -10,7 +10,6 @@ import { registerDeviceStatusRoute } from './device-routes.ts';
 import { createGuard } from './guard.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
-import { createDeviceSources } from './total-sources.ts';
 
 export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   lake: LakeReader;
@@ -60,7 +59,6 @@ const dayRoutes: readonly DayRoute[] = [
 export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
   const { lake, workgroups, clock, log } = deps;
   const guard = createGuard(deps, workgroups);
-  const deviceSources = createDeviceSources(lake);
-  for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, deviceSources, clock, log });
+  for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
   registerDeviceStatusRoute(app, { lake, guard, log });
 }

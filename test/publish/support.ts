@@ -8,6 +8,7 @@ import { type LakePaths, lakePaths } from '../../src/publish/layout.ts';
 import { type PublishResult, publish } from '../../src/publish/publish.ts';
 import type { PublishShard } from '../../src/publish/shard.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/time.ts';
+import type { DeclaredDevices } from '../../src/warehouse/declared-devices.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
 import type { TestClock } from '../support/test-clock.ts';
@@ -187,6 +188,7 @@ export async function openFixture(
   dataDir: string,
   clock: TestClock,
   folders: readonly string[] = [],
+  declared: DeclaredDevices = { devices: [] },
 ): Promise<Fixture> {
   const { shard, lakeDir } = await openTestShard(dataDir, { clock, folders });
   const paths = lakePaths(lakeDir, WORKGROUP);
@@ -195,7 +197,7 @@ export async function openFixture(
     shard,
     lakeDir,
     paths,
-    publish: (by = shard) => publish(by, { lakeDir, clock, log: silentLog }),
+    publish: (by = shard) => publish(by, { lakeDir, declared, clock, log: silentLog }),
     async head() {
       const head = await readHead(paths);
       if (!head) throw new Error('nothing was published');

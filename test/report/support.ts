@@ -38,7 +38,8 @@ export function workgroupConfig(settings: Partial<WorkgroupConfig> = {}): Workgr
 export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promise<ReportFixture> {
   const dataDir = tempDir();
   const clock = createTestClock();
-  const fixture = await openFixture(dataDir, clock);
+  const workgroup = workgroupConfig(settings);
+  const fixture = await openFixture(dataDir, clock, [], workgroup);
   onTestFinished(() => fixture.shard.close());
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const lake = await openLakeReader({ lakeDir: fixture.lakeDir });
@@ -48,7 +49,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   registerReportRoutes(app, {
     lake,
     access,
-    workgroups: [workgroupConfig(settings)],
+    workgroups: [workgroup],
     clock,
     log: silentLog,
   });
