@@ -39,6 +39,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 const FRAMES_UNDER_WAY = 4;
 const BATCH_MESSAGES = 10_000;
+const HEAD_BYTES = 200;
 const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
 const retentionMs = 3_600_000;
 let reads = 0;
@@ -74,10 +75,8 @@ await app.listen({ host: '127.0.0.1', port: 0 });
 const log = await stream.logOf('bench');
 
 const { batch } = telemetryBodies(1, BATCH_MESSAGES)[0]!;
-const frame = Buffer.concat([
-  Buffer.alloc(200),
-  batch.bytes.subarray(0, batch.starts[limits.frameMessagesMax]),
-]);
+/** As many bytes as the service sends, and as many different ones. */
+const frames: Buffer[] = [];
 const bare = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
 bare.on('connection', (socket) => socket.on('message', (count) => sendFrames(socket, Number(count))));
 
@@ -120,13 +119,18 @@ async function append(messages: number): Promise<void> {
   for (let left = messages; left > 0; left -= BATCH_MESSAGES) {
     const count = Math.min(left, BATCH_MESSAGES);
     await log.append({ ...batch, count, starts: batch.starts.subarray(0, count + 1) });
+    if (count < BATCH_MESSAGES) continue;
+    for (let first = 0; first < count; first += limits.frameMessagesMax) {
+      const [from, to] = [batch.starts[first], batch.starts[first + limits.frameMessagesMax]];
+      frames.push(Buffer.concat([Buffer.alloc(HEAD_BYTES), batch.bytes.subarray(from, to)]));
+    }
   }
 }
 
 function sendFrames(socket: WebSocket, count: number): void {
-  let left = count;
+  let sent = 0;
   const sendOne = () => {
-    if (left-- > 0) socket.send(frame, sendOne);
+    if (sent < count) socket.send(frames[sent++]!, sendOne);
   };
   for (let number = 0; number < FRAMES_UNDER_WAY; number++) sendOne();
 }

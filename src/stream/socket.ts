@@ -206,10 +206,18 @@ function connectionOf(socket: ClientSocket): SocketConnection {
       const join = (packet: EnginePacket) => {
         if (packet.data === messages) joinInPacket(packet, head, messages);
       };
+      // The library makes two packets of an event with bytes. Held back until both are there, they leave together.
+      const { transport } = conn;
+      const { writable } = transport;
+      transport.writable = false;
       conn.on('packetCreate', join);
       if (acknowledged) socket.emit(socketEvents.data, messages, answered);
       else socket.emit(socketEvents.data, messages);
       conn.off('packetCreate', join);
+      transport.writable = writable;
+      conn.request.socket.cork();
+      if (writable) transport.emit('ready');
+      conn.request.socket.uncork();
     },
     isClear: () => conn.transport.writable,
     onClear(listener) {
