@@ -26,6 +26,7 @@ async function check(
 const site = `
 dataDir: /var/lib/wattline
 queue: { backend: redis, redisUrl: "redis://worker:hunter2@queue:6379" }
+stream: { log: redis, redisUrl: "rediss://stream:hunter5@stream:6379/1" }
 workgroups:
   - id: home
     timezone: Europe/Paris
@@ -43,6 +44,7 @@ describe.concurrent('config check', () => {
       dataDir: '/var/lib/wattline',
       http: { port: 9000, host: '127.0.0.1' },
       queue: { redisUrl: 'redis://[secret]@queue:6379' },
+      stream: { redisUrl: 'rediss://[secret]@stream:6379/1' },
       pipeline: { pollEvery: 1_000 },
       workgroups: [
         {

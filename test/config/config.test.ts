@@ -123,6 +123,22 @@ workgroups:
   });
 });
 
+test('a log in Redis needs an address, its own or that of the queue, whatever else is wrong', () => {
+  const needed = expect.stringContaining('such as "redis://127.0.0.1:6379"');
+  expect(problemsOf('stream: { log: redis }')).toEqual({ 'stream.redisUrl': needed });
+  expect(problemsOf('stream: { log: redis }\nhttp: { port: x }\nqueue: { backend: redis }')).toEqual({
+    'http.port': expect.any(String),
+    'queue.redisUrl': needed,
+    'stream.redisUrl': needed,
+  });
+  expect(problemsOf('stream: { log: redis, redisUrl: "http://x" }')).toEqual({
+    'stream.redisUrl': 'must be a redis:// or rediss:// address',
+  });
+  expect(load('stream: { log: redis }\nqueue: { redisUrl: "redis://queue" }').stream.log).toBe('redis');
+  const environment = { WATTLINE_STREAM_LOG: 'redis', WATTLINE_STREAM_REDIS_URL: 'rediss://stream' };
+  expect(load('', environment).stream).toMatchObject({ log: 'redis', redisUrl: 'rediss://stream' });
+});
+
 test('a workgroup that is there twice is a problem', () => {
   expect(problemsOf('workgroups: [{ id: home }, { id: office }, { id: home }]')).toEqual({
     'workgroups.2.id': '"home" is used twice',
