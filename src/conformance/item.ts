@@ -133,12 +133,16 @@ function string(reader: Reader, info: number, major: number): Uint8Array {
       );
     chunks.push(take(reader, argument(reader, initial & 31)));
   }
-  return Buffer.concat(chunks);
+  return new Uint8Array(Buffer.concat(chunks));
 }
 
 function simpleOrFloat(reader: Reader, info: number, start: number): Item {
   const { view, at } = reader;
-  if (info === 24) return { type: 'simple', value: Number(argument(reader, info)) };
+  if (info === 24) {
+    const value = Number(argument(reader, info));
+    if (value < 32) throw new Error(`a simple value of two bytes that fits in one at byte ${start}`);
+    return { type: 'simple', value };
+  }
   if (info >= 25 && info <= 27) {
     take(reader, BigInt(1 << (info - 24)));
     const value =

@@ -38,12 +38,29 @@ export function jsonDepth(text: string): number {
   return measureJson(text).depth;
 }
 
-/** How deep arrays and objects are nested in JSON text and how many there are. */
-export function measureJson(text: string): { depth: number; containers: number } {
+/** What JSON text comes to, known before anything is built of it. */
+export interface JsonMeasure {
+  /** How deep arrays and objects are nested. */
+  depth: number;
+  /** How many there are. */
+  containers: number;
+  /** What the outermost one holds: items or members. */
+  outermost: number;
+  /** The most that any one holds. */
+  widest: number;
+}
+
+const COUNTED_DEPTH_MAX = 64;
+
+export function measureJson(text: string): JsonMeasure {
   let depth = 0;
   let deepest = 0;
   let containers = 0;
+  let outermost = 0;
+  let widest = 0;
   let quoted = false;
+  /** Commas in each container that is open, by its depth. */
+  const commas = new Uint32Array(COUNTED_DEPTH_MAX);
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (quoted) {
@@ -53,12 +70,19 @@ export function measureJson(text: string): { depth: number; containers: number }
     else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
       containers++;
       deepest = Math.max(deepest, ++depth);
+      commas[depth] = 0;
     } else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
+    else if (code === COMMA) {
+      const items = ++commas[depth]! + 1;
+      if (items > widest) widest = items;
+      if (depth === 1) outermost = items;
+    }
   }
-  return { depth: deepest, containers };
+  return { depth: deepest, containers, outermost, widest };
 }
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;

@@ -24,6 +24,8 @@ export const limits = {
   instantMsMax: 253_402_300_799_999,
   /** Nesting a decoder follows before it calls the bytes malformed. */
   depthMax: 16,
+  /** Members of one map in what a stranger sends: ten times the fields of a message. Building larger ones takes seconds. */
+  mapMembersMax: 10_000,
   /** Arrays, maps and byte strings in what a stranger sends: twenty for every message of the largest request. */
   decodedContainersMax: 200_000,
   /** Messages a client reads in one answer, though another vendor's server may send more than it was asked for. */

@@ -153,6 +153,8 @@ function container(
   let at = first;
   for (let index = 0; count < 0 ? bytes[at] !== BREAK : index < count; index++) {
     if (map) {
+      if (strict && index >= limits.mapMembersMax)
+        throw new MalformedError(`more than ${limits.mapMembersMax} members in a map`, start);
       if (strict && at < bytes.length && bytes[at]! >> 5 !== 3) {
         throw new MalformedError('a map key that is not text', at);
       }

@@ -1,7 +1,9 @@
+import { cborMajor } from '../contract/cbor-writer.ts';
 import { decodeCbor, MalformedError } from '../contract/codec.ts';
 import { StreamError } from '../contract/errors.ts';
 import { measureJson, parseJsonExact } from '../contract/json-text.ts';
 import { limits } from '../contract/limits.ts';
+import { BREAK, cborBytes, headLength, headValue, skipItem } from '../contract/well-formed.ts';
 import { jsonErrorPosition } from './json-position.ts';
 
 /** How devices may send their messages. */
@@ -15,8 +17,7 @@ export type IngestType = (typeof ingestTypes)[number];
 export function readItems(body: Uint8Array, type: IngestType): unknown[] {
   const items = decode(body, type);
   if (items.length === 0) throw invalid('the body holds no items');
-  if (items.length > limits.itemsPerIngestMax)
-    throw new StreamError('PayloadTooLarge', `at most ${limits.itemsPerIngestMax} items can be sent at once`);
+  if (items.length > limits.itemsPerIngestMax) throw tooManyItems();
   return items;
 }
 
@@ -34,6 +35,7 @@ function decode(body: Uint8Array, type: IngestType): unknown[] {
 }
 
 function decodeBinary(body: Uint8Array): unknown {
+  if (holdsTooManyItems(body)) throw tooManyItems();
   try {
     return decodeCbor(body);
   } catch (error) {
@@ -50,10 +52,30 @@ function decodeText(body: Uint8Array): string {
   }
 }
 
+/** Counts the items of an array by their structure alone: building millions only to refuse them takes too long. */
+function holdsTooManyItems(body: Uint8Array): boolean {
+  const isArray = body.length > 0 && body[0]! >> 5 === cborMajor.array >> 5;
+  if (!isArray || headLength(body[0]!) > body.length) return false;
+  const source = cborBytes(body);
+  const count = headValue(source, 0);
+  if (count >= 0) return count > limits.itemsPerIngestMax && count < body.length;
+  try {
+    for (let at = 1, items = 0; body[at] !== BREAK; at = skipItem(source, at))
+      if (++items > limits.itemsPerIngestMax) return true;
+  } catch (error) {
+    // Decoding says what is wrong, and where.
+    if (!(error instanceof MalformedError)) throw error;
+  }
+  return false;
+}
+
 function decodeLines(text: string): unknown[] {
   const items: unknown[] = [];
   let number = 0;
-  for (const line of text.split('\n')) {
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf('\n', start);
+    const line = text.slice(start, end === -1 ? text.length : end);
+    start = end === -1 ? text.length : end + 1;
     number++;
     if (line.trim() === '') continue;
     const place = number;
@@ -64,9 +86,10 @@ function decodeLines(text: string): unknown[] {
 }
 
 function decodeJson(text: string, place: (position: number) => string): unknown {
-  const { depth, containers } = measureJson(text);
-  if (depth > limits.depthMax || containers > limits.decodedContainersMax)
-    throw invalid('the JSON is nested too deep or holds too many objects');
+  const { depth, containers, outermost, widest } = measureJson(text);
+  if (outermost > limits.itemsPerIngestMax && text.trimStart().startsWith('[')) throw tooManyItems();
+  if (depth > limits.depthMax || containers > limits.decodedContainersMax || widest > limits.mapMembersMax)
+    throw invalid('the JSON is nested too deep or holds too many objects or members');
   try {
     return parseJsonExact(text);
   } catch {
@@ -77,6 +100,10 @@ function decodeJson(text: string, place: (position: number) => string): unknown 
 function arrayOf(value: unknown): unknown[] {
   if (!Array.isArray(value)) throw invalid('the body must be an array of items');
   return value;
+}
+
+function tooManyItems(): StreamError {
+  return new StreamError('PayloadTooLarge', `at most ${limits.itemsPerIngestMax} items can be sent at once`);
 }
 
 function invalid(message: string): StreamError {

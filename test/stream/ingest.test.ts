@@ -11,6 +11,12 @@ const CBOR = 'application/cbor';
 const JSON_TYPE = 'application/json';
 const NDJSON = 'application/x-ndjson';
 
+/** An array of one map with so many members, in CBOR. */
+function mapOf(members: number): Buffer {
+  const entries = Array.from({ length: members }, (_, key) => [String(key), 1]);
+  return Buffer.concat([Buffer.from([0x81]), encodeCbor(Object.fromEntries(entries))]);
+}
+
 async function setUp(scope = {}) {
   const service = await startStreamService({ groups: { roof: [deviceId(1)] } });
   const token = await service.token(scope);
@@ -178,7 +184,14 @@ describe('what is refused, whole', () => {
     [JSON_TYPE, '[{}', 'at character 3'],
     [JSON_TYPE, Buffer.from([0x22, 0xff, 0x22]), 'not UTF-8'],
     [JSON_TYPE, '['.repeat(1_000_000), 'nested too deep'],
-    [JSON_TYPE, `[${'{},'.repeat(300_000)}{}]`, 'too many objects'],
+    [JSON_TYPE, `[[${'{},'.repeat(300_000)}{}]]`, 'too many objects'],
+    [
+      JSON_TYPE,
+      `[{${Array.from({ length: 10_001 }, (_, key) => `"${key}":1`).join()}}]`,
+      'too many objects or members',
+    ],
+    [CBOR, mapOf(10_001), 'at byte 1: more than 10000 members in a map'],
+    [CBOR, Buffer.concat([Buffer.from('9f', 'hex'), mapOf(1)]), 'at byte'],
     [NDJSON, '{}\n{"a":1}\n{"a"\n', 'in line 3 at character 4'],
     [CBOR, Buffer.from('a0', 'hex'), 'must be an array'],
     [JSON_TYPE, '{"device": 1}', 'must be an array'],
@@ -191,6 +204,17 @@ describe('what is refused, whole', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: 'InvalidRequest', parameter: 'body' } });
     expect(answer.body.message).toContain(place);
     expect(await stored()).toEqual([]);
+  });
+
+  test('items after the ten thousandth are not looked at: too many is 413, whatever follows', async () => {
+    const { post } = await setUp();
+    const broken = Buffer.from('ff1c', 'hex');
+    for (const [type, body] of [
+      [CBOR, Buffer.concat([Buffer.from('9f', 'hex'), Buffer.alloc(1_000_000, 0xf6), broken])],
+      [CBOR, Buffer.concat([Buffer.from('9a000f4240', 'hex'), Buffer.alloc(1_000_000), broken])],
+      [JSON_TYPE, `[${'12345678901234567890,'.repeat(100_000)}?]`],
+    ] as const)
+      expect(await post(type, body)).toMatchObject({ status: 413, body: { error: 'PayloadTooLarge' } });
   });
 
   test('more than 10,000 items, or more than 8 MiB, is 413', async () => {
