@@ -1,4 +1,5 @@
 import type { Config, WorkgroupConfig } from '../config.ts';
+import { TransientError } from '../errors.ts';
 import { lakeFolder } from '../pipeline/operations.ts';
 import { type DeviceState, readDeviceStates } from '../report/device-status.ts';
 import { openLakeReader } from '../report/lake.ts';
@@ -16,7 +17,10 @@ interface ListedDevice {
   lastSeen: string | null;
 }
 
-/** The devices of workgroups as they are published: whoever is offline first, the longest at the top. */
+/**
+ * The devices of workgroups as they are published: whoever is offline first, the longest at the top.
+ * @throws TransientError where nothing of any of them is published yet
+ */
 export async function listDevices(
   config: Config,
   workgroups: readonly WorkgroupConfig[],
@@ -25,8 +29,15 @@ export async function listDevices(
   const lake = await openLakeReader({ lakeDir: lakeFolder(config) });
   try {
     const listed: ListedDevice[] = [];
-    for (const workgroup of workgroups) {
-      const devices = await readDeviceStates(lake, await lake.current(workgroup.id), workgroup);
+    const generations = await Promise.all(workgroups.map(({ id }) => lake.current(id)));
+    if (generations.every((generation) => generation === undefined)) {
+      throw new TransientError(
+        'NothingPublished',
+        `nothing is published below ${config.dataDir} yet; start a worker with "wattline up"`,
+      );
+    }
+    for (const [index, workgroup] of workgroups.entries()) {
+      const devices = await readDeviceStates(lake, generations[index], workgroup);
       listed.push(
         ...devices
           .filter((one) => state === undefined || one.state === state)

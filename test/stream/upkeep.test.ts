@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import { createAccessAudit } from '../../src/access/access-audit.ts';
+import { createAudit } from '../../src/audit/audit.ts';
+import { silentLog } from '../../src/log.ts';
+import { createRateLimit } from '../../src/rate-limit.ts';
+import type { StreamLog } from '../../src/stream/log.ts';
+import { createMemoryLog } from '../../src/stream/log-memory.ts';
+import { createAdmission } from '../../src/stream/socket-admission.ts';
+import { createStream } from '../../src/stream/stream.ts';
+import { startUpkeep } from '../../src/stream/upkeep.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/time.ts';
+import { decodeParts, telemetryBatch } from '../support/messages.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, settle } from '../support/test-clock.ts';
+
+function setUp(openLog?: () => StreamLog) {
+  const clock = createTestClock();
+  const dataDir = tempDir();
+  const log = createMemoryLog({ clock, log: silentLog, retentionMs: HOUR_MS, bytesMax: 1e8 });
+  const common = { clock, startTimer: clock.startTimer, log: silentLog };
+  const stream = createStream({ openLog: openLog ?? (() => log), retentionMs: HOUR_MS, ...common });
+  let holder: object | undefined;
+  /** As a process of its own on the same data folder. */
+  const start = () => {
+    const self = {};
+    return startUpkeep({
+      stream,
+      workgroups: [{ id: 'home', deviceTimeoutMs: MINUTE_MS }],
+      dataDir,
+      async hold() {
+        if (holder !== undefined) return undefined;
+        holder = self;
+        return async () => {
+          holder = undefined;
+        };
+      },
+      ...common,
+    });
+  };
+  const told = async () => {
+    const outcome = await log.read({ from: 'oldest', limit: 1_000, bytesMax: 1e6, oneAtLeast: true });
+    if (outcome.kind !== 'batch') throw new Error(outcome.kind);
+    const messages = decodeParts(outcome.parts) as Array<Record<string, unknown>>;
+    return messages.flatMap(({ action, state, reason }) =>
+      (action ?? state) ? [`${action ?? state} ${reason ?? ''}`] : [],
+    );
+  };
+  const audit = createAudit({ dataDir, actor: 'operator', clock });
+  return { clock, dataDir, log, stream, start, told, audit, common };
+}
+
+test('of several processes on one data folder one looks after the stream, and another takes over when it has ended', async () => {
+  const { clock, log, start, told, audit } = setUp();
+  const [first, second] = [start(), start()];
+  await settle();
+  await log.append(telemetryBatch(1));
+  audit.record('home', { action: 'token.created' });
+  await clock.advance(5 * SECOND_MS);
+  expect(await told()).toEqual(['token.created ', 'online data received']);
+  await first.stop();
+  await clock.advance(2 * MINUTE_MS);
+  expect((await told()).slice(2)).toEqual(['offline timeout']);
+  await second.stop();
+  expect(await told()).toHaveLength(3);
+});
+
+test('what is noted until the end is in the log at the end', async () => {
+  const { start, told, audit } = setUp();
+  const upkeep = start();
+  await settle();
+  audit.record('home', { action: 'token.revoked' });
+  await upkeep.stop();
+  expect(await told()).toEqual(['token.revoked ']);
+});
+
+test('a log that cannot be opened is tried again', async () => {
+  let attempts = 0;
+  const { clock, log, start, told, audit } = setUp(() => {
+    attempts++;
+    if (attempts < 3) throw new Error('the disk is away');
+    return log;
+  });
+  audit.record('home', { action: 'token.created' });
+  const upkeep = start();
+  await clock.advance(10 * SECOND_MS);
+  expect([attempts, await told()]).toEqual([3, ['token.created ']]);
+  await upkeep.stop();
+});
+
+test('a refused handshake of a socket is noted as a refused request is', async () => {
+  const { clock, dataDir, stream, start, told, audit, common } = setUp();
+  const access = await createAccess({ dataDir, issuer: 'wattline', clock });
+  const admission = createAdmission({
+    stream,
+    access,
+    groupsOf: (id) => (id === 'home' ? {} : undefined),
+    audit: createAccessAudit({ dataDir, audit, ...common }),
+    rateLimit: createRateLimit({ perMinute: 100, clock }),
+    retentionMs: HOUR_MS,
+    clock,
+  });
+  const connect = (workgroupId: string) =>
+    admission({
+      auth: { token: 'nonsense', workgroupId },
+      query: {},
+      authorization: undefined,
+      address: '::1',
+    });
+  for (const workgroupId of ['home', 'nowhere'])
+    await expect(connect(workgroupId)).rejects.toMatchObject({ code: 'InvalidToken' });
+  const upkeep = start();
+  await upkeep.stop();
+  expect(await told()).toEqual(['token.refused ']);
+});
