@@ -24,7 +24,7 @@ export interface RoomOptions {
 }
 
 /** A client that acknowledges frames has answered the first by then; one that does not is held back by its transport alone. */
-const FIRST_ACKNOWLEDGEMENT_MS = 2_000;
+const FIRST_ACKNOWLEDGEMENT_MS = 3_000;
 /** A reader that is far behind has to take a frame within this time. */
 const STALLED_MS = 30_000;
 

@@ -156,7 +156,7 @@ test('a reader that never acknowledges is held back by its transport alone, once
   await until('four came', () => first.frames.length === 4);
   await sleep(50);
   expect(first.frames).toHaveLength(4);
-  await clock.advance(2_000);
+  await clock.advance(3_000);
   await first.until((messages) => messages.length === 100);
   const second = client.subscribe(request({ timestamp: 0, limit: 10 }));
   await second.until((messages) => messages.length === 100);
@@ -174,7 +174,7 @@ describe('a client that reads nothing', () => {
       reader.pause();
     }
     await until('all subscribed', () => socket.counts().subscriptions === 8);
-    await clock.advance(2_000);
+    await clock.advance(3_000);
     await sleep(500);
     collectGarbage();
     expect((heldBytes() - before) / readers.length).toBeLessThan(2 * MIB);
