@@ -44,7 +44,7 @@ export interface RedisScript {
 }
 
 /** A command that is not answered within this time fails, and the connection is made anew. */
-const COMMAND_TIMEOUT_MS = 5 * SECOND_MS;
+const COMMAND_TIMEOUT_MS = 4 * SECOND_MS;
 const RECONNECT_AFTER_MS_MAX = SECOND_MS;
 
 /**

@@ -68,7 +68,7 @@ export interface RedisStoreOptions {
 /** Bytes of one page, beyond its first chunk. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
-const APPEND_AGAIN_MS = 5 * SECOND_MS;
+const APPEND_AGAIN_MS = 10 * SECOND_MS;
 const AGAIN_AFTER_MS = 10;
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
 
