@@ -50,6 +50,7 @@ const port = z
   });
 const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+const socketPath = z.string().regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"');
 
 /** Things that are told apart by a key cannot share one. */
 function refuseTwice<Item>(
@@ -120,6 +121,10 @@ export const workgroupSchema = z.strictObject({
       /** The name the other side knows the workgroup by. */
       workgroup: z.string().min(1).optional(),
       table: z.string().min(1).default('-'),
+      /** How its stream is read: asked for, or pushed over socket.io, with REST wherever there is no socket to be had. */
+      transport: z.enum(['rest', 'socket'], { error: 'must be "rest" or "socket"' }).default('rest'),
+      /** Where its socket is, below the address. */
+      socketPath: socketPath.default(SOCKET_PATH),
     })
     .optional(),
 });
@@ -150,9 +155,7 @@ const settingsSchema = z.strictObject({
       /** Devices that have sent data and are silent for so long are announced as offline. */
       deviceTimeout: deviceTimeout.default('off'),
       /** Where the stream is reached over socket.io. */
-      socketPath: z
-        .string()
-        .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"')
+      socketPath: socketPath
         .refine((path) => !/^\/(api|docs|health|ready|openapi)/.test(path), {
           error: 'is taken by the service itself: choose another, such as "/socket.io-client"',
         })

@@ -197,11 +197,13 @@ async function addWorker(
     url: workgroup.upstream?.url ?? ownUrl,
     workgroup: workgroup.upstream?.workgroup ?? workgroup.id,
     table: workgroup.upstream?.table ?? '-',
+    transport: workgroup.upstream?.transport ?? 'rest',
+    ...(workgroup.upstream && { socketPath: workgroup.upstream.socketPath }),
     ...(workgroup.upstream
       ? workgroup.upstream.token !== undefined && { token: workgroup.upstream.token }
       : { token: ownToken(access, workgroup.id) }),
   });
-  const stages = createStages({ config, pipeline, status, clock, upstreamOf });
+  const stages = createStages({ config, pipeline, status, clock, log, upstreamOf });
   const control = createControlServer({ dataDir: config.dataDir, pipeline, log });
   const dependencies = {
     stages,

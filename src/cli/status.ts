@@ -107,6 +107,7 @@ function columnsAt(nowMs: UtcMs) {
     { title: 'Checkpoint', value: (one: ListedStatus) => one.poll.nextOffset ?? '-' },
     { title: 'Lag', value: (one: ListedStatus) => count(one.poll.lagMessages), align: right },
     { title: 'Lag s', value: (one: ListedStatus) => count(one.poll.lagSeconds), align: right },
+    { title: 'By', value: (one: ListedStatus) => one.poll.transport ?? '-' },
     { title: 'Polled', value: (one: ListedStatus) => ago(one.poll.lastSuccessAtMs), align: right },
     { title: 'Rolled up', value: (one: ListedStatus) => ago(one.rollup.lastSuccessAtMs), align: right },
     { title: 'Generation', value: (one: ListedStatus) => count(one.publish.generation), align: right },
@@ -119,7 +120,7 @@ function columnsAt(nowMs: UtcMs) {
 
 const help = `
 Lag is how many messages, and how many seconds, the warehouse is behind the head of the stream. State is stopped where no worker has
-written for half a minute. A problem is a place in the configuration, what is wrong there, and what to change: what config check warns of, and
+written for half a minute. By is how the stream was read last: over REST, or over a socket where upstream.transport asks for one. A problem is a place in the configuration, what is wrong there, and what to change: what config check warns of, and
 what the data say against it, looked for every pipeline.maintainEvery. Works while the worker runs and afterwards.
 
 Online and Offline count devices by what was last said of them: by whoever reports them, or, with stream.deviceTimeout, by their silence.

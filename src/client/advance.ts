@@ -1,7 +1,14 @@
 import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../time.ts';
 import type { BatchOutcome, ErrorOutcome, ReadOutcome } from './outcome.ts';
-import { type Ask, type AttemptBounds, defaultBounds, type Position, type Step } from './position.ts';
+import {
+  type Ask,
+  type AttemptBounds,
+  defaultBounds,
+  type Position,
+  type Step,
+  sameAsk,
+} from './position.ts';
 import { breakOf, gapOf, inNewLog, restart } from './restart.ts';
 import { type Survey, survey } from './survey.ts';
 
@@ -164,12 +171,6 @@ function afterError(position: Position, error: ErrorOutcome, bounds: AttemptBoun
     retryAfterMs: error.retryAfterMs,
     because: `${error.code}: ${error.message}`,
   };
-}
-
-function sameAsk(left: Ask, right: Ask): boolean {
-  if (left.kind === 'offset') return right.kind === 'offset' && left.offset === right.offset;
-  if (left.kind === 'timestamp') return right.kind === 'timestamp' && left.timestampMs === right.timestampMs;
-  return left.kind === right.kind;
 }
 
 function latest(left: UtcMs | undefined, right: UtcMs | undefined): UtcMs | undefined {

@@ -15,8 +15,8 @@ import {
   type RestartStep,
   startPosition,
 } from './position.ts';
-import type { RestSource } from './rest.ts';
 import { type Backoff, backoffMs, defaultBackoff, systemWaiting, type Waiting } from './retry.ts';
+import type { StreamSource } from './source.ts';
 
 /** Messages that have not been delivered before, and where that leaves the reader. */
 export interface StreamBatch {
@@ -53,9 +53,6 @@ export interface ReadStreamOptions {
   onSetback?: (step: AgainStep | RestartStep) => void;
 }
 
-/** What reading needs of a source. */
-export type StreamSource = Pick<RestSource, 'fetch'> & Partial<Pick<RestSource, 'recycle'>>;
-
 /**
  * Reads a stream from a position on, for ever: every message once and in order, whatever the server's dialect, through
  * failures, renewed tokens and recreated logs. What the server has lost is said by the next batch's `gap`.
@@ -74,6 +71,10 @@ export async function* readStream(
     while (!signal?.aborted) {
       const askedAtMs = waiting.clock.now();
       const outcome = await readOnce(source, position.ask, options, interpret);
+      if (outcome === 'quiet') {
+        if (options.untilUpToDate) return;
+        continue;
+      }
       const step = advance(position, outcome, bounds);
       if (step.kind === 'fail') throw failure(step);
       const from = position;
@@ -91,8 +92,10 @@ export async function* readStream(
         const { upToDate, gap, duplicates, beyond, outOfOrder } = step;
         yield { columns, names, position, upToDate, gap, duplicates, beyond, outOfOrder };
       }
+      source.landed?.(position.ask);
       if (step.upToDate) {
         if (options.untilUpToDate) return;
+        if (source.transport === 'socket') continue;
         const restMs = (options.pollEveryMs ?? 1_000) - (waiting.clock.now() - askedAtMs);
         if (restMs > 0) await waiting.sleep(restMs, signal);
       }
@@ -107,7 +110,7 @@ async function readOnce(
   ask: Ask,
   { messagesMax, waitSeconds, signal }: ReadStreamOptions,
   interpret: Interpreter,
-): Promise<ReadOutcome> {
+): Promise<ReadOutcome | 'quiet'> {
   try {
     const answer = await source.fetch({
       ask,
@@ -115,6 +118,7 @@ async function readOnce(
       ...(waitSeconds !== undefined && { waitSeconds }),
       ...(signal && { signal }),
     });
+    if (answer === undefined) return 'quiet';
     const outcome = interpret(answer);
     source.recycle?.(answer.bytes.buffer);
     return outcome;

@@ -8,6 +8,12 @@ export type Ask =
   | { kind: 'timestamp'; timestampMs: UtcMs }
   | { kind: 'offset'; offset: Offset };
 
+export function sameAsk(one: Ask, other: Ask): boolean {
+  if (one.kind === 'offset' && other.kind === 'offset') return one.offset === other.offset;
+  if (one.kind === 'timestamp' && other.kind === 'timestamp') return one.timestampMs === other.timestampMs;
+  return one.kind === other.kind;
+}
+
 /** Where a consumer stands. A plain value: it may be kept, compared and sent to another thread. */
 export interface Position {
   ask: Ask;

@@ -1,5 +1,6 @@
 import type { Ask } from '../client/position.ts';
-import type { RawAnswer, RestSource } from '../client/rest.ts';
+import type { RawAnswer } from '../client/rest.ts';
+import type { StreamSource } from '../client/source.ts';
 import { limits } from '../contract/limits.ts';
 import { TerminalError, TransientError } from '../errors.ts';
 import { SECOND_MS, type UtcMs } from '../time.ts';
@@ -10,11 +11,13 @@ import { isBatchFailure } from './stuck.ts';
 
 export interface PollOptions {
   pipeline: Pick<Pipeline, 'run'>;
-  source: Pick<RestSource, 'fetch'>;
+  source: StreamSource;
   workgroupId: string;
   signal: AbortSignal;
   /** What the server may wait for a next message at the head. Default a second, so that a trickle is not held back. */
   waitSeconds?: number;
+  /** Told of every read, as far as it has landed: a slice that is pushed to stays at the head. */
+  onProgress?: (result: PollResult) => void;
 }
 
 /** What a slice of polling came to. */
@@ -39,6 +42,7 @@ const BATCH_FAILURES_MAX = 20;
 
 /**
  * Reads the stream from the checkpoint to its head and lands what it reads; the next answer is fetched while this one is landed.
+ * Where the source is pushed to, the slice stays at the head, so that a message need not wait for the next tick.
  * @throws TransientError when the upstream cannot be read now, TerminalError when a person has to change something
  */
 export async function pollSlice(options: PollOptions): Promise<PollResult> {
@@ -51,7 +55,7 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
     nextOffset: undefined,
     lagMessages: undefined,
   };
-  for (let failures = 0; !result.upToDate && performance.now() < untilMs; ) {
+  for (let failures = 0; isGoingOn(options, result, untilMs); ) {
     try {
       await readOn(options, result, untilMs);
     } catch (error) {
@@ -65,14 +69,14 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
 
 /** Reads to the head or until the time is over; where batches had to shrink, one batch, so that they can grow again. */
 async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
-  const { pipeline, source, workgroupId, signal, waitSeconds = 1 } = options;
+  const { pipeline, source, workgroupId, signal, waitSeconds = 1, onProgress } = options;
   const start = await pipeline.run(workgroupId, 'position', undefined);
   const { messagesMax } = start;
   const isShrunk = messagesMax < limits.messagesPerReadMax;
   let { ask } = start;
   const inFlight: Promise<LandReply>[] = [];
   try {
-    while (!result.upToDate && performance.now() < untilMs) {
+    while (isGoingOn(options, result, untilMs)) {
       signal.throwIfAborted();
       const answer = await source.fetch({
         ask,
@@ -80,22 +84,30 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
         waitSeconds: isShrunk ? 0 : waitSeconds,
         signal,
       });
-      const next = isShrunk ? undefined : announcedNext(answer);
-      result.lagMessages = answer.lagMessages;
-      inFlight.push(land(pipeline, workgroupId, ask, answer));
+      const next = isShrunk || answer === undefined ? undefined : announcedNext(answer);
+      result.lagMessages = answer?.lagMessages;
+      if (answer) inFlight.push(land(pipeline, workgroupId, ask, answer));
       if (next !== undefined && inFlight.length < IN_FLIGHT_MAX) {
         ask = next;
         continue;
       }
       const replies = await Promise.all(inFlight.splice(0, next === undefined ? IN_FLIGHT_MAX : 1));
       for (const reply of replies) note(result, reply);
-      ask = next ?? nextAsk(replies.at(-1)!);
+      const last = replies.at(-1);
+      if (last) ask = next ?? nextAsk(last);
+      if (answer === undefined) result.upToDate = true;
+      else if (next === undefined && last?.kind === 'delivered') source.landed?.(ask);
+      onProgress?.(result);
       if (isShrunk) return;
     }
   } finally {
     for (const reply of await Promise.allSettled(inFlight))
       if (reply.status === 'fulfilled') note(result, reply.value);
   }
+}
+
+function isGoingOn({ source }: PollOptions, { upToDate }: PollResult, untilMs: number): boolean {
+  return (!upToDate || source.transport === 'socket') && performance.now() < untilMs;
 }
 
 function land(

@@ -1,6 +1,9 @@
 import { createRestSource, type RestSource, type TokenSource } from '../client/rest.ts';
+import { createSocketSource, type SocketSource } from '../client/socket-source.ts';
+import type { Transport } from '../client/source.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { errorMessage, TerminalError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Clock, UtcMs } from '../time.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type PollResult, pollSlice } from './poll.ts';
@@ -11,11 +14,14 @@ export interface StagesOptions {
   pipeline: Pipeline;
   status: StatusBook;
   clock: Clock;
-  /** Where a workgroup's stream is read, and with which token. */
+  log: Log;
+  /** Where a workgroup's stream is read, how, and with which token. */
   upstreamOf(workgroup: WorkgroupConfig): {
     url: string;
     workgroup: string;
     table: string;
+    transport: Transport;
+    socketPath?: string;
     token?: TokenSource;
   };
 }
@@ -32,9 +38,9 @@ export interface PipelineStages {
 }
 
 export function createStages(options: StagesOptions): PipelineStages {
-  const { config, pipeline, status, clock } = options;
+  const { config, pipeline, status, clock, log } = options;
   const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
-  const sources = new Map<string, RestSource>();
+  const sources = new Map<string, RestSource | SocketSource>();
 
   function workgroupOf(workgroupId: string): WorkgroupConfig {
     const workgroup = workgroups.get(workgroupId);
@@ -44,10 +50,14 @@ export function createStages(options: StagesOptions): PipelineStages {
     return workgroup;
   }
 
-  function sourceOf(workgroupId: string): RestSource {
+  function sourceOf(workgroupId: string): RestSource | SocketSource {
     let source = sources.get(workgroupId);
     if (!source) {
-      source = createRestSource({ ...options.upstreamOf(workgroupOf(workgroupId)), clock });
+      const { transport, ...upstream } = options.upstreamOf(workgroupOf(workgroupId));
+      source =
+        transport === 'socket'
+          ? createSocketSource({ ...upstream, clock, log })
+          : createRestSource({ ...upstream, clock });
       sources.set(workgroupId, source);
     }
     return source;
@@ -76,14 +86,20 @@ export function createStages(options: StagesOptions): PipelineStages {
   return {
     poll: (workgroupId, signal) =>
       noted(workgroupId, 'poll', signal, async () => {
-        const result = await pollSlice({ pipeline, source: sourceOf(workgroupId), workgroupId, signal });
-        status.update(workgroupId, 'poll', {
-          ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
-          upToDate: result.upToDate,
-          lagMessages: result.lagMessages,
-          lagSeconds: lagSeconds(result, clock.now()),
-          messages: (status.of(workgroupId).poll.messages ?? 0) + result.messages,
-        });
+        const source = sourceOf(workgroupId);
+        const messagesBefore = status.of(workgroupId).poll.messages ?? 0;
+        const onProgress = (result: PollResult) =>
+          status.update(workgroupId, 'poll', {
+            ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
+            transport: 'transport' in source ? source.transport : 'rest',
+            upToDate: result.upToDate,
+            lagMessages: result.lagMessages ?? (result.upToDate ? 0 : undefined),
+            lagSeconds: lagSeconds(result, clock.now()),
+            messages: messagesBefore + result.messages,
+            lastSuccessAtMs: clock.now(),
+          });
+        const result = await pollSlice({ pipeline, source, workgroupId, signal, onProgress });
+        onProgress(result);
         return result;
       }),
     rollup: (workgroupId, signal) =>

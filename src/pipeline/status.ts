@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Transport } from '../client/source.ts';
 import type { Problem } from '../errors.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../time.ts';
 
@@ -11,6 +12,8 @@ export interface WorkgroupStatus {
   processId: number;
   poll: StageStatus & {
     nextOffset?: string | undefined;
+    /** What the last read came by. */
+    transport?: Transport | undefined;
     upToDate?: boolean | undefined;
     /** Messages behind the head, where the upstream says so. */
     lagMessages?: number | undefined;

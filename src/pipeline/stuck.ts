@@ -1,5 +1,7 @@
-import type { Ask } from '../client/position.ts';
+import { type Ask, sameAsk } from '../client/position.ts';
 import { limits } from '../contract/limits.ts';
+
+export { sameAsk };
 
 /** Where landing has failed, how often in a row, and how many messages are asked for at a time because of it. */
 export interface Stuck {
@@ -43,10 +45,4 @@ export function isHopeless(stuck: Stuck | undefined, ask: Ask): boolean {
     stuck.failures >= FAILURES_MAX &&
     sameAsk(stuck.ask, ask)
   );
-}
-
-export function sameAsk(one: Ask, other: Ask): boolean {
-  if (one.kind === 'offset' && other.kind === 'offset') return one.offset === other.offset;
-  if (one.kind === 'timestamp' && other.kind === 'timestamp') return one.timestampMs === other.timestampMs;
-  return one.kind === other.kind;
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { encodeCbor } from '../../src/contract/codec.ts';
@@ -72,6 +72,8 @@ export interface VendorRequest {
 
 export interface VendorServer {
   url: string;
+  /** For what else is served there; see `vendor-socket.ts`. */
+  http: Server;
   dialect: Dialect;
   requests: VendorRequest[];
   /** The next answers, one each; an empty place is a good answer. */
@@ -82,6 +84,10 @@ export interface VendorServer {
   trim(count: number): void;
   /** Begins another log: offsets start low again. */
   recreate(): void;
+  /** A message as this server writes it. */
+  spell(message: VendorMessage): Record<string, unknown>;
+  /** Offsets below are gone; where the next message is; which log this is. */
+  facts(): { forgotten: bigint; next: bigint; epoch: string };
   /** How an expired offset is answered; `silent`: not at all, reading begins with the oldest message. */
   expired: 400 | 404 | 410 | 416 | 'opaque-400' | 'silent';
   /** How an offset beyond the log's end is answered; `tail`: nothing new, and a position at the end. */
@@ -101,8 +107,12 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
   let lastStoreTimeMs = 1_760_000_000_000;
   let served = 0;
 
+  const server = createServer((request, response) => {
+    handle(request, response);
+  });
   const vendor: VendorServer = {
     url: '',
+    http: server,
     dialect: { ...plainDialect, ...dialect },
     requests: [],
     faults: [],
@@ -131,15 +141,14 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
       lastStoreTimeMs += 60_000;
       vendor.messages = [];
     },
+    spell: spelled,
+    facts: () => ({ forgotten, next: lastOffset + 1n, epoch: `epoch-${epoch}` }),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 
-  const server = createServer((request, response) => {
-    handle(request, response);
-  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   vendor.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return vendor;
@@ -369,7 +378,7 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
 }
 
 /** JSON in which bigints are bare integers, as servers in other languages write them. */
-function jsonOf(value: unknown): string {
+export function jsonOf(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

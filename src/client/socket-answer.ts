@@ -1,0 +1,102 @@
+import { encodeCbor } from '../contract/codec.ts';
+import { isMap } from '../contract/plain-values.ts';
+import type { BatchOutcome } from './outcome.ts';
+import type { Ask } from './position.ts';
+import type { RawAnswer } from './rest.ts';
+import type { SocketPayload } from './socket-payload.ts';
+
+/** An answer is put together from frames up to this size: of the smallest messages fewer than an answer may have. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+/** A socket cannot be asked for the oldest message: a time before all of them, which no server takes for none. */
+const OLDEST_MS = 1;
+const REASON_CHARACTERS_MAX = 200;
+
+/** Where a subscription is to begin, as its payload says it. Offsets are text, so that they keep their digits. */
+export function placeOf(ask: Ask): { offset: string } | { timestamp: number } {
+  switch (ask.kind) {
+    case 'offset':
+      return { offset: String(ask.offset) };
+    case 'timestamp':
+      return { timestamp: ask.timestampMs };
+    case 'oldest':
+      return { timestamp: OLDEST_MS };
+    default:
+      return ask satisfies never;
+  }
+}
+
+/** How many of the frames, from the first on, make one answer: a sequence of CBOR, or lines of JSON. */
+export function countTogether(frames: readonly SocketPayload[]): number {
+  let bytes = frames[0]?.bytes.length ?? 0;
+  let count = Math.min(1, frames.length);
+  for (; count < frames.length; count++) {
+    const { kind, bytes: next } = frames[count]!;
+    bytes += next.length;
+    if (kind === 'alone' || kind !== frames[0]!.kind || bytes > ANSWER_BYTES_MAX) break;
+  }
+  return count;
+}
+
+/** The answer that these frames make, in a buffer of its own that may be transferred to another thread. */
+export function answerOf(frames: readonly SocketPayload[]): RawAnswer {
+  const lineEnds = frames[0]?.kind === 'json-line' ? 1 : 0;
+  const length = frames.reduce((sum, { bytes }) => sum + bytes.length + lineEnds, 0);
+  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+  let at = 0;
+  for (const frame of frames) {
+    bytes.set(frame.bytes, at);
+    at += frame.bytes.length;
+    if (lineEnds === 1) bytes[at++] = 0x0a;
+  }
+  return {
+    status: 200,
+    contentType: '',
+    contentEncoding: '',
+    bytes,
+    nextOffset: undefined,
+    upToDate: undefined,
+    retryAfterMs: undefined,
+    lagMessages: undefined,
+    durationMs: 0,
+  };
+}
+
+/** What the answer to a subscription says of where it begins. */
+export type Beginning = Pick<BatchOutcome, 'nextOffset' | 'epoch' | 'clamped'>;
+
+/**
+ * A beginning as a frame without messages, to be understood with the frames after it: those say themselves how far they get, so
+ * its own position counts only where there are none.
+ */
+export function beginningFrame(
+  { nextOffset, epoch, clamped }: Beginning,
+  before?: SocketPayload,
+): SocketPayload {
+  const body = {
+    messages: [],
+    ...(before === undefined && nextOffset !== undefined && { nextOffset: String(nextOffset) }),
+    ...(epoch !== undefined && { epoch }),
+    ...(clamped !== undefined && { clamped }),
+  };
+  return before?.kind === 'cbor'
+    ? { kind: 'cbor', bytes: encodeCbor(body) }
+    : { kind: 'json-line', bytes: Buffer.from(JSON.stringify(body)) };
+}
+
+/** Why a server has ended a subscription, in a few words. */
+export function reasonOf(payload: unknown): string {
+  const said = isMap(payload) ? (payload.reason ?? payload.message ?? payload.error) : payload;
+  return typeof said === 'string' && said !== ''
+    ? said.slice(0, REASON_CHARACTERS_MAX)
+    : 'the server has ended the subscription without a reason';
+}
+
+/** Whether another token may help. */
+export function isAboutToken(...words: string[]): boolean {
+  return words.some((text) => /token|jwt|unauthori[sz]ed|authentication|session.?expired/i.test(text));
+}
+
+/** Whether a frame has to be looked at before it is put beside others, of which an error would be the end. */
+export function mayBeError({ bytes }: SocketPayload): boolean {
+  return bytes.length < 4_096 && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('error');
+}

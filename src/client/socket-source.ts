@@ -1,0 +1,147 @@
+import { limits } from '../contract/limits.ts';
+import { createNameTable } from '../contract/names.ts';
+import type { Log } from '../log.ts';
+import { MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import { createInterpreter } from './interpret.ts';
+import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest.ts';
+import { type Backoff, backoffMs, systemWaiting, type Waiting } from './retry.ts';
+import {
+  defaultSocketBounds,
+  openSocketReader,
+  type SocketBounds,
+  type SocketEnd,
+  type SocketReader,
+} from './socket-reader.ts';
+import type { StreamSource, Transport } from './source.ts';
+
+export interface SocketSourceOptions extends RestSourceOptions {
+  /** Default: that of the contract. */
+  socketPath?: string;
+  log: Log;
+  bounds?: Partial<SocketBounds>;
+  waiting?: Pick<Waiting, 'clock' | 'random'>;
+}
+
+/** Reads a stream over a socket, and over REST as long as there is none. Holds connections: close it. */
+export interface SocketSource extends Required<StreamSource> {
+  close(): Promise<void>;
+}
+
+/** How soon a socket is tried again that was refused, cut, or sent away. */
+const backoff: Backoff = {
+  baseMs: SECOND_MS,
+  maxMs: MINUTE_MS,
+  attemptsMax: Number.POSITIVE_INFINITY,
+  retryAfterMsMax: MINUTE_MS,
+};
+/** One that has lasted this long was well: what failed before it counts no more. */
+const STEADY_MS = 2 * MINUTE_MS;
+/** For this long a connection that is being made is waited for; then REST reads until it is there. */
+const CONNECT_GRACE_MS = SECOND_MS;
+/** New subscriptions at once, one after another, none of which has brought anything. */
+const RENEWALS_MAX = 3;
+
+/**
+ * A source of any server of the stream contract that is pushed to. An offset is an offset: the two ways take turns at any message, and
+ * whoever reads stands at one position. A socket that cannot be had costs no more than the latency of REST.
+ */
+export function createSocketSource(options: SocketSourceOptions): SocketSource {
+  const { log, workgroup, table = '-', waiting = systemWaiting } = options;
+  const { clock, random } = waiting;
+  const bounds = { ...defaultSocketBounds, ...options.bounds };
+  const rest = createRestSource(options);
+  const interpret = createInterpreter(createNameTable());
+  let transport: Transport = 'rest';
+  let reader: SocketReader | undefined;
+  let openedAtMs: UtcMs = 0;
+  let failures = 0;
+  let retryAtMs: UtcMs = 0;
+  let renewals = 0;
+  let mustRenewToken = false;
+  let isClosed = false;
+
+  const drop = () => {
+    reader?.close();
+    reader = undefined;
+  };
+  const fail = (reason: string) => {
+    drop();
+    if (clock.now() - openedAtMs >= STEADY_MS) failures = 0;
+    failures += 1;
+    renewals = 0;
+    const retryMs = backoffMs(failures, random, backoff);
+    retryAtMs = clock.now() + retryMs;
+    log[failures === 1 ? 'info' : 'warn']({ workgroup, reason, failures, retryMs }, 'upstream.socket-lost');
+  };
+  const judge = ({ kind, reason }: SocketEnd) => {
+    if (clock.now() - openedAtMs >= bounds.silenceMs) renewals = 0;
+    const isTokenTaken = kind === 'unauthorized' && (mustRenewToken || typeof options.token !== 'function');
+    if (kind === 'failed' || isTokenTaken || renewals >= RENEWALS_MAX) return fail(reason);
+    drop();
+    renewals += 1;
+    mustRenewToken = kind === 'unauthorized';
+    log.debug({ workgroup, reason }, 'upstream.socket-renewed');
+  };
+  const connect = async () => {
+    const token = typeof options.token === 'function' ? await options.token(mustRenewToken) : options.token;
+    if (isClosed) return undefined;
+    openedAtMs = clock.now();
+    return openSocketReader({ target: options, table, token, interpret, bounds });
+  };
+
+  /** @returns `rest` where there is no socket to read from now */
+  const readSocket = async ({
+    ask,
+    waitSeconds = 1,
+    signal,
+  }: ReadRequest): Promise<RawAnswer | 'quiet' | 'rest'> => {
+    // Ends by itself: every turn but the last one has used up a renewal, or waits for REST.
+    for (;;) {
+      if (reader?.isPendingAt(ask)) fail('what it sent could not be landed');
+      else if (reader && !reader.follows(ask)) drop();
+      if (reader === undefined && (isClosed || clock.now() < retryAtMs)) return 'rest';
+      reader ??= await connect();
+      if (!(await reader?.ready(CONNECT_GRACE_MS, signal))) return 'rest';
+      const taken = await reader!.take(ask, waitSeconds * SECOND_MS, signal);
+      switch (taken.kind) {
+        case 'answer':
+          return taken.answer;
+        case 'quiet':
+          return 'quiet';
+        case 'ended':
+          judge(taken.end);
+          break;
+        default:
+          return taken satisfies never;
+      }
+    }
+  };
+
+  return {
+    get transport() {
+      return transport;
+    },
+    async fetch(request) {
+      const { messagesMax = limits.messagesPerReadMax } = request;
+      // A socket sends what there is; who wants less asks for it.
+      if (messagesMax < limits.messagesPerReadMax) drop();
+      const read = messagesMax < limits.messagesPerReadMax ? 'rest' : await readSocket(request);
+      if (read !== 'rest' && transport === 'rest') log.info({ workgroup }, 'upstream.socket-open');
+      transport = read === 'rest' ? 'rest' : 'socket';
+      if (read === 'quiet') return undefined;
+      return read === 'rest' ? rest.fetch(request) : read;
+    },
+    landed(ask) {
+      if (transport === 'rest') return;
+      renewals = 0;
+      mustRenewToken = false;
+      reader?.landed(ask);
+    },
+    recycle: rest.recycle,
+    async close() {
+      isClosed = true;
+      drop();
+      await rest.close();
+    },
+  };
+}
