@@ -1,5 +1,6 @@
 // Makes a fresh clone runnable: installs the locked packages when they are missing or have changed and, with --redis,
-// makes sure that a Redis server can be started. Runs on any Node that npm brings, so it uses nothing that is new.
+// makes sure that a Redis server can be started; with --python, that a Python client of the stream can be, where that is
+// to be had. Runs on any Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ const stamp = join(root, 'node_modules', '.wattline-lock');
 
 installPackages();
 if (process.argv.includes('--redis')) ensureRedis();
+if (process.argv.includes('--python')) ensurePython();
 
 function installPackages() {
   const lock = createHash('sha256')
@@ -27,8 +29,7 @@ function installPackages() {
 
 function ensureRedis() {
   if (process.env.WATTLINE_TEST_REDIS_SERVER || has('redis-server')) return;
-  const asRoot =
-    process.getuid?.() === 0 ? [] : has('sudo') && quiet('sudo', ['-n', 'true']) ? ['sudo', '-n'] : undefined;
+  const root = asRoot();
   const managers = [
     {
       command: 'apt-get',
@@ -42,11 +43,11 @@ function ensureRedis() {
     { command: 'apk', steps: [['add', '-q', 'redis']], root: true },
     { command: 'brew', steps: [['install', '-q', 'redis']], root: false },
   ];
-  const manager = managers.find((one) => has(one.command) && (!one.root || asRoot));
+  const manager = managers.find((one) => has(one.command) && (!one.root || root));
   if (manager) {
     say(`installing a Redis server (${manager.command}), which some tests need ...`);
     for (const step of manager.steps) {
-      const [command, ...rest] = [...(manager.root ? asRoot : []), manager.command, ...step];
+      const [command, ...rest] = [...(manager.root ? root : []), manager.command, ...step];
       if (!run(command, rest, { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' })) break;
     }
   }
@@ -58,6 +59,38 @@ function ensureRedis() {
         '  or name one: WATTLINE_TEST_REDIS_SERVER=/path/to/redis-server npm test',
     );
   }
+}
+
+/** Without it one test is skipped, and says so: unlike Redis it is no part of what is tested. */
+function ensurePython() {
+  const candidates = [process.env.WATTLINE_TEST_PYTHON, '/usr/bin/python3', 'python3'].filter(Boolean);
+  const isThere = () =>
+    candidates.some((python) => quiet(python, ['-c', 'import cbor2, socketio, websocket']));
+  if (isThere()) return;
+  const root = asRoot();
+  if (root && has('apt-get')) {
+    say('installing Python with socketio and cbor2 (apt-get), which a test of other clients needs ...');
+    const packages = ['python3', 'python3-socketio', 'python3-cbor2', 'python3-websocket'];
+    const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
+    const apt = (args) => {
+      const [command, ...rest] = [...root, 'apt-get', ...args];
+      return run(command, rest, { DEBIAN_FRONTEND: 'noninteractive' });
+    };
+    // The lists may be fresh already.
+    if (!apt(install)) apt(['update', '-qq']) && apt(install);
+  }
+  if (!isThere())
+    say(
+      'no Python with socketio, cbor2 and websocket: the tests of a Python client will be skipped.\n' +
+        '  Debian, Ubuntu: sudo apt-get install python3-socketio python3-cbor2 python3-websocket\n' +
+        '  or name one:    WATTLINE_TEST_PYTHON=/path/to/python3 npm test',
+    );
+}
+
+/** How to run a command as root: a prefix, or undefined where that is not possible. */
+function asRoot() {
+  if (process.getuid?.() === 0) return [];
+  return has('sudo') && quiet('sudo', ['-n', 'true']) ? ['sudo', '-n'] : undefined;
 }
 
 function run(command, args, env = {}) {
