@@ -11,6 +11,8 @@ export interface CuttingProxy {
   loseAnswerTo(text: string): Promise<void>;
   /** Cuts every connection, and those that are tried until it is mended. */
   cut(): void;
+  /** Cuts every connection on which this text was sent, and those on which it is until it is mended. */
+  block(text: string): void;
   mend(): void;
   close(): void;
 }
@@ -19,6 +21,9 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
   const sockets = new Set<Socket>();
   let trap: { text: string; sprung: () => void } | undefined;
   let isCut = false;
+  let blocked: string | undefined;
+  /** What each client has sent first. */
+  const beginnings = new Map<Socket, string>();
   const proxy = createServer((client) => {
     if (isCut) return void client.destroy();
     const server = connect(serverPort, '127.0.0.1');
@@ -28,11 +33,14 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
       socket.on('error', () => undefined);
       socket.on('close', () => {
         sockets.delete(socket);
+        beginnings.delete(client);
         client.destroy();
         server.destroy();
       });
     }
     client.on('data', (bytes) => {
+      if (!beginnings.has(client)) beginnings.set(client, bytes.toString('latin1'));
+      if (blocked !== undefined && bytes.includes(blocked)) return void client.destroy();
       if (trap !== undefined && bytes.includes(trap.text)) {
         losing = trap.sprung;
         trap = undefined;
@@ -57,8 +65,13 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
       isCut = true;
       for (const socket of sockets) socket.destroy();
     },
+    block(text) {
+      blocked = text;
+      for (const [client, beginning] of beginnings) if (beginning.includes(text)) client.destroy();
+    },
     mend() {
       isCut = false;
+      blocked = undefined;
     },
     close() {
       proxy.close();

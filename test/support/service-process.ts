@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Config, ConfigInput } from '../../src/config.ts';
 import { tempDir } from './temp-dir.ts';
-import { createUpProcess, type ServiceProcess } from './up-process.ts';
+import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-process.ts';
 
 export type { ServiceProcess } from './up-process.ts';
 
 /** A service with this configuration in a folder of its own, not started yet; ended when the test has finished. */
-export async function createServiceProcess(input: ConfigInput): Promise<ServiceProcess> {
-  const service = await createUpProcess(tempDir(), input);
+export async function createServiceProcess(input: ConfigInput, role?: ProcessRole): Promise<ServiceProcess> {
+  const service = await createUpProcess(tempDir(), input, role);
   onTestFinished(service.kill);
   return service;
 }

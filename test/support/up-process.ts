@@ -13,13 +13,14 @@ const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
 /** `wattline up`, or one role alone, as a process of its own, on a folder and a port that outlive it, for tests and benchmarks. */
 export interface ServiceProcess {
+  /** Where it is reached; a worker nowhere. */
   readonly url: string;
   readonly config: Config;
   /** May do everything in every workgroup. */
   readonly token: string;
   /** Undefined while it does not run. */
   readonly processId: number | undefined;
-  /** Starts the process, and waits until it answers. */
+  /** Starts the process, and waits until it answers; a worker is not waited for. */
   start(): Promise<void>;
   /** Ends the process as a power cut would. */
   kill(): Promise<void>;
@@ -29,11 +30,13 @@ export interface ServiceProcess {
   errorText(): string;
 }
 
+export type ProcessRole = 'up' | 'stream' | 'worker';
+
 /** A service with this configuration in the folder `cwd`, not started yet. */
 export async function createUpProcess(
   cwd: string,
   input: ConfigInput,
-  command: 'up' | 'stream' = 'up',
+  role: ProcessRole = 'up',
 ): Promise<ServiceProcess> {
   const port = await freePort();
   writeFileSync(
@@ -75,6 +78,7 @@ export async function createUpProcess(
         errors += chunk;
       });
       exited = new Promise((resolve) => started.once('exit', resolve));
+      if (role === 'worker') return;
       await until('the service answers', async () => {
         if (started.exitCode !== null)
           throw new Error(`the service ended with ${started.exitCode}: ${errors}`);
