@@ -1,6 +1,6 @@
 // Makes a fresh clone runnable: installs the locked packages when they are missing or have changed and, with --redis,
-// makes sure that a Redis server can be started; with --python, that a Python client of the stream can be, where that is
-// to be had. Runs on any Node that npm brings, so it uses nothing that is new.
+// makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
+// are to be had. Runs on any Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const stamp = join(root, 'node_modules', '.wattline-lock');
 
 installPackages();
 if (process.argv.includes('--redis')) ensureRedis();
-if (process.argv.includes('--python')) ensurePython();
+if (process.argv.includes('--clients')) ensureClients();
 
 function installPackages() {
   const lock = createHash('sha256')
@@ -61,16 +61,18 @@ function ensureRedis() {
   }
 }
 
-/** Without it one test is skipped, and says so: unlike Redis it is no part of what is tested. */
-function ensurePython() {
+/** Without them their tests are skipped, and say so: unlike Redis they are no part of what is tested. */
+function ensureClients() {
   const candidates = [process.env.WATTLINE_TEST_PYTHON, '/usr/bin/python3', 'python3'].filter(Boolean);
   const isThere = () =>
-    candidates.some((python) => quiet(python, ['-c', 'import cbor2, socketio, websocket']));
+    has('curl') && candidates.some((python) => quiet(python, ['-c', 'import cbor2, socketio, websocket']));
   if (isThere()) return;
   const root = asRoot();
   if (root && has('apt-get')) {
-    say('installing Python with socketio and cbor2 (apt-get), which a test of other clients needs ...');
-    const packages = ['python3', 'python3-socketio', 'python3-cbor2', 'python3-websocket'];
+    say(
+      'installing curl and Python with socketio and cbor2 (apt-get), which tests of other clients need ...',
+    );
+    const packages = ['curl', 'python3', 'python3-socketio', 'python3-cbor2', 'python3-websocket'];
     const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
     const apt = (args) => {
       const [command, ...rest] = [...root, 'apt-get', ...args];
@@ -81,8 +83,8 @@ function ensurePython() {
   }
   if (!isThere())
     say(
-      'no Python with socketio, cbor2 and websocket: the tests of a Python client will be skipped.\n' +
-        '  Debian, Ubuntu: sudo apt-get install python3-socketio python3-cbor2 python3-websocket\n' +
+      'no curl, or no Python with socketio, cbor2 and websocket: the tests of such clients will be skipped.\n' +
+        '  Debian, Ubuntu: sudo apt-get install curl python3-socketio python3-cbor2 python3-websocket\n' +
         '  or name one:    WATTLINE_TEST_PYTHON=/path/to/python3 npm test',
     );
 }

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parseJsonExact } from '../../src/contract/json-text.ts';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
 import type { StreamMessage } from '../../src/contract/messages.ts';
@@ -14,6 +14,7 @@ const python = [process.env.WATTLINE_TEST_PYTHON, '/usr/bin/python3', 'python3']
     command !== undefined &&
     spawnSync(command, ['-c', 'import cbor2, socketio, websocket'], { stdio: 'ignore' }).status === 0,
 );
+/** Said on standard error too: not every reporter says why a test was skipped. */
 const MISSING =
   'no Python with socketio, cbor2 and websocket: apt-get install python3-socketio python3-cbor2 python3-websocket, or name one in WATTLINE_TEST_PYTHON';
 
@@ -86,6 +87,10 @@ function expectAll(result: Result, messages: StreamMessage[]): void {
   expect(result.messages).toEqual(messages);
   for (const types of result.types as unknown[]) expect(types).toMatchObject(typesOfAll);
 }
+
+beforeAll(() => {
+  if (python === undefined) process.stderr.write(`skipped: ${MISSING}\n`);
+});
 
 describe('a client in Python', () => {
   test('reads over REST, and decodes with cbor2, exactly what was sent', async ({ skip }) => {
