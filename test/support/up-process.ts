@@ -68,7 +68,7 @@ export async function createUpProcess(
       return child?.pid;
     },
     async start() {
-      const started = spawn(process.execPath, [cli, command, '--log-level', 'warn'], {
+      const started = spawn(process.execPath, [cli, role, '--log-level', 'warn'], {
         cwd,
         env: { PATH: process.env.PATH },
         stdio: ['ignore', 'ignore', 'pipe'],
