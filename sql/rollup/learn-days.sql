@@ -19,7 +19,9 @@ WITH summary AS (
   SELECT series_id, utc_day, (last_value - first_value) * 4 AS power_w
   FROM (
     SELECT series_id, (event_time_ms // 86400000)::INTEGER AS utc_day, count(*) AS reading_count,
-      arg_min(value, event_time_ms) AS first_value, arg_max(value, event_time_ms) AS last_value
+      -- Medians, because a fault may stand at either end.
+      list_aggregate(arg_min(value, event_time_ms, 5), 'quantile_disc', 0.5) AS first_value,
+      list_aggregate(arg_max(value, event_time_ms, 5), 'quantile_disc', 0.5) AS last_value
     FROM reading
     WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (
       SELECT series_id FROM summary JOIN series_rule USING (series_id)
