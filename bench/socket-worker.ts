@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer } from 'ws';
 import { createAccess } from '../src/access/access.ts';
 import { limits } from '../src/contract/limits.ts';
 import { createHttpServer } from '../src/http.ts';
@@ -37,7 +37,6 @@ export interface SocketWorkerAnswer {
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
-const FRAMES_UNDER_WAY = 4;
 const BATCH_MESSAGES = 10_000;
 const HEAD_BYTES = 200;
 const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
@@ -78,7 +77,18 @@ const { batch } = telemetryBodies(1, BATCH_MESSAGES)[0]!;
 /** As many bytes as the service sends, and as many different ones. */
 const frames: Buffer[] = [];
 const bare = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
-bare.on('connection', (socket) => socket.on('message', (count) => sendFrames(socket, Number(count))));
+bare.on('connection', (socket, request) => {
+  const acknowledges = request.url === '/acknowledged';
+  let sent = frames.length;
+  const sendOne = () => {
+    if (sent < frames.length) socket.send(frames[sent++]!, acknowledges ? undefined : sendOne);
+  };
+  socket.on('message', (text) => {
+    if (String(text) === 'acknowledged') return sendOne();
+    sent = 0;
+    for (let number = 0; number < limits.framesUnacknowledgedMax; number++) sendOne();
+  });
+});
 
 const issued = await access.issue({
   subject: 'bench',
@@ -125,14 +135,6 @@ async function append(messages: number): Promise<void> {
       frames.push(Buffer.concat([Buffer.alloc(HEAD_BYTES), batch.bytes.subarray(from, to)]));
     }
   }
-}
-
-function sendFrames(socket: WebSocket, count: number): void {
-  let sent = 0;
-  const sendOne = () => {
-    if (sent < count) socket.send(frames[sent++]!, sendOne);
-  };
-  for (let number = 0; number < FRAMES_UNDER_WAY; number++) sendOne();
 }
 
 function counted(log: StreamLog): StreamLog['read'] {
