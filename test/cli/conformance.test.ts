@@ -1,0 +1,106 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+import { readCases } from '../conformance/breakages-read.ts';
+import { startBreakingProxy } from '../conformance/breaking-proxy.ts';
+import { startStreamService } from '../support/stream-service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+async function setUp() {
+  const service = await startStreamService();
+  const token = await service.token();
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'my.token'), `${token}\n`);
+  // In this process: starting a dozen takes longer than what they do.
+  const run = async (args: string[], environment: Record<string, string> = {}) => {
+    const written = { stdout: '', stderr: '' };
+    const terminal: Terminal = {
+      cwd,
+      environment,
+      isInteractive: false,
+      out: (text) => {
+        written.stdout += text;
+      },
+      err: (text) => {
+        written.stderr += text;
+      },
+      onEnd: () => () => undefined,
+      kill: () => undefined,
+    };
+    return { code: await main(['conformance', ...args], terminal), ...written };
+  };
+  return { service, token, run };
+}
+
+describe('wattline conformance', () => {
+  test('prints a line for each rule, and ends with 0 where all hold', async () => {
+    const { service, token, run } = await setUp();
+    const only = ['--only', 'offset', 'timestamp', 'ingest.cbor', 'limit.default'];
+    const { code, stdout, stderr } = await run(
+      [service.baseUrl, '-w', 'acme', '--token', '@my.token', '--write', ...only],
+      {},
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^PASS {2}offset\.inclusive +offset is inclusive: .* \(stream-contract\.md, REST\)$/m,
+    );
+    expect(stdout).toMatch(/^SKIP {2}limit\.default +.* \(needs --slow\)$/m);
+    expect(stdout).toMatch(/^\d+ passed, 0 failed, 2 skipped in [\d.]+ s$/m);
+    expect(stdout).not.toContain(token);
+  });
+
+  test('says what it saw and how to see it, without the token, and ends with 1 where one fails', async () => {
+    const { service, token, run } = await setUp();
+    const breakage = readCases.find(({ fails }) => fails[0] === 'limit.invalid')!;
+    const proxy = await startBreakingProxy(service.baseUrl, breakage);
+    onTestFinished(proxy.close);
+    const args = [proxy.url, '-w', 'acme', '--only', 'limit.invalid', 'limit.above'];
+    const { code, stdout, stderr } = await run(args, { WATTLINE_TOKEN: token });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `wattline: ${proxy.url} does not keep 1 of the rules\n`,
+    });
+    const [, saw, command] = stdout.slice(stdout.indexOf('FAIL')).split('\n');
+    expect(saw).toMatch(/^ {6}saw {2}200 with 0 messages instead of 400 InvalidLimit$/);
+    expect(command).toBe(
+      `      try  curl -sS -D - -o answer.cbor -H "Authorization: Bearer $WATTLINE_TOKEN" -H 'prefer: wait=0' '${proxy.url}/api/v1/tables/acme/-/latest?limit=0'`,
+    );
+    const { code: again, stdout: json } = await run([...args, '--json'], { WATTLINE_TOKEN: token });
+    expect(again).toBe(1);
+    const data = JSON.parse(json);
+    expect(data).toMatchObject({ passed: 1, failed: 1, skipped: 0 });
+    expect(data.rules[1]).toMatchObject({ id: 'limit.invalid', result: 'fail', saw: expect.any(String) });
+    expect(stdout + json).not.toContain(token);
+  });
+
+  test('ends with 2 where something is missing or wrong, and with 3 where nobody answers', async () => {
+    const { service, run } = await setUp();
+    const missing = await run([]);
+    expect(missing.code).toBe(2);
+    for (const path of ['url', '--workgroup', '--token']) expect(missing.stderr).toContain(`  ${path}: `);
+    const refused = await run([service.baseUrl, '-w', 'acme', '--token', 'none']);
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('InvalidToken') });
+    const foreign = await run([service.baseUrl, '-w', 'other', '-t', 'solar', '--token', '@my.token']);
+    expect(foreign).toMatchObject({ code: 2, stderr: expect.stringContaining('WorkgroupForbidden') });
+    const unknown = await run([service.baseUrl, '--only', 'nothing']);
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no rule begins with "nothing"'),
+    });
+    const nobody = await run(['http://127.0.0.1:1', '-w', 'acme', '--token', '@my.token']);
+    expect(nobody).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('ECONNREFUSED') });
+    const elsewhere = await run([`${service.baseUrl}/x`, '-w', 'acme', '--token', '@my.token']);
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no stream below') });
+  });
+
+  test('lists the rules without a server', async () => {
+    const { run } = await setUp();
+    const { code, stdout } = await run(['--list', '--json']);
+    expect(code).toBe(0);
+    const rules = JSON.parse(stdout) as Array<{ id: string; source: string }>;
+    expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
+    for (const { source } of rules) expect(source).toMatch(/^(service|stream-contract)\.md/);
+  });
+});
