@@ -51,7 +51,7 @@ const READ_ATTEMPTS_MAX = 10;
 const READ_AGAIN_MS = 1_000;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
-  const { requestId, connection, filter, limit, startTimer } = options;
+  const { requestId, connection, filter, limit, startTimer, logger } = options;
   const { log, frames } = options.source;
   const room = createRoom({
     connection,
@@ -86,6 +86,8 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     await begun.promise;
     if (ended) return;
     cancel();
+    if (reason === 'consumer_too_slow')
+      logger.info({ requestId, nextOffset: String(position) }, 'socket.too-slow');
     connection.emit(socketEvents.stop, {
       requestId,
       reason,
@@ -170,7 +172,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       try {
         await pull();
       } catch (error) {
-        if (!ended) await stop('server_draining', socketError(error, options.logger));
+        if (!ended) await stop('server_draining', socketError(error, logger));
       }
     },
     stop,

@@ -3,17 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type ExtendedError, Server, type Socket } from 'socket.io';
 import type { Access } from '../access/access.ts';
-import type { Grant } from '../access/grant.ts';
-import { StreamError } from '../contract/errors.ts';
-import { SOCKET_PATH, socketEvents } from '../contract/socket-events.ts';
+import type { StreamError } from '../contract/errors.ts';
+import { SOCKET_PATH } from '../contract/socket-events.ts';
 import type { Log } from '../log.ts';
 import { createRateLimit } from '../rate-limit.ts';
 import { SECOND_MS } from '../time.ts';
 import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
-import type { Admission, SocketConnection } from './socket-connection.ts';
+import type { Admission } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
-import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 import { createSession, type Session } from './socket-session.ts';
+import { createTally } from './socket-tally.ts';
+import { connectionOf } from './socket-transport.ts';
 import type { StartTimer } from './timer.ts';
 
 export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
@@ -51,8 +51,6 @@ const CONNECT_MS = 10 * SECOND_MS;
 /** A ping waits behind the data before it, so a slow reader needs time for its answer. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
-/** The library remembers every frame that was not acknowledged; those of subscriptions that have ended add up. */
-const UNANSWERED_MAX = 512;
 /** How soon a token that was revoked or has expired ends what it opened. */
 const RECHECK_MS = SECOND_MS;
 /** On shutdown, for clients to take their last events and leave; and then to close the connection. */
@@ -76,36 +74,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const perToken = createTally(limits.socketsPerTokenMax, 'this token');
   const perWorkgroup = createTally(limits.socketsPerWorkgroupMax, 'this workgroup');
 
-  const server: StreamSocketServer = new Server({
-    path,
-    addTrailingSlash: false,
-    serveClient: false,
-    transports: ['websocket', 'polling'],
-    perMessageDeflate: false,
-    httpCompression: false,
-    maxHttpBufferSize: RECEIVED_BYTES_MAX,
-    connectTimeout: CONNECT_MS,
-    pingInterval: PING_EVERY_MS,
-    pingTimeout: PONG_MS,
-    allowRequest: (_request, decide) => {
-      const isFull = server.engine.clientsCount >= limits.socketsMax;
-      decide(isFull ? 'too many connections' : null, !isFull);
-    },
-  });
-  server.attach(app.server);
-  server.engine.on('headers', (headers: Record<string, string>) => {
-    headers['X-Content-Type-Options'] = 'nosniff';
-  });
-  // A host with several addresses has a server for each, of which the library sees only the first.
-  app.all(`${path}/`, {
-    config: { rateLimited: false },
-    schema: { hide: true },
-    onRequest: (request, reply) => {
-      reply.hijack();
-      server.engine.handleRequest(request.raw, reply.raw);
-    },
-    handler: () => undefined,
-  });
+  const server = openServer(app, path, limits.socketsMax);
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', (_request, connection) => {
     upgraded.add(connection);
@@ -148,10 +117,13 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   });
 
   const recheck = async (socket: ClientSocket, session: Session) => {
-    const refused = refusalOf(access, socket.data.admission.grant);
-    if (refused === undefined) return;
-    await session.stop(refused.code === 'InvalidToken' ? 'token_expired' : 'server_draining', refused);
-    socket.disconnect(true);
+    try {
+      access.recheck(socket.data.admission.grant);
+    } catch (cause) {
+      const error = socketError(cause, log);
+      await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
+      socket.disconnect(true);
+    }
   };
   let stopRechecking = () => {};
   const recheckAll = () => {
@@ -179,85 +151,41 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   };
 }
 
-/** A socket of the library as the subscriptions on it see it. */
-function connectionOf(socket: ClientSocket): SocketConnection {
-  const { conn } = socket;
-  const listeners = new Set<() => void>();
-  const onReady = () => {
-    for (const listener of [...listeners]) listener();
-  };
-  conn.transport.on('ready', onReady);
-  conn.on('upgrade', (transport: typeof conn.transport) => {
-    transport.on('ready', onReady);
-    onReady();
+/** The library's server behind that path of `app`, beside its routes. */
+function openServer(app: FastifyInstance, path: string, socketsMax: number): StreamSocketServer {
+  const server: StreamSocketServer = new Server({
+    path,
+    addTrailingSlash: false,
+    serveClient: false,
+    transports: ['websocket', 'polling'],
+    perMessageDeflate: false,
+    httpCompression: false,
+    maxHttpBufferSize: RECEIVED_BYTES_MAX,
+    connectTimeout: CONNECT_MS,
+    pingInterval: PING_EVERY_MS,
+    pingTimeout: PONG_MS,
+    allowRequest: (_request, decide) => {
+      const isFull = server.engine.clientsCount >= socketsMax;
+      decide(isFull ? 'too many connections' : null, !isFull);
+    },
   });
-  let unanswered = 0;
-  return {
-    acknowledges: undefined,
-    emit: (event, payload) => {
-      socket.emit(event, payload);
+  server.attach(app.server);
+  server.engine.on('headers', (headers: Record<string, string>) => {
+    headers['X-Content-Type-Options'] = 'nosniff';
+  });
+  // A host with several addresses has a server for each, of which the library sees only the first.
+  app.all(`${path}/`, {
+    config: { rateLimited: false },
+    schema: { hide: true },
+    onRequest: (request, reply) => {
+      reply.hijack();
+      server.engine.handleRequest(request.raw, reply.raw);
     },
-    sendFrame(head, messages, acknowledged) {
-      if (acknowledged && ++unanswered > UNANSWERED_MAX) this.acknowledges = false;
-      const answered = () => {
-        unanswered--;
-        acknowledged?.();
-      };
-      const join = (packet: EnginePacket) => {
-        if (packet.data === messages) joinInPacket(packet, head, messages);
-      };
-      // The library makes two packets of an event with bytes. Held back until both are there, they leave together.
-      const { transport } = conn;
-      const { writable } = transport;
-      transport.writable = false;
-      conn.on('packetCreate', join);
-      if (acknowledged) socket.emit(socketEvents.data, messages, answered);
-      else socket.emit(socketEvents.data, messages);
-      conn.off('packetCreate', join);
-      transport.writable = writable;
-      conn.request.socket.cork();
-      if (writable) transport.emit('ready');
-      conn.request.socket.uncork();
-    },
-    isClear: () => conn.transport.writable,
-    onClear(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    disconnect: () => {
-      socket.disconnect(true);
-    },
-  };
+    handler: () => undefined,
+  });
+  return server;
 }
 
 function connectError(error: StreamError): ExtendedError {
   return Object.assign(new Error(error.message), { data: errorPayload(error) });
-}
-
-/** Why a grant no longer holds; undefined where it does. */
-function refusalOf(access: Pick<Access, 'recheck'>, grant: Grant): StreamError | undefined {
-  try {
-    access.recheck(grant);
-    return undefined;
-  } catch (error) {
-    if (error instanceof StreamError) return error;
-    throw error;
-  }
-}
-
-/** Counts what there may be only so many of for each owner. */
-function createTally(max: number, owner: string) {
-  const counts = new Map<string, number>();
-  const countOf = (key: string) => counts.get(key) ?? 0;
-  return {
-    check(key: string) {
-      if (countOf(key) >= max)
-        throw new StreamError('RateLimited', `${owner} has ${max} connections already; close one first`);
-    },
-    add: (key: string) => counts.set(key, countOf(key) + 1),
-    remove(key: string) {
-      if (countOf(key) > 1) counts.set(key, countOf(key) - 1);
-      else counts.delete(key);
-    },
-  };
 }
