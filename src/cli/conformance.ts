@@ -41,7 +41,7 @@ export function addConformanceCommand(program: Command, terminal: Terminal): voi
     .option('--token <token>', 'a token of it, or @file (default: $WATTLINE_TOKEN)')
     .option('-t, --table <name>', 'the table to read (default: all, for which the token needs org:audit)')
     .option('--write', 'also send some hundred messages, into tables named conformance_...')
-    .option('--slow', 'also what takes minutes or megabytes')
+    .option('--slow', 'also what takes a minute or megabytes')
     .option(
       '--restricted-token <token>',
       'a second token, with search:read only and for a device group, or @file (default: $WATTLINE_RESTRICTED_TOKEN)',
@@ -49,7 +49,9 @@ export function addConformanceCommand(program: Command, terminal: Terminal): voi
     .option('--foreign-workgroup <id>', 'a workgroup that exists and that the token gives no access to')
     .option('--socket-path <path>', 'where socket.io is', SOCKET_PATH)
     .option('--no-socket', 'leave socket.io out')
-    .option('--only <ids...>', 'only these rules, or those whose ids begin so')
+    .option('--only <ids>', 'only these rules, or those whose ids begin so: offset,limit.invalid', (ids) =>
+      ids.split(',').filter(Boolean),
+    )
     .option('--list', 'print the rules and check nothing')
     .addHelpText('after', help)
     .action((url: string | undefined, options: ConformanceOptions) =>
@@ -169,11 +171,11 @@ the request as a command, in which tokens stand as variables. Sends at most a th
 nothing but reads without --write.
 
 --write      sends messages of a device of its own into tables named conformance_<random>, which age out with the stream
---slow       reads that are held for 20 s and, with --write, 10,000 messages and 9 MiB to come to the limits of an answer
+--slow       waits of 15 and 20 s and, with --write, 10,000 messages and 9 MiB to come to the limits of an answer
 Exit code    0 every rule that was checked holds, 1 one does not, 2 wrong input, 3 the server cannot be reached
 
 Examples:
   wattline conformance http://127.0.0.1:8080 --workgroup home --token @reader.token --table solar
   WATTLINE_TOKEN=$(cat all.token) wattline conformance https://stream.example.com -w plant-7 --write --slow
-  wattline conformance http://127.0.0.1:8080 -w home --only offset limit.invalid --json | jq '.rules[] | select(.result == "fail")'
+  wattline conformance http://127.0.0.1:8080 -w home --only offset,limit.invalid --json | jq '.rules[] | select(.result == "fail")'
   wattline conformance --list`;

@@ -19,8 +19,11 @@ export async function* checkRules(
 ): AsyncGenerator<Finding> {
   for (const rule of rules) {
     if (signal.aborted) return;
-    const finding = await checkRule(rule, probe);
-    if (signal.aborted) return;
+    const finding = await checkRule(rule, probe).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    // What was under way when it was aborted says nothing about the server.
+    if (signal.aborted || finding === undefined) return;
     yield finding;
   }
 }

@@ -37,7 +37,7 @@ async function setUp() {
 describe('wattline conformance', () => {
   test('prints a line for each rule, and ends with 0 where all hold', async () => {
     const { service, token, run } = await setUp();
-    const only = ['--only', 'offset', 'timestamp', 'ingest.cbor', 'limit.default'];
+    const only = ['--only', 'offset,timestamp,ingest.cbor,limit.default'];
     const { code, stdout, stderr } = await run(
       [service.baseUrl, '-w', 'acme', '--token', '@my.token', '--write', ...only],
       {},
@@ -56,7 +56,7 @@ describe('wattline conformance', () => {
     const breakage = readCases.find(({ fails }) => fails[0] === 'limit.invalid')!;
     const proxy = await startBreakingProxy(service.baseUrl, breakage);
     onTestFinished(proxy.close);
-    const args = [proxy.url, '-w', 'acme', '--only', 'limit.invalid', 'limit.above'];
+    const args = [proxy.url, '-w', 'acme', '--only', 'limit.invalid,limit.above'];
     const { code, stdout, stderr } = await run(args, { WATTLINE_TOKEN: token });
     expect({ code, stderr }).toEqual({
       code: 1,

@@ -199,16 +199,17 @@ export const waitCases: Case[] = [
   },
 ];
 
+/** A read during which something is written takes longer. */
 function slowedByWrites(): Breakage {
   let writes = 0;
-  const before = new WeakMap<URLSearchParams, number>();
+  const writesBefore = new WeakMap<Buffer, number>();
   return {
-    request: (passing) => {
-      if (passing.method === 'POST') writes++;
-      else before.set(passing.body as never, writes);
+    request: ({ method, body }) => {
+      if (method === 'POST') writes++;
+      else writesBefore.set(body, writes);
     },
-    response: async (_, passing) => {
-      if (passing.method === 'GET' && before.get(passing.body as never) !== writes) await sleep(600);
+    response: async (_, { method, body }) => {
+      if (method === 'GET' && writesBefore.get(body) !== writes) await sleep(600);
     },
   };
 }
