@@ -7,7 +7,8 @@ WITH plain AS (
   -- booked: whole Wh of the index at t0
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
   FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM step)
-  WINDOW w AS (PARTITION BY series_id ORDER BY t1 ROWS UNBOUNDED PRECEDING)
+  -- Two end at midnight where a daily register is read exactly then and still shows the day before.
+  WINDOW w AS (PARTITION BY series_id ORDER BY t1, t0 ROWS UNBOUNDED PRECEDING)
 ), hole AS (
   -- time between two steps of which nothing is known
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE t_before < t0
