@@ -1,0 +1,288 @@
+import type { EnergyMethod } from '../../src/energy-stream.ts';
+import { type DayBounds, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/time.ts';
+
+/**
+ * The energy of days as the rules say, in the plainest way there is: one series after the other, one day after the other, nothing kept.
+ * Shares nothing with the roll-up but the bounds of local days. Says nothing where the rules leave the answer open.
+ */
+
+/** The rules of a series, in Wh, W and ms. */
+export interface OracleRule {
+  method: EnergyMethod;
+  maxPowerW: number;
+  jitterWh: number;
+  modulusWh?: number;
+  net?: boolean;
+  withinDay?: boolean;
+  sampling?: 'instantaneous' | 'interval_average' | 'on_change';
+  labelEnd?: boolean;
+  intervalMs: number;
+  maxGapMs: number;
+  direction?: 'positive' | 'negative';
+}
+
+/** A valid reading: Wh, or W of power. */
+export interface OracleReading {
+  atMs: UtcMs;
+  value: number;
+}
+
+export interface OracleDay {
+  /** Before rounding where it is power: half a Wh is then anyone's guess. */
+  wh: number;
+  /** Share of the day that measurements cover. */
+  coverage: number;
+}
+
+/** Energy along a straight line: of the index (Wh) from one reading to the next, or of power (W). */
+interface Line {
+  fromMs: UtcMs;
+  from: number;
+  toMs: UtcMs;
+  to: number;
+  isCovered: boolean;
+}
+
+/** The days with energy or with measurements. */
+export function oracleDays(
+  rule: OracleRule,
+  readings: readonly OracleReading[],
+  timezone: string,
+): Map<string, OracleDay> {
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (!first || !last) return new Map();
+  const days = dayBounds(
+    localDateOf(first.atMs - rule.intervalMs, timezone),
+    localDateOf(last.atMs + rule.intervalMs, timezone),
+    timezone,
+  );
+  const isRegister = rule.method === 'total_energy' || rule.method === 'daily_energy';
+  const lines =
+    rule.method === 'total_energy'
+      ? lifetimeLines(rule, readings, days)
+      : rule.method === 'daily_energy'
+        ? dailyLines(rule, readings, days)
+        : powerLines(rule, readings);
+  const result = new Map<string, OracleDay>();
+  for (const { day, startMs, endMs } of days) {
+    let [wh, coveredMs] = [0, 0];
+    for (const line of lines) {
+      const [fromMs, toMs] = [Math.max(line.fromMs, startMs), Math.min(line.toMs, endMs)];
+      if (toMs <= fromMs) continue;
+      const [from, to] = [valueAt(line, fromMs), valueAt(line, toMs)];
+      wh += isRegister ? rounded(to) - rounded(from) : (((from + to) / 2) * (toMs - fromMs)) / HOUR_MS;
+      if (line.isCovered) coveredMs += toMs - fromMs;
+    }
+    if (coveredMs > 0 || wh !== 0) result.set(day, { wh, coverage: coveredMs / (endMs - startMs) });
+  }
+  return result;
+}
+
+function valueAt({ fromMs, from, toMs, to }: Line, atMs: UtcMs): number {
+  return atMs === toMs ? to : from + ((to - from) * (atMs - fromMs)) / (toMs - fromMs);
+}
+
+/** Halves away from zero. */
+function rounded(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value));
+}
+
+/** A reading that counts, and the Wh that its step books where it is no plain growth; 'rebase' books none and covers nothing. */
+interface Kept extends OracleReading {
+  booked?: number | 'rebase';
+}
+
+/** A lifetime register: every reading that counts is joined to the one before. */
+function lifetimeLines(
+  rule: OracleRule,
+  readings: readonly OracleReading[],
+  days: readonly DayBounds[],
+): Line[] {
+  const kept = rule.net ? [...readings] : keptOf(rule, readings);
+  if (rule.withinDay) {
+    return days.flatMap(({ startMs, endMs }) => {
+      const inside = kept.filter(({ atMs }) => atMs >= startMs && atMs < endMs);
+      return inside.length < 2 ? [] : linesBetween(inside, false);
+    });
+  }
+  return linesBetween(kept, rule.net ?? false);
+}
+
+function linesBetween(kept: readonly Kept[], isNet: boolean): Line[] {
+  const lines: Line[] = [];
+  let mark = kept[0]?.value ?? 0;
+  for (const [index, one] of kept.entries()) {
+    const before = kept[index - 1];
+    if (!before) continue;
+    if (one.booked === undefined) {
+      const to = isNet ? one.value : Math.max(mark, one.value);
+      lines.push({ fromMs: before.atMs, from: mark, toMs: one.atMs, to, isCovered: true });
+      mark = to;
+    } else {
+      const grown = one.booked === 'rebase' ? 0 : one.booked;
+      lines.push({
+        fromMs: before.atMs,
+        from: one.value - grown,
+        toMs: one.atMs,
+        to: one.value,
+        isCovered: one.booked !== 'rebase',
+      });
+      mark = one.value;
+    }
+  }
+  return lines;
+}
+
+/** Leaves glitches and spikes out and says of every fall and jump that stays what it books. */
+function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
+  const kept: Kept[] = [];
+  for (let index = 0; index < readings.length; index += 1) {
+    const one = readings[index]!;
+    const before = kept.at(-1);
+    if (!before || continuesFrom(rule, before, one)) {
+      kept.push(one);
+      continue;
+    }
+    const back =
+      one.value > before.value
+        ? endOfSpike(rule, before, readings, index)
+        : endOfGlitch(rule, before, readings, index);
+    if (back !== undefined) {
+      index = back - 1;
+      continue;
+    }
+    kept.push({ ...one, booked: bookedFor(rule, before, one) });
+  }
+  return kept;
+}
+
+function reachWh({ maxPowerW, jitterWh }: OracleRule, fromMs: UtcMs, toMs: UtcMs): number {
+  return (maxPowerW * (toMs - fromMs)) / HOUR_MS + jitterWh;
+}
+
+/** Neither a fall beyond the jitter nor a rise beyond what is possible. */
+function continuesFrom(rule: OracleRule, from: OracleReading, to: OracleReading): boolean {
+  return to.value >= from.value - rule.jitterWh && to.value - from.value <= reachWh(rule, from.atMs, to.atMs);
+}
+
+/** An isolated high reading: the next one goes on from before it. */
+function endOfSpike(rule: OracleRule, before: OracleReading, readings: readonly OracleReading[], at: number) {
+  const next = readings[at + 1];
+  return next && next.value < readings[at]!.value - rule.jitterWh && continuesFrom(rule, before, next)
+    ? at + 1
+    : undefined;
+}
+
+/** Where the series rejoins in one step that is impossible from the low value, or from zeros; not where it climbs back. */
+function endOfGlitch(
+  rule: OracleRule,
+  before: OracleReading,
+  readings: readonly OracleReading[],
+  at: number,
+) {
+  for (let index = at + 1; index < readings.length; index += 1) {
+    const [low, one] = [readings[index - 1]!, readings[index]!];
+    const isPossible = continuesFrom(rule, low, one);
+    const wereZeros = readings.slice(at, index).every(({ value }) => value === 0);
+    if (continuesFrom(rule, before, one) && (wereZeros || !isPossible)) return index;
+    if (isPossible && one.value >= before.value - rule.jitterWh) return undefined;
+  }
+  return undefined;
+}
+
+function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading): number | 'rebase' {
+  const { modulusWh } = rule;
+  const reach = reachWh(rule, before.atMs, one.atMs);
+  if (one.value > before.value) return 'rebase';
+  if (modulusWh !== undefined && before.value >= 0.9 * modulusWh && one.value <= 0.1 * modulusWh) {
+    const grown = modulusWh - before.value + one.value;
+    if (grown <= reach) return grown;
+  }
+  return one.value <= reach ? one.value : 'rebase';
+}
+
+/** A register that restarts every day: each day by itself; what is still shown of the day before is no energy. */
+function dailyLines(
+  rule: OracleRule,
+  readings: readonly OracleReading[],
+  days: readonly DayBounds[],
+): Line[] {
+  const lines: Line[] = [];
+  let before: OracleReading | undefined;
+  let beforeEndMs = 0;
+  for (const { startMs, endMs } of days) {
+    const inside = readings.filter(({ atMs }) => atMs >= startMs && atMs < endMs);
+    const kept = keptOf(rule, inside);
+    const shown = before?.value;
+    const fresh = kept.findIndex(({ value }) => value !== shown || value === 0);
+    const isCarriedOver = kept.length > 0 && fresh !== 0;
+    if (isCarriedOver && before) {
+      // It is the same register until midnight, and the same value.
+      lines.push({ fromMs: before.atMs, from: 0, toMs: beforeEndMs, to: 0, isCovered: true });
+      const lastShown = kept[(fresh < 0 ? kept.length : fresh) - 1]!;
+      if (fresh >= 0) lines.push({ fromMs: startMs, from: 0, toMs: lastShown.atMs, to: 0, isCovered: true });
+    }
+    if (fresh >= 0) {
+      const [first, ...more] = kept.slice(fresh);
+      const sinceMs = isCarriedOver ? kept[fresh - 1]!.atMs : before ? startMs : first!.atMs;
+      if (first!.atMs > sinceMs)
+        lines.push({ fromMs: sinceMs, from: 0, toMs: first!.atMs, to: first!.value, isCovered: true });
+      // Zero after zero: nothing has happened in the night.
+      if (!isCarriedOver && before?.value === 0 && first!.value === 0) {
+        lines.push({ fromMs: before.atMs, from: 0, toMs: beforeEndMs, to: 0, isCovered: true });
+      }
+      lines.push(...linesBetween([{ atMs: first!.atMs, value: first!.value }, ...more], false));
+    }
+    if (kept.length > 0) [before, beforeEndMs] = [kept.at(-1), endMs];
+  }
+  return lines;
+}
+
+/** Power over time, one reading after the other. */
+function powerLines(rule: OracleRule, readings: readonly OracleReading[]): Line[] {
+  const lines: Line[] = [];
+  for (const [index, one] of readings.entries()) {
+    const before = readings[index - 1];
+    const watts = rule.method === 'interval_energy' ? (one.value * HOUR_MS) / rule.intervalMs : one.value;
+    if (rule.method === 'interval_energy' || rule.sampling === 'interval_average') {
+      const startMs = rule.labelEnd ? one.atMs - rule.intervalMs : one.atMs;
+      const last = lines.at(-1);
+      // Zero to zero overnight is covered.
+      if (last?.to === 0 && watts === 0) lines.push({ ...last, fromMs: last.toMs, toMs: startMs });
+      lines.push({
+        fromMs: startMs,
+        from: watts,
+        toMs: startMs + rule.intervalMs,
+        to: watts,
+        isCovered: true,
+      });
+    } else if (before && rule.sampling === 'on_change') {
+      lines.push({
+        fromMs: before.atMs,
+        from: before.value,
+        toMs: one.atMs,
+        to: before.value,
+        isCovered: true,
+      });
+    } else if (before) {
+      const isKnown = one.atMs - before.atMs <= rule.maxGapMs || (before.value === 0 && one.value === 0);
+      if (isKnown)
+        lines.push({ fromMs: before.atMs, from: before.value, toMs: one.atMs, to: watts, isCovered: true });
+    }
+  }
+  return rule.direction === undefined
+    ? lines
+    : lines.flatMap((line) => directed(line, rule.direction === 'negative' ? -1 : 1));
+}
+
+/** What flows in one direction only, cut where the line crosses zero. */
+function directed(line: Line, sign: number): Line[] {
+  const [from, to] = [line.from * sign, line.to * sign];
+  const positive = (value: number) => Math.max(0, value);
+  if (from * to >= 0) return [{ ...line, from: positive(from), to: positive(to) }];
+  const crossMs = line.fromMs + ((line.toMs - line.fromMs) * from) / (from - to);
+  return [
+    { ...line, from: positive(from), toMs: crossMs, to: 0 },
+    { ...line, fromMs: crossMs, from: 0, to: positive(to) },
+  ];
+}

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/time.ts';
+import type { RandomReading, RandomStream } from './many-streams.ts';
+
+export const PARTS = 4;
+
+const limits = { maxPower: '8 kW', jitter: '3 Wh' } as const;
+
+/** Rules of every kind, each for a table of its own; table `beside` has three ways to tell the same energy. */
+export const everyRule: EnergyStreamInput[] = [
+  { table: 'total', field: 'total', method: 'total_energy', ...limits },
+  { table: 'learnt', field: 'total', method: 'total_energy' },
+  {
+    table: 'kilo',
+    field: 'total',
+    method: 'total_energy',
+    unit: 'kWh',
+    multiplier: 0.1,
+    maxPower: '800 kW',
+    jitter: '300 Wh',
+  },
+  { table: 'modulus', field: 'total', method: 'total_energy', modulus: 6000, ...limits },
+  { table: 'within', field: 'total', method: 'total_energy', boundary: 'within_day', ...limits },
+  { table: 'net', field: 'power', method: 'total_energy', register: 'net' },
+  { table: 'today', field: 'today', method: 'daily_energy', ...limits },
+  { table: 'today_learnt', field: 'today', method: 'daily_energy' },
+  { table: 'power', field: 'power', method: 'power_curve' },
+  { table: 'inflow', field: 'power', method: 'power_curve', maxGap: '2h', direction: 'negative' },
+  { table: 'state', field: 'power', method: 'power_curve', sampling: 'on_change', direction: 'positive' },
+  { table: 'average', field: 'power', method: 'power_curve', sampling: 'interval_average' },
+  {
+    table: 'average_end',
+    field: 'power',
+    method: 'power_curve',
+    sampling: 'interval_average',
+    label: 'end',
+    interval: '10m',
+  },
+  { table: 'block', field: 'growth', method: 'interval_energy', interval: '30m' },
+  { table: 'block_learnt', field: 'growth', method: 'interval_energy', label: 'end' },
+  { table: 'beside', field: 'total', method: 'total_energy', ...limits },
+  { table: 'beside', field: 'today', method: 'daily_energy', ...limits },
+  { table: 'beside', field: 'power', method: 'power_curve', maxGap: '30m' },
+];
+const tables = [...new Set(everyRule.map(({ table }) => table))];
+
+const faults = [
+  'none',
+  'none',
+  'none',
+  'none',
+  'none',
+  'zero',
+  'dip',
+  'low',
+  'spike',
+  'jump',
+  'restart',
+  'stale',
+  'wrong',
+] as const;
+
+const stepArbitrary = fc.record({
+  afterMs: fc.oneof(
+    fc.integer({ min: 1, max: 6 }).map((count) => count * 5 * MINUTE_MS),
+    fc.integer({ min: 1_000, max: 20 * MINUTE_MS }),
+    fc.integer({ min: 10 * MINUTE_MS, max: 4 * HOUR_MS }),
+    fc.integer({ min: HOUR_MS, max: 30 * HOUR_MS }),
+  ),
+  growth: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 400 })),
+  fault: fc.constantFrom(...faults),
+  power: fc.oneof(fc.constant(0), fc.integer({ min: -5_000, max: 5_000 })),
+  shows: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
+  part: fc.integer({ min: 0, max: PARTS - 1 }),
+  againPart: fc.option(fc.integer({ min: 0, max: PARTS - 1 }), { nil: undefined, freq: 4 }),
+  lateMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: HOUR_MS, max: 3 * DAY_MS })),
+});
+type Step = typeof stepArbitrary extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Any device with any faults; now and then a reading is revised or cannot be read. */
+export function anyStream(startMs: UtcMs, stepsMax = 16): fc.Arbitrary<RandomStream> {
+  return fc
+    .record({
+      table: fc.constantFrom(...tables),
+      start: fc.integer({ min: 0, max: 5 * 96 }),
+      register: fc.constantFrom(0, 300, 5_000, 1_234_567),
+      steps: fc.array(stepArbitrary, { minLength: 2, maxLength: stepsMax, size: 'max' }),
+    })
+    .map(({ table, start, register, steps }) => ({
+      table,
+      readings: [...readingsOf(startMs + start * 15 * MINUTE_MS, register, steps, table === 'beside')],
+    }));
+}
+
+function* readingsOf(
+  startMs: UtcMs,
+  register: number,
+  steps: readonly Step[],
+  several: boolean,
+): Generator<RandomReading> {
+  let [atMs, total, today, day] = [startMs, register, 0, 0];
+  for (const { afterMs, growth, fault, power, shows, part, againPart, lateMs } of steps) {
+    atMs += afterMs;
+    const dayNow = Math.floor(atMs / DAY_MS);
+    if (dayNow !== day && fault !== 'stale') [today, day] = [0, dayNow];
+    if (fault === 'restart') [total, today] = [growth, growth];
+    else if (fault === 'jump') [total, today] = [total + 500_000, today + 500_000];
+    else [total, today] = [total + growth, fault === 'stale' ? today : today + growth];
+    const shown = (value: number) =>
+      fault === 'zero'
+        ? 0
+        : fault === 'low'
+          ? growth
+          : fault === 'dip'
+            ? Math.max(0, value - 2)
+            : fault === 'spike'
+              ? value + 9e6
+              : value;
+    const base = { atMs, part, lateMs, ...(againPart !== undefined && againPart !== part && { againPart }) };
+    const data = {
+      ...((shows[0] || !several) && { total: fault === 'wrong' ? null : shown(total) }),
+      ...((shows[1] || !several) && { today: fault === 'wrong' ? 'Inf' : shown(today) }),
+      ...((shows[2] || !several) && { power }),
+      growth,
+    };
+    yield { ...base, data };
+    // A revision comes in any part and counts whenever it comes.
+    if (fault === 'none' && shows[0] && shows[1] && !shows[2] && growth % 4 === 1) {
+      yield {
+        ...base,
+        part: (part + 1) % PARTS,
+        revision: 7,
+        data: { ...data, total: total + 1, today: today + 1, power: power + 1 },
+      };
+    }
+  }
+}
