@@ -168,6 +168,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   return {
     begin: (start) => begin(start).finally(begun.resolve),
     async run() {
+      if (ended) return;
       startIdleTimer();
       try {
         await pull();
