@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { trace } from '../rollup/recompute.ts';
 import type { StreamSettings } from '../rollup/streams.ts';
+import type { UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Day, flagBits, type Span } from './day.ts';
 import type { Event, ExplainedSource, Interval, Reading, Result, Sum } from './explained.ts';
@@ -70,7 +71,7 @@ export async function explainSource(
     result,
     streams: streamsOf(streams, series, candidates, day),
     limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!),
-    readings: readings.map((reading) => annotate(reading, lines)),
+    readings: annotate(readings, lines),
     readingsLeftOut: leftOut,
     ...shown,
     intervals: await readIntervals(connection, told, day),
@@ -168,20 +169,31 @@ function coverageText(coveredMs: number, uncovered: readonly Span[], { startMs, 
   return `${text}; not ${clock(first.fromMs)} to ${clock(first.toMs)}${more}`;
 }
 
-/** Says what is special about the use of a register's reading. */
-function annotate(reading: Reading, lines: readonly Line[]): Reading {
-  if (reading.fate !== 'used' || reading.value === null) return reading;
-  const atMs = Date.parse(reading.time);
-  const line = lines.find(({ t1 }) => t1 === atMs);
-  if (!line) {
-    // The first one has no line that ends at it.
-    const first = lines.find(({ t0, flags }) => t0 === atMs && (flags & flagBits.joined) === 0);
-    const held = first?.covered && first.c0 > reading.value;
-    return held ? { ...reading, reason: 'jitter', indexWh: first.c0 } : reading;
-  }
-  const reason =
-    line.flags & flagBits.jitter ? 'jitter' : line.flags & flagBits.carryOver ? 'carry_over' : null;
-  return { ...reading, reason, indexWh: line.c1 === reading.value ? null : line.c1 };
+/** Says what is special about the use of each of a register's readings. */
+function annotate(readings: readonly Reading[], lines: readonly Line[]): Reading[] {
+  const ending = firstBy(lines, ({ t1 }) => t1);
+  const beginning = firstBy(
+    lines.filter(({ flags }) => (flags & flagBits.joined) === 0),
+    ({ t0 }) => t0,
+  );
+  return readings.map((reading) => {
+    if (reading.fate !== 'used' || reading.value === null) return reading;
+    const atMs = Date.parse(reading.time);
+    const line = ending.get(atMs);
+    if (!line) {
+      // The first one has no line that ends at it.
+      const first = beginning.get(atMs);
+      const held = first?.covered && first.c0 > reading.value;
+      return held ? { ...reading, reason: 'jitter', indexWh: first.c0 } : reading;
+    }
+    const reason =
+      line.flags & flagBits.jitter ? 'jitter' : line.flags & flagBits.carryOver ? 'carry_over' : null;
+    return { ...reading, reason, indexWh: line.c1 === reading.value ? null : line.c1 };
+  });
+}
+
+function firstBy(lines: readonly Line[], key: (line: Line) => UtcMs): Map<UtcMs, Line> {
+  return new Map(lines.toReversed().map((line) => [key(line), line]));
 }
 
 async function readIntervals(
