@@ -16,7 +16,7 @@ export interface FindingData {
 const words = { pass: 'PASS', fail: 'FAIL', skip: 'SKIP' } as const;
 const INDENT = ' '.repeat(6);
 
-export function findingData(finding: Finding, variableOf: (token: string) => string): FindingData {
+export function findingData(finding: Finding, shownAs: (token: string) => string): FindingData {
   const { rule, result } = finding;
   const data = { id: rule.id, result, says: rule.says, source: rule.source };
   switch (result) {
@@ -28,7 +28,7 @@ export function findingData(finding: Finding, variableOf: (token: string) => str
       return {
         ...data,
         saw: finding.saw,
-        ...(finding.sent && { reproduce: asCommand(finding.sent, variableOf) }),
+        ...(finding.sent && { reproduce: asCommand(finding.sent, shownAs) }),
       };
     default:
       return finding satisfies never;

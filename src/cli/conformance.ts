@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Target } from '../conformance/probe.ts';
 import type { Rule } from '../conformance/rule.ts';
 import type { Finding } from '../conformance/run.ts';
+import { type Target, tokenShownAs } from '../conformance/target.ts';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { errorMessage, InputError, type Problem, TerminalError } from '../errors.ts';
 import {
@@ -14,7 +14,7 @@ import {
   findingData,
 } from './conformance-view.ts';
 import { globalOptions } from './options.ts';
-import { printData } from './output.ts';
+import { printData, printNote } from './output.ts';
 import { runWithoutConfig, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -77,26 +77,26 @@ async function check(
   const { preflight } = await import('../conformance/preflight.ts');
   const { checkRules } = await import('../conformance/run.ts');
   const isJson = globalOptions(command).json ?? false;
-  const variableOf = (token: string) =>
-    token === target.token
-      ? 'WATTLINE_TOKEN'
-      : token === target.restrictedToken
-        ? 'WATTLINE_RESTRICTED_TOKEN'
-        : '';
+  const shownAs = (token: string) => tokenShownAs(target, token);
   const startedMs = performance.now();
   const findings: Finding[] = [];
   const probe = createProbe(target, signal);
   try {
     await preflight(probe);
+    printNote(
+      command,
+      terminal,
+      `checking ${rules.length} rules at ${target.url}, workgroup ${target.workgroup}, table ${probe.table}`,
+    );
     for await (const finding of checkRules(rules, probe, signal)) {
       findings.push(finding);
-      if (!isJson) terminal.out(describeFinding(findingData(finding, variableOf)));
+      if (!isJson) terminal.out(describeFinding(findingData(finding, shownAs)));
     }
   } finally {
     await probe.close();
   }
   const summary = summarize(findings, performance.now() - startedMs);
-  const data = { ...summary, rules: findings.map((finding) => findingData(finding, variableOf)) };
+  const data = { ...summary, rules: findings.map((finding) => findingData(finding, shownAs)) };
   printData(command, terminal, data, () => describeSummary(summary));
   if (summary.failed > 0)
     throw new TerminalError('NotConforming', `${target.url} does not keep ${summary.failed} of the rules`);

@@ -11,22 +11,7 @@ import type { Answer } from './answer.ts';
 import { type Item, readItem } from './item.ts';
 import { Breach, NotTestable } from './rule.ts';
 import type { Sent } from './sent.ts';
-
-/** The server to look at, and what may be done to it. */
-export interface Target {
-  /** Where `/api/v1/...` begins; may have a path of its own. */
-  url: string;
-  workgroup: string;
-  /** The table to read, where none of its own is written. */
-  table: string | undefined;
-  token: string;
-  restrictedToken: string | undefined;
-  foreignWorkgroup: string | undefined;
-  write: boolean;
-  slow: boolean;
-  /** Where socket.io is; undefined: that half of the contract is left out. */
-  socketPath: string | undefined;
-}
+import type { Target } from './target.ts';
 
 export interface ReadOptions {
   table?: string;

@@ -81,7 +81,7 @@ export const accessRules: readonly Rule[] = [
     needs: ['restricted-token', 'write'],
     async check(probe) {
       await ownMessages(probe);
-      const { messages, sent } = await sampleOf(probe);
+      const { messages } = await sampleOf(probe);
       const token = probe.target.restrictedToken!;
       const seen = await readToTail(probe, `offset=${messages[0]!.offset}`, { token });
       must(
@@ -93,7 +93,7 @@ export const accessRules: readonly Rule[] = [
       must(
         seen.nextOffset > last,
         () => `nextOffset ${seen.nextOffset}, before the last message ${last}`,
-        sent,
+        seen.sent,
       );
     },
   },

@@ -88,9 +88,9 @@ export const positionRules: readonly Rule[] = [
     says: 'nextOffset is past the last message that was scanned, filtered ones included',
     source: REST,
     async check(probe) {
-      const { messages, sent } = await sampleOf(probe);
+      const { messages } = await sampleOf(probe);
       const last = messages.at(-1)!.offset;
-      const { nextOffset } = await readToTail(probe, `offset=${messages[0]!.offset}`, {
+      const { nextOffset, sent } = await readToTail(probe, `offset=${messages[0]!.offset}`, {
         table: probe.quietTable,
       });
       must(

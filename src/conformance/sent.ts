@@ -11,12 +11,12 @@ export type Sent =
 
 const BODY_SHOWN_MAX = 1_000;
 
-/** The request as a command for a shell. Tokens stand as variables: they are never shown. */
-export function asCommand(sent: Sent, variableOf: (token: string) => string): string {
+/** The request as a command for a shell, with what is to be shown in the place of a token. */
+export function asCommand(sent: Sent, shownAs: (token: string) => string): string {
   if (sent.kind === 'socket') return sent.steps.join('; ');
   const { url, token, headers, body } = sent;
   const parts = ['curl -sS -D - -o answer.cbor'];
-  if (token !== undefined) parts.push(`-H "Authorization: Bearer $${variableOf(token)}"`);
+  if (token !== undefined) parts.push(`-H "Authorization: Bearer ${shownAs(token)}"`);
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (body === undefined) return [...parts, quoted(url)].join(' ');
   if (body.length > BODY_SHOWN_MAX)

@@ -6,8 +6,9 @@ import { SECOND_MS } from '../time.ts';
 import { shorten } from './answer.ts';
 import { type Item, member, plain, readItem } from './item.ts';
 import type { Probe } from './probe.ts';
-import { Breach } from './rule.ts';
+import { Breach, NotTestable } from './rule.ts';
 import type { Sent } from './sent.ts';
+import { type Target, tokenShownAs } from './target.ts';
 
 /** How a client says who it is. */
 export interface Handshake {
@@ -55,18 +56,33 @@ export function handshakeOf({ target }: Probe, token = target.token): Handshake 
 
 /**
  * Connects, does something with the connection, and disconnects.
- * @throws Breach where the server refuses or does not answer
+ * @throws NotTestable where nobody can connect: that is a rule of its own
  */
 export async function withClient(
   probe: Probe,
   use: (client: SocketClient) => Promise<void>,
   token?: string,
 ): Promise<void> {
+  const isOpen = await probe.once('socket', () => canConnect(probe));
+  if (!isOpen) throw new NotTestable('no connection, see socket.auth');
   await withConnection(probe, handshakeOf(probe, token), async (connection) => {
     if (connection.kind === 'refused')
       throw new Breach(`the connection is refused: ${shorten(connection.data)}`, connection.sent);
     await use(connection.client);
   });
+}
+
+async function canConnect(probe: Probe): Promise<boolean> {
+  try {
+    let isOpen = false;
+    await withConnection(probe, handshakeOf(probe), async ({ kind }) => {
+      isOpen = kind === 'connected';
+    });
+    return isOpen;
+  } catch (error) {
+    if (error instanceof Breach) return false;
+    throw error;
+  }
 }
 
 /** The same with any handshake, whether or not it is let in. @throws Breach where the server does not answer */
@@ -178,14 +194,15 @@ function frameOf(payload: unknown): Frame {
   }
 }
 
-/** Tokens stand as variables. */
-function inWords(handshake: Handshake, target: Probe['target']): string {
-  const text = Object.entries(handshake).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
-  const shown = text.length > 0 ? text.join(', ') : 'no credentials';
-  const named = shown.replaceAll(target.token, '$WATTLINE_TOKEN');
-  return target.restrictedToken
-    ? named.replaceAll(target.restrictedToken, '$WATTLINE_RESTRICTED_TOKEN')
-    : named;
+function inWords(handshake: Handshake, target: Target): string {
+  const shown = (_: string, value: unknown) => {
+    if (typeof value !== 'string') return value;
+    const [, scheme = '', token = ''] = /^(Bearer )?(.*)$/.exec(value)!;
+    return scheme + tokenShownAs(target, token);
+  };
+  return Object.entries(handshake)
+    .map(([name, value]) => `${name} ${JSON.stringify(value, shown)}`)
+    .join(', ');
 }
 
 /** A new subscription's payload. */

@@ -42,7 +42,8 @@ describe('wattline conformance', () => {
       [service.baseUrl, '-w', 'acme', '--token', '@my.token', '--write', ...only],
       {},
     );
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^wattline: checking \d+ rules at .*, workgroup acme, table conformance_\w+\n$/);
     expect(stdout).toMatch(
       /^PASS {2}offset\.inclusive +offset is inclusive: .* \(stream-contract\.md, REST\)$/m,
     );
@@ -58,10 +59,8 @@ describe('wattline conformance', () => {
     onTestFinished(proxy.close);
     const args = [proxy.url, '-w', 'acme', '--only', 'limit.invalid,limit.above'];
     const { code, stdout, stderr } = await run(args, { WATTLINE_TOKEN: token });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `wattline: ${proxy.url} does not keep 1 of the rules\n`,
-    });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`\nwattline: ${proxy.url} does not keep 1 of the rules\n`);
     const [, saw, command] = stdout.slice(stdout.indexOf('FAIL')).split('\n');
     expect(saw).toMatch(/^ {6}saw {2}200 with 0 messages instead of 400 InvalidLimit$/);
     expect(command).toBe(

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createProbe, type Target } from '../../src/conformance/probe.ts';
+import { createProbe } from '../../src/conformance/probe.ts';
 import { rules } from '../../src/conformance/rules.ts';
 import { checkRules, type Finding } from '../../src/conformance/run.ts';
+import type { Target } from '../../src/conformance/target.ts';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
 import { deviceId } from '../support/messages.ts';
 import { startStreamService } from '../support/stream-service.ts';
