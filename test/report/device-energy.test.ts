@@ -128,7 +128,8 @@ test('a device has the same energy in the report, its details, its profile, the 
 
   const connection = await at.shard.connect();
   for (const [day, devices] of Object.entries(expected)) {
-    for (const device of Object.keys(sources).map(Number)) {
+    // One of each kind, because an explanation takes its time.
+    for (const device of [1, 2, 4, 7]) {
       const explained = await explainDay(
         connection,
         { device: deviceId(device), day },
