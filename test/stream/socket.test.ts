@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/contract/codec.ts';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
 import { OFFSET_MAX, offsetOf } from '../../src/contract/offset.ts';
@@ -554,6 +556,25 @@ describe('the end of a subscription', () => {
     expect(service.socket.counts().subscriptions).toBe(0);
     expect(clock.timersPending).toBe(idleTimers);
   });
+});
+
+test('the other servers of a host with several addresses take it to the same place', async () => {
+  const { app, baseUrl } = await setUp();
+  const other = createServer((asked, answer) => app.routing(asked, answer));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const address = `:${port}${SOCKET_PATH}/?EIO=4&transport=polling`;
+  const opened = await (await fetch(`http://127.0.0.1${address}`)).text();
+  const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+  const sent = await fetch(`${baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling&sid=${sid}`, {
+    method: 'POST',
+    body: '40',
+  });
+  expect(sent.status).toBe(200);
+  expect(await (await fetch(`http://127.0.0.1${address}&sid=${sid}`)).text()).toContain(
+    'AuthenticationRequired',
+  );
 });
 
 test('other addresses of the server are as before, and its own takes no other upgrades', async () => {

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
@@ -22,6 +23,7 @@ import { type Clock, systemClock } from '../../src/time.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface StreamService {
+  app: FastifyInstance;
   baseUrl: string;
   stream: Stream;
   socket: StreamSocket;
@@ -102,6 +104,7 @@ export async function startStreamService(
   });
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   return {
+    app,
     baseUrl,
     stream,
     socket,
