@@ -142,9 +142,10 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
         if (!room.isOpen) continue;
         send(frame);
       }
+      // Others get their turn also where a log wakes its readers for nothing.
+      if (!frame.upToDate || frame.nextOffset === position) await nextTurn();
       position = frame.nextOffset;
-      if (!frame.upToDate) await nextTurn();
-      else if (!isIdle) await wait((signal) => log.waitFor(position, signal));
+      if (frame.upToDate && !isIdle) await wait((signal) => log.waitFor(position, signal));
     }
   };
 
