@@ -97,8 +97,10 @@ function* registerReadings(
       continue;
     }
     if ((act === 'zeros' || (act === 'lows' && value < 10_000)) && value >= before && before > 100) {
-      for (let time = 0; time < times; time += 1) yield reading(atMs + time * MINUTE_MS, 0, fault);
-      atMs += times * MINUTE_MS;
+      // However long, and however much could have grown since.
+      const apartMs = (1 + (amount % 3) * 90) * MINUTE_MS;
+      for (let time = 0; time < times; time += 1) yield reading(atMs + time * apartMs, 0, fault);
+      atMs += times * apartMs;
       // What it comes back to lasts longer than the excursion.
       yield reading(atMs, value);
       atMs += 5 * MINUTE_MS;

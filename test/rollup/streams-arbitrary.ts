@@ -125,12 +125,12 @@ function* readingsOf(
       growth,
     };
     yield { ...base, data };
-    // A revision comes in any part and counts whenever it comes.
+    // A revision, by its number or by its place in the log alone, comes in any part and counts whenever it comes.
     if (fault === 'none' && shows[0] && shows[1] && !shows[2] && growth % 4 === 1) {
       yield {
         ...base,
         part: (part + 1) % PARTS,
-        revision: 7,
+        ...(growth % 8 === 1 && { revision: 7 }),
         data: { ...data, total: total + 1, today: today + 1, power: power + 1 },
       };
     }
