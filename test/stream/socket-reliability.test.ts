@@ -187,6 +187,19 @@ describe('a client that reads nothing', () => {
     expect(await stopped).toMatchObject({ reason: 'consumer_too_slow' });
   });
 
+  test('holds the end of the service up for a few seconds only', async () => {
+    const { app, log, baseUrl, tokenText, stream, socket } = await setUp();
+    for (let batch = 0; batch < 5; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
+    const reader = await openRawWith(baseUrl, tokenText);
+    reader.send(`42${JSON.stringify([socketEvents.subscribe, request({ timestamp: 0 })])}`);
+    reader.pause();
+    await until('it has subscribed', () => socket.counts().subscriptions === 1);
+    const started = performance.now();
+    stream.drain();
+    await app.close();
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+
   test('cannot make the server hold answers for it without end', async () => {
     const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1_000 });
     const reader = await openRawWith(baseUrl, tokenText);
