@@ -164,6 +164,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
         }
         hasBegun = true;
         beginning = { nextOffset, epoch: answer.epoch, clamped: answer.clamped };
+        wake();
       }),
       data: guarded((payload, acknowledge) => {
         const frame = readPayload(payload);

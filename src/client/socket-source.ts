@@ -69,18 +69,24 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     if (clock.now() - openedAtMs >= STEADY_MS) failures = 0;
     failures += 1;
     renewals = 0;
+    mustRenewToken = false;
     const retryMs = backoffMs(failures, random, backoff);
     retryAtMs = clock.now() + retryMs;
     log[failures === 1 ? 'info' : 'warn']({ workgroup, reason, failures, retryMs }, 'upstream.socket-lost');
   };
-  const judge = ({ kind, reason }: SocketEnd) => {
+  /** @returns whether to connect again at once */
+  const judge = ({ kind, reason }: SocketEnd): boolean => {
     if (clock.now() - openedAtMs >= bounds.silenceMs) renewals = 0;
     const isTokenTaken = kind === 'unauthorized' && (mustRenewToken || typeof options.token !== 'function');
-    if (kind === 'failed' || isTokenTaken || renewals >= RENEWALS_MAX) return fail(reason);
+    if (kind === 'failed' || isTokenTaken || renewals >= RENEWALS_MAX) {
+      fail(reason);
+      return false;
+    }
     drop();
     renewals += 1;
     mustRenewToken = kind === 'unauthorized';
     log.debug({ workgroup, reason }, 'upstream.socket-renewed');
+    return true;
   };
   const connect = async () => {
     const token = typeof options.token === 'function' ? await options.token(mustRenewToken) : options.token;
@@ -95,10 +101,13 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     waitSeconds = 1,
     signal,
   }: ReadRequest): Promise<RawAnswer | 'quiet' | 'rest'> => {
-    // Ends by itself: every turn but the last one has used up a renewal, or waits for REST.
+    if (reader?.isPendingAt(ask)) {
+      fail('what it sent could not be landed');
+      return 'rest';
+    }
+    if (reader && !reader.follows(ask)) drop();
+    // Bounded: every turn but the last uses up a renewal.
     for (;;) {
-      if (reader?.isPendingAt(ask)) fail('what it sent could not be landed');
-      else if (reader && !reader.follows(ask)) drop();
       if (reader === undefined && (isClosed || clock.now() < retryAtMs)) return 'rest';
       reader ??= await connect();
       if (!(await reader?.ready(CONNECT_GRACE_MS, signal))) return 'rest';
@@ -109,7 +118,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
         case 'quiet':
           return 'quiet';
         case 'ended':
-          judge(taken.end);
+          if (!judge(taken.end)) return 'rest';
           break;
         default:
           return taken satisfies never;

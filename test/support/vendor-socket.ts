@@ -69,6 +69,8 @@ export interface VendorSocket {
   readonly connections: number;
   /** Cuts every connection. */
   cut(): void;
+  /** Ends every subscription. */
+  stop(reason: string): void;
 }
 
 const WINDOW = 4;
@@ -88,6 +90,7 @@ export function addVendorSocket(vendor: VendorServer, dialect: Partial<SocketDia
       return server.sockets.sockets.size;
     },
     cut: () => server.disconnectSockets(true),
+    stop: (reason) => void server.emit(socketEvents.stop, { reason }),
   };
 
   const upgraded = new Set<Duplex>();
