@@ -7,6 +7,7 @@ import { deviceIdSchema, nameSchema, workgroupIdSchema } from './contract/messag
 import { SOCKET_PATH } from './contract/socket-events.ts';
 import { energyStreamSchema } from './energy-stream.ts';
 import { errorMessage, InputError, type Problem } from './errors.ts';
+import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
 import { isTimeZone } from './time.ts';
 import { parseQuantity } from './units.ts';
 
@@ -74,7 +75,7 @@ function usedTwice(name: string) {
   return { key: name.toLowerCase(), message: `"${name}" is used twice` };
 }
 
-export const workgroupSchema = z.strictObject({
+const workgroupFields = z.strictObject({
   // The one name that objects cannot be looked up by.
   id: workgroupIdSchema.refine((id) => id !== '__proto__', { error: 'cannot be "__proto__"' }),
   /** IANA zone that the days of this workgroup are cut in. */
@@ -111,6 +112,10 @@ export const workgroupSchema = z.strictObject({
     }),
   /** Groups that tokens can be restricted to. */
   deviceGroups: z.record(nameSchema, z.array(deviceIdSchema)).default({}),
+  /** Meters by their codes: whose readings are uploaded, or those of a device. */
+  meters: metersSchema,
+  /** Meters and devices that measure the same energy. */
+  sites: sitesSchema,
   /** Of this workgroup's devices, instead of that of the stream. */
   deviceTimeout: deviceTimeout.optional(),
   /** Where to poll, where it is not the service's own stream. */
@@ -128,6 +133,8 @@ export const workgroupSchema = z.strictObject({
     })
     .optional(),
 });
+
+export const workgroupSchema = workgroupFields.superRefine(refuseUnknownMeters);
 
 const settingsSchema = z.strictObject({
   /** Everything Wattline writes lies below this folder. */

@@ -10,6 +10,10 @@ export const datasets = {
   device_source: { select: 'devices/sources', energy: false },
   series: { select: 'publish/series', energy: false },
   quality_flag: { select: 'publish/quality-flag', energy: false },
+  meter: { select: 'publish/meter', energy: false },
+  meter_reading: { select: 'publish/meter-reading', energy: false },
+  site_member: { select: 'publish/site-member', energy: false },
+  budget: { select: 'publish/budget', energy: false },
 } as const satisfies Record<string, { select: string; energy: boolean }>;
 
 export type DatasetName = keyof typeof datasets;
@@ -21,4 +25,7 @@ export const wholeDatasets = [
   'series',
   'quality_flag',
   'device_state',
+  'meter',
+  'site_member',
+  'budget',
 ] as const satisfies readonly DatasetName[];

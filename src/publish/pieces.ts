@@ -56,6 +56,7 @@ export async function findPieces(
   const marks = {
     interval_energy: new Set<Period>(),
     daily_energy: new Set<Period>(),
+    meter_reading: new Set<Period>(),
     device_status: new Set<Period>(),
     quarantine: new Set<string>(),
   };
@@ -72,7 +73,8 @@ export async function findPieces(
     ...(await findMessages(connection, head, state)),
     ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy)),
     ...(await findByDay(connection, 'device_status', head, marks.device_status)),
-    ...(await findDays(connection, head, marks.daily_energy)),
+    ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
+    ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
     ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
     ...(await findWhole(connection, head)),
   ];
@@ -157,34 +159,53 @@ async function findByDay(
   return pieces;
 }
 
-/** A file holds a month of local days. */
-async function findDays(
+/** Datasets by month: the statements that list their months and count the rows of one, and how these are told the month. */
+const monthDatasets = {
+  /** Of the local day. */
+  daily_energy: {
+    months: 'publish/daily-months',
+    count: 'publish/count-days',
+    parameters(month: Period) {
+      const { startMs, endMs } = periodBounds(month);
+      return { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
+    },
+  },
+  /** In UTC. */
+  meter_reading: {
+    months: 'publish/meter-reading-months',
+    count: 'publish/count-meter-readings',
+    parameters: window,
+  },
+} as const;
+
+async function findByMonth(
   connection: DuckDBConnection,
+  dataset: keyof typeof monthDatasets,
   head: Commit | undefined,
   marked: ReadonlySet<Period>,
 ): Promise<Piece[]> {
+  const statements = monthDatasets[dataset];
   let months = new Set([...marked].map((period) => widen(period, 'month')));
   if (!head) {
-    const found = await query<{ month: string }>(connection, 'publish/daily-months');
+    const found = await query<{ month: string }>(connection, statements.months);
     months = new Set(found.map(({ month }) => month));
   }
-  const old = filesByPeriod(head, 'daily_energy');
+  const old = filesByPeriod(head, dataset);
   const pieces: Piece[] = [];
   for (const month of [...months].sort()) {
-    const { startMs, endMs } = periodBounds(month);
-    const parameters = { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
-    const [size] = await query<{ row_count: number; energy_wh: number }>(
+    const parameters = statements.parameters(month);
+    const [size] = await query<{ row_count: number; energy_wh?: number }>(
       connection,
-      'publish/count-days',
+      statements.count,
       parameters,
     );
     pieces.push({
-      dataset: 'daily_energy',
+      dataset,
       folder: `month=${month}`,
       period: month,
       parameters,
       rows: size!.row_count,
-      energyWh: size!.energy_wh,
+      ...(size!.energy_wh !== undefined && { energyWh: size!.energy_wh }),
       replaces: old.get(month) ?? [],
     });
   }

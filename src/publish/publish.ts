@@ -4,6 +4,7 @@ import { StaleOwnerError, TerminalError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devices.ts';
+import { type DeclaredMeters, declareMeters } from '../warehouse/declared-meters.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
@@ -17,8 +18,8 @@ import type { PublishShard } from './shard.ts';
 export interface PublishOptions {
   /** The folder of all lakes; each workgroup has its own below. */
   lakeDir: string;
-  /** Which sources add up to devices; where nothing is declared, all do. */
-  declared?: DeclaredDevices;
+  /** Which sources add up to devices; where nothing is declared, all do. Which meters and sites there are. */
+  declared?: DeclaredDevices & DeclaredMeters;
   clock: Clock;
   log: Log;
   signal?: AbortSignal;
@@ -96,7 +97,7 @@ interface Publication {
   shard: PublishShard;
   paths: LakePaths;
   head: Commit | undefined;
-  declared: DeclaredDevices;
+  declared: DeclaredDevices & DeclaredMeters;
   nowMs: number;
   signal: AbortSignal | undefined;
 }
@@ -108,6 +109,7 @@ async function commitChanges(
 ): Promise<Commit | undefined> {
   const { shard, paths, head, nowMs } = publication;
   await declareDevices(connection, publication.declared);
+  await declareMeters(connection, publication.declared);
   const state = await readState(connection);
   refuseOtherWarehouse(head, state, shard.workgroupId);
   const pieces = await findPieces(connection, head, state);

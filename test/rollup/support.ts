@@ -79,6 +79,8 @@ export async function rollUpSite(
     energyStreams: site.streams.map((stream) => energyStreamSchema.parse(stream)),
     devices: site.devices ?? [],
     deviceGroups: {},
+    meters: [],
+    sites: [],
   };
   return rollUp(shard, {
     workgroup,

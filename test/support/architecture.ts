@@ -38,7 +38,13 @@ export const parts: readonly Part[] = [
   { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },
   {
     name: 'configuration',
-    paths: ['src/config.ts', 'src/config-warnings.ts', 'src/energy-stream.ts', 'src/devices.ts'],
+    paths: [
+      'src/config.ts',
+      'src/config-warnings.ts',
+      'src/energy-stream.ts',
+      'src/devices.ts',
+      'src/meters.ts',
+    ],
     mayUse: foundation,
   },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },

@@ -1,0 +1,19 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import { query } from './query.ts';
+
+/** What the configuration says of meters and sites. */
+export type DeclaredMeters = Partial<Pick<WorkgroupConfig, 'meters' | 'sites'>>;
+
+/** Brings the declared meters and the members of sites into the temporary tables that the lake's are made from. */
+export async function declareMeters(
+  connection: DuckDBConnection,
+  { meters = [], sites = [] }: DeclaredMeters,
+): Promise<void> {
+  const members = sites.flatMap(({ name: site, meters: codes, devices }) => [
+    ...codes.map((member) => ({ site, ...member })),
+    ...devices.map(({ id, ...member }) => ({ site, device: id, ...member })),
+  ]);
+  await query(connection, 'meters/declare', { meters: JSON.stringify(meters) });
+  await query(connection, 'meters/declare-members', { members: JSON.stringify(members) });
+}
