@@ -1,10 +1,10 @@
 import { limits } from '../contract/limits.ts';
 import { createNameTable } from '../contract/names.ts';
 import type { Log } from '../log.ts';
-import { MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import { MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
 import { createInterpreter } from './interpret.ts';
 import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest.ts';
-import { type Backoff, backoffMs, systemWaiting, type Waiting } from './retry.ts';
+import { type Backoff, backoffMs, type Waiting } from './retry.ts';
 import {
   defaultSocketBounds,
   openSocketReader,
@@ -19,7 +19,7 @@ export interface SocketSourceOptions extends RestSourceOptions {
   socketPath?: string;
   log: Log;
   bounds?: Partial<SocketBounds>;
-  waiting?: Pick<Waiting, 'clock' | 'random'>;
+  random?: Waiting['random'];
 }
 
 /** Reads a stream over a socket, and over REST as long as there is none. Holds connections: close it. */
@@ -46,8 +46,7 @@ const RENEWALS_MAX = 3;
  * whoever reads stands at one position. A socket that cannot be had costs no more than the latency of REST.
  */
 export function createSocketSource(options: SocketSourceOptions): SocketSource {
-  const { log, workgroup, table = '-', waiting = systemWaiting } = options;
-  const { clock, random } = waiting;
+  const { log, table = '-', clock = systemClock, random = Math.random } = options;
   const bounds = { ...defaultSocketBounds, ...options.bounds };
   const rest = createRestSource(options);
   const interpret = createInterpreter(createNameTable());
@@ -72,7 +71,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     mustRenewToken = false;
     const retryMs = backoffMs(failures, random, backoff);
     retryAtMs = clock.now() + retryMs;
-    log[failures === 1 ? 'info' : 'warn']({ workgroup, reason, failures, retryMs }, 'upstream.socket-lost');
+    log[failures === 1 ? 'info' : 'warn']({ reason, failures, retryMs }, 'upstream.socket-lost');
   };
   /** @returns whether to connect again at once */
   const judge = ({ kind, reason }: SocketEnd): boolean => {
@@ -85,7 +84,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     drop();
     renewals += 1;
     mustRenewToken = kind === 'unauthorized';
-    log.debug({ workgroup, reason }, 'upstream.socket-renewed');
+    log.debug({ reason }, 'upstream.socket-renewed');
     return true;
   };
   const connect = async () => {
@@ -135,7 +134,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       // A socket sends what there is; who wants less asks for it.
       if (messagesMax < limits.messagesPerReadMax) drop();
       const read = messagesMax < limits.messagesPerReadMax ? 'rest' : await readSocket(request);
-      if (read !== 'rest' && transport === 'rest') log.info({ workgroup }, 'upstream.socket-open');
+      if (read !== 'rest' && transport === 'rest') log.info({}, 'upstream.socket-open');
       transport = read === 'rest' ? 'rest' : 'socket';
       if (read === 'quiet') return undefined;
       return read === 'rest' ? rest.fetch(request) : read;

@@ -56,7 +56,7 @@ export function createStages(options: StagesOptions): PipelineStages {
       const { transport, ...upstream } = options.upstreamOf(workgroupOf(workgroupId));
       source =
         transport === 'socket'
-          ? createSocketSource({ ...upstream, clock, log })
+          ? createSocketSource({ ...upstream, clock, log: log.child({ workgroupId }) })
           : createRestSource({ ...upstream, clock });
       sources.set(workgroupId, source);
     }

@@ -46,7 +46,7 @@ async function start(
     workgroup: 'acme',
     token: 'secret',
     log: silentLog,
-    waiting: hasty,
+    random: hasty.random,
     ...rest,
   });
   const close = async () => {
@@ -295,7 +295,7 @@ test.each([
 
 test('a socket that is refused is tried again later and later, while REST reads', async () => {
   const clock = createTestClock();
-  const { vendor, socket, source } = await startForTest({ waiting: { clock, random: () => 0.999 } });
+  const { vendor, socket, source } = await startForTest({ clock, random: () => 0.999 });
   socket.faults = Array.from({ length: 20 }, () => 'refuse' as const);
   vendor.append(3);
   let { position } = await read(source, oldest, 3);
