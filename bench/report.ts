@@ -58,7 +58,8 @@ export async function benchReport(print: (line: string) => void): Promise<Report
       readyMs = reply.elapsedTime;
       done();
     });
-    registerReportRoutes(app, { lake, access, workgroups, clock, log: silentLog });
+    const explain = async () => ({ kind: 'not-running' }) as const;
+    registerReportRoutes(app, { lake, explain, access, workgroups, clock, log: silentLog });
     const base = await app.listen({ host: '127.0.0.1', port: 0 });
     const bare = await openBare(lakeDir);
     const figures: ReportFigure[] = [];

@@ -1,5 +1,5 @@
 -- Everything that was received of a series ($series_id: its stream's $field of $device and $source) between two instants ($low_ms, $high_ms,
--- both included) and what became of it, in order of time, the first $rows_max of it.
+-- both included) and what became of it, in order of time. Of more than $rows_max, what was not used and the two ends are left; readings: how many there are.
 SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, b.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
@@ -21,5 +21,7 @@ FROM (
     AND q.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f
 LEFT JOIN batch b USING (batch_id)
+QUALIFY f.fate NOT IN ('used', 'repeated')
+  OR least(row_number() OVER (ORDER BY f.event_time_ms), row_number() OVER (ORDER BY f.event_time_ms DESC)) <= $rows_max::INTEGER // 2
 ORDER BY f.event_time_ms, f.fate = 'used', f.stream_offset, f.batch_id
-LIMIT $rows_max::INTEGER;
+LIMIT 2 * $rows_max::INTEGER;

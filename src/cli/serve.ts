@@ -9,6 +9,7 @@ import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { TokenSource } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
+import { createControl } from '../control/control.ts';
 import { createControlServer } from '../control/server.ts';
 import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import { type Health, registerHealth } from '../health.ts';
@@ -180,7 +181,16 @@ async function addReport(
   { access, accessAudit: audit, log, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
-  registerReportRoutes(app, { lake, access, audit, workgroups: config.workgroups, clock, log });
+  const control = createControl(config.dataDir);
+  registerReportRoutes(app, {
+    lake,
+    explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
+    access,
+    audit,
+    workgroups: config.workgroups,
+    clock,
+    log,
+  });
   const workgroupIds = config.workgroups.map(({ id }) => id);
   health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
   return () => lake.close();

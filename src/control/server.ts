@@ -9,6 +9,7 @@ import { toPlainError } from '../pipeline/messages.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { SECOND_MS } from '../time.ts';
 import { type ControlFile, removeControlFile, writeControlFile } from './control-file.ts';
+import { createTurns } from './turns.ts';
 import { CONTROL_HEADER, CONTROL_HOST, tell } from './wire.ts';
 
 /** Lets other processes of this machine ask for operations on the shards that this one owns. */
@@ -30,11 +31,15 @@ export interface ControlServerOptions {
 const BODY_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 64;
 const UNDER_WAY_MAX = 16;
+/** With the one that runs, no more than are answered within the minute that is waited for an answer. */
+const EXPLAINS_WAITING_MAX = 2;
 
 /** The server listens, on this machine only and on any free port, once there is a workgroup to answer for. */
 export function createControlServer(options: ControlServerOptions): ControlServer {
   const { dataDir, log } = options;
   const files = new Map<string, ControlFile>();
+  // Explaining takes the processors and the memory that landing needs, of whichever workgroup.
+  const explains = createTurns(EXPLAINS_WAITING_MAX);
   let underWay = 0;
   let listening: Promise<Server> | undefined;
 
@@ -66,7 +71,9 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       return send(response, 401, {});
     }
     try {
-      const result = await run(workgroupId, operation, request);
+      const asker = new AbortController();
+      response.once('close', () => asker.abort());
+      const result = await run(workgroupId, operation, request, asker.signal);
       send(response, 200, { result });
     } catch (error) {
       const plain = toPlainError(error);
@@ -75,19 +82,19 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     }
   }
 
-  async function run(workgroupId: string, operation: string, request: IncomingMessage): Promise<unknown> {
+  async function run(
+    workgroupId: string,
+    operation: string,
+    request: IncomingMessage,
+    asker: AbortSignal,
+  ): Promise<unknown> {
     if (!isAskable(operation)) {
       throw new TerminalError(
         'UnknownOperation',
         'the process that has the warehouse open does not know this operation; it may be of another version',
       );
     }
-    if (underWay >= UNDER_WAY_MAX) {
-      throw new TransientError(
-        'Busy',
-        'the process that has the warehouse open is answering others; ask again',
-      );
-    }
+    if (underWay >= UNDER_WAY_MAX) throw busy();
     underWay += 1;
     try {
       const args = askable[operation].safeParse((await readBody(request)).args);
@@ -97,7 +104,11 @@ export function createControlServer(options: ControlServerOptions): ControlServe
           .join('; ');
         throw new TerminalError('InvalidArguments', `${operation} was asked wrongly: ${problems}`);
       }
-      return await options.pipeline.run(workgroupId, operation, args.data);
+      const work = () => options.pipeline.run(workgroupId, operation, args.data);
+      if (operation !== 'explain') return await work();
+      const turn = explains.take(work, asker);
+      if (turn === undefined) throw busy();
+      return await turn;
     } finally {
       underWay -= 1;
     }
@@ -128,6 +139,10 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       if (server) await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function busy(): TransientError {
+  return new TransientError('Busy', 'the process that has the warehouse open is answering others; ask again');
 }
 
 /** Takes the same time wherever they differ. */

@@ -18,5 +18,5 @@ export interface Span {
 /** The bits of lines, as the roll-up sets them; see table quality_flag. joined: the index begins anew (reset, rollover, rebase). */
 export const flagBits = { joined: 2 | 4 | 8, jitter: 16, carryOver: 512 } as const;
 
-/** The rows of a day that are told at most; a sensor of ten readings a second has more. */
-export const ROWS_MAX = 100_000;
+/** The plain rows of a day that are told at most: one each 5 s. More would hold the thread up that lands, for nobody to read. */
+export const ROWS_MAX = 20_000;

@@ -21,6 +21,7 @@ type PartRow = {
 /** What power or interval readings say of the day, from the tables of `trace`. */
 export interface PowerTrace {
   parts: readonly PartRow[];
+  covered: readonly Span[];
   /** How many there are, and what they come to. */
   count: number;
   sumNwh: string;
@@ -32,14 +33,17 @@ export async function readPower(
   seriesId: number,
   { startMs, endMs }: Day,
 ): Promise<PowerTrace> {
-  const parts = await query<PartRow>(connection, 'explain/parts', {
-    series_id: seriesId,
-    start_ms: BigInt(startMs),
-    end_ms: BigInt(endMs),
-    rows_max: ROWS_MAX,
-  });
+  const key = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
+  const parts = await query<PartRow>(connection, 'explain/parts', { ...key, rows_max: ROWS_MAX });
+  const covered = await query<{ from_ms: number; to_ms: number }>(connection, 'explain/covered', key);
   const [first] = parts;
-  return { parts, count: first?.parts ?? 0, sumNwh: first?.sum_nwh ?? '0', sumWh: first?.sum_wh ?? 0 };
+  return {
+    parts,
+    covered: covered.map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms })),
+    count: first?.parts ?? 0,
+    sumNwh: first?.sum_nwh ?? '0',
+    sumWh: first?.sum_wh ?? 0,
+  };
 }
 
 export function partsOf({ parts }: PowerTrace): Part[] {

@@ -51,26 +51,24 @@ export async function readRegister(
 
 /** Joins lines on which the index goes on; its energy is the difference of its rounded ends, as that of the lines would add up to. */
 export function segmentsOf({ lines }: RegisterTrace, events: readonly Event[], day: Day): Segment[] {
-  const segments: Array<Segment & { line: Line }> = [];
+  const segments: Array<{ first: Line; last: Line; energyWh: number }> = [];
   for (const line of lines) {
     if (!line.covered) continue;
-    const last = segments.at(-1);
-    if (last && last.line.t1 === line.t0 && last.line.c1 === line.c0) {
-      Object.assign(last, { to: instant(line.to_ms), toWh: line.to_wh, line });
-      last.energyWh += line.to_rounded_wh - line.from_rounded_wh;
-      continue;
-    }
-    segments.push({
-      from: instant(line.from_ms),
-      to: instant(line.to_ms),
-      fromWh: line.from_wh,
-      toWh: line.to_wh,
-      energyWh: line.to_rounded_wh - line.from_rounded_wh,
-      begins: beginningOf(line, events, day),
-      line,
-    });
+    const energyWh = line.to_rounded_wh - line.from_rounded_wh;
+    const segment = segments.at(-1);
+    if (segment && segment.last.t1 === line.t0 && segment.last.c1 === line.c0) {
+      segment.last = line;
+      segment.energyWh += energyWh;
+    } else segments.push({ first: line, last: line, energyWh });
   }
-  return segments.map(({ line: _, ...segment }) => segment);
+  return segments.map(({ first, last, energyWh }) => ({
+    from: instant(first.from_ms),
+    to: instant(last.to_ms),
+    fromWh: first.from_wh,
+    toWh: last.to_wh,
+    energyWh,
+    begins: beginningOf(first, events, day),
+  }));
 }
 
 function beginningOf(line: Line, events: readonly Event[], { startMs }: Day): string {

@@ -104,7 +104,6 @@ async function readEnergy(
   if (!isRegister(series.method)) {
     const power = await readPower(connection, series.seriesId, day);
     const parts = partsOf(power);
-    const covered = power.parts.filter((part) => part.covered);
     return {
       events: gapsOf(power, day),
       boundaries: null,
@@ -112,10 +111,7 @@ async function readEnergy(
       parts,
       partsLeftOut: power.count - parts.length,
       sum: powerSum(power),
-      uncovered: complement(
-        covered.map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms })),
-        day,
-      ),
+      uncovered: complement(power.covered, day),
       lines: [],
     };
   }

@@ -19,7 +19,7 @@ import { findProblems } from '../problems/find.ts';
 import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
-import type { Clock } from '../time.ts';
+import { type Clock, SECOND_MS } from '../time.ts';
 import { noteDeviceStatus } from '../warehouse/device-status.ts';
 import type { LandInput } from '../warehouse/plan.ts';
 import { readShard } from '../warehouse/read-shard.ts';
@@ -27,6 +27,7 @@ import { openShard, type Shard } from '../warehouse/shard.ts';
 import type { ShardStatus } from '../warehouse/status.ts';
 import { toPlainError } from './messages.ts';
 import { afterFailure, afterSuccess, isHopeless, type Stuck, sameAsk } from './stuck.ts';
+import { withinTime } from './within-time.ts';
 
 /** A workgroup to work on, as the thread needs it. */
 export interface Assignment {
@@ -83,6 +84,9 @@ type Connection = Awaited<ReturnType<Shard['connect']>>;
 
 const ORIGIN = 'stream';
 
+/** A day of ten million readings takes a tenth of it. */
+const EXPLAIN_MS_MAX = 20 * SECOND_MS;
+
 export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   position: async ({ position, stuck }) => ({
     ask: position.ask,
@@ -113,7 +117,11 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   problems: ({ shard, assignment }) =>
     reading(shard, (connection) => findProblems(connection, assignment.workgroup)),
   explain: ({ shard, assignment: { workgroup }, clock }, args) =>
-    reading(shard, (connection) => explainDay(connection, args, { workgroup, nowMs: clock.now() })),
+    reading(shard, (connection) =>
+      withinTime(connection, EXPLAIN_MS_MAX, () =>
+        explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+      ),
+    ),
   importStart: async ({ imports }, request) => void imports.start(request),
   importState: ({ imports }) => imports.state(),
   importStop: async ({ imports }) => void (await imports.stop()),

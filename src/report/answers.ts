@@ -102,7 +102,7 @@ export const deviceStatusSchema = z
     },
   });
 
-const errorSchema = z.object({
+export const errorSchema = z.object({
   error: z.string(),
   message: z.string(),
   status: z.number().int(),

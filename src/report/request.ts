@@ -8,7 +8,7 @@ import type { DayQuery } from './day-report.ts';
 const DEVICES_MAX = 10_000;
 
 const once = { error: 'must be given once' };
-const daySchema = z
+export const daySchema = z
   .string(once)
   // The first and the last day that can be written have no neighbour, by which the days of a range are counted.
   .refine((text) => isLocalDate(text) && text > '0000-01-01' && text < '9999-12-31', {

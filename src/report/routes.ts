@@ -7,12 +7,14 @@ import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } fro
 import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
 import { registerDeviceStatusRoute } from './device-routes.ts';
+import { type AskForExplanation, registerExplainRoute } from './explain-route.ts';
 import { createGuard } from './guard.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
 
 export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   lake: LakeReader;
+  explain: AskForExplanation;
   workgroups: readonly WorkgroupConfig[];
   clock: Clock;
   log: Log;
@@ -55,10 +57,11 @@ const dayRoutes: readonly DayRoute[] = [
   },
 ];
 
-/** The reports over the published lake, below `/api/v1/orgs/{workgroupId}/`. */
+/** The reports over the published lake and the explanation of its days, below `/api/v1/orgs/{workgroupId}/`. */
 export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
-  const { lake, workgroups, clock, log } = deps;
+  const { lake, explain, workgroups, clock, log } = deps;
   const guard = createGuard(deps, workgroups);
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
   registerDeviceStatusRoute(app, { lake, guard, log });
+  registerExplainRoute(app, { explain, guard, log });
 }

@@ -50,6 +50,22 @@ test('the description names the endpoints, their parameters and what they answer
   }
 });
 
+test('the explanation of a day is described as it is told', async () => {
+  const at = await openReport();
+  const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;
+  const operation = document.paths[`${orgs}/daily-energy/explain`]!.get!;
+  expect(operation.parameters.map(({ name, required }) => [name, required ?? false])).toEqual([
+    ['device', true],
+    ['day', true],
+    ['source', false],
+    ['workgroupId', true],
+  ]);
+  expect(Object.keys(operation.responses)).toEqual(['200', '400', '401', '403', '404', '503']);
+  const text = JSON.stringify(operation.responses['200']);
+  for (const member of ['readings', 'boundaries', 'versions', 'roundedWh'])
+    expect(text).toContain(`"${member}"`);
+});
+
 test('the page works without anything from elsewhere, under a content security policy', async () => {
   const at = await openReport();
   const page = await at.get('/docs', { token: undefined });

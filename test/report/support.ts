@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { configSchema, type WorkgroupConfig } from '../../src/config.ts';
+import { createControl } from '../../src/control/control.ts';
 import { createHttpServer } from '../../src/http.ts';
 import { silentLog } from '../../src/log.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake.ts';
@@ -15,6 +16,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 export interface ReportFixture extends Fixture {
+  dataDir: string;
   app: FastifyInstance;
   base: string;
   lake: LakeReader;
@@ -48,6 +50,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   await registerOpenApi(app, { version: '0.0.0' });
   registerReportRoutes(app, {
     lake,
+    explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),
     access,
     workgroups: [workgroup],
     clock,
@@ -68,6 +71,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   };
   return {
     ...fixture,
+    dataDir,
     app,
     base,
     lake,

@@ -1,0 +1,144 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { StreamError } from '../contract/errors.ts';
+import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { TerminalError, TransientError } from '../errors.ts';
+import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained.ts';
+import { rejectOtherMethods } from '../http.ts';
+import type { Log } from '../log.ts';
+import { errorAnswers, errorSchema } from './answers.ts';
+import type { Guard } from './guard.ts';
+import { addressSchema, daySchema } from './request.ts';
+
+/** Asks whoever has the warehouse of a workgroup open. */
+export type AskForExplanation = (
+  workgroupId: string,
+  args: ExplainArgs,
+  signal: AbortSignal,
+) => Promise<
+  { kind: 'answer'; answer: Explained } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
+>;
+
+const url = '/api/v1/orgs/:workgroupId/daily-energy/explain';
+
+const once = { error: 'must be given once' };
+const querySchema = z.object({
+  device: z
+    .string(once)
+    .pipe(deviceIdSchema)
+    .meta({ description: 'Device', example: '0b0e7c1e-0000-4000-8000-000000000001' }),
+  day: daySchema.meta({ description: "Day in the workgroup's time zone", example: '2026-11-20' }),
+  source: z
+    .string(once)
+    .pipe(nameSchema)
+    .optional()
+    .meta({ description: 'Only this source of the device. Default: all of them' }),
+});
+
+const BUSY_SECONDS = 2;
+const ABSENT_SECONDS = 10;
+
+/** What a day of a device follows from: as `wattline explain --json`, from the warehouse itself. */
+export function registerExplainRoute(
+  app: FastifyInstance,
+  { explain, guard, log }: { explain: AskForExplanation; guard: Guard; log: Log },
+): void {
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Explanation of a day',
+        description:
+          'Everything that the energy of a device on a day follows from: readings used and rejected, what happened to the register, its index where the day begins and ends, the limits in force, why the day was read from this field, its versions and what caused them, and the sum written out. Read from the warehouse, so the worker has to run on the same machine; it explains one day at a time.',
+        tags: ['report'],
+        params: addressSchema,
+        querystring: querySchema,
+        response: { 200: explainedSchema, ...errorAnswers, 404: errorSchema },
+      },
+    },
+    async (request, reply) => {
+      const startedMs = performance.now();
+      const { workgroup, authorization } = await guard(request);
+      const args = request.query as z.output<typeof querySchema>;
+      if (authorization.devices !== 'all' && !authorization.devices.has(args.device)) throw unknownDevice();
+
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      let explained: Explained;
+      try {
+        explained = answerOf(await explain(workgroup.id, args, gone.signal), workgroup.id);
+      } catch (error) {
+        // Nobody waits for it any more.
+        if (gone.signal.aborted) return reply.send();
+        throw error;
+      }
+      if (explained.outcome === 'unknown_device') throw unknownDevice();
+      if (explained.outcome !== 'explained') throw nothingOf(explained, explained.outcome);
+      const bytes = Buffer.from(JSON.stringify(explained));
+      const durationMs = Math.round(performance.now() - startedMs);
+      log.debug({ shard: workgroup.id, bytes: bytes.length, durationMs }, 'report.explain');
+      return reply
+        .header('Cache-Control', 'private, no-store')
+        .type('application/json; charset=utf-8')
+        .send(bytes);
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}
+
+function answerOf(outcome: Awaited<ReturnType<AskForExplanation>>, workgroupId: string): Explained {
+  switch (outcome.kind) {
+    case 'answer':
+      return outcome.answer;
+    case 'not-running':
+      throw new StreamError(
+        'StorageUnavailable',
+        `no worker on this machine has the data of ${workgroupId} open; ask where the worker runs, or once it does`,
+        {},
+        ABSENT_SECONDS,
+      );
+    case 'failed':
+      throw refusalOf(outcome.error);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+const busyMessages: Readonly<Record<string, string>> = {
+  Busy: 'other days are being explained, one at a time; ask again in a moment',
+  TooLong: 'explaining this day took too long and was stopped; ask again when less is going on',
+  NoAnswer: 'the worker has not answered in time; ask again in a moment',
+};
+
+/** What a caller may know: nothing of processes and files. */
+function refusalOf(error: Error): Error {
+  const code = error instanceof TransientError || error instanceof TerminalError ? error.code : undefined;
+  // A fault of ours over there is one here.
+  if (code === undefined || code === 'Unexpected') return error;
+  const message = busyMessages[code];
+  if (message !== undefined) return new StreamError('StorageUnavailable', message, {}, BUSY_SECONDS);
+  const refusal = new StreamError(
+    'StorageUnavailable',
+    'the worker cannot read its data just now; ask again in a moment',
+    {},
+    ABSENT_SECONDS,
+  );
+  refusal.cause = error;
+  return refusal;
+}
+
+/** The same for a device that does not exist and for one that the caller may not see. */
+function unknownDevice(): StreamError {
+  return new StreamError('NotFound', 'device: there is no energy of such a device', { parameter: 'device' });
+}
+
+function nothingOf({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {
+  const parameter = outcome === 'unknown_source' ? 'source' : 'day';
+  const near = [
+    nearestDays.before && `the last day with energy before it is ${nearestDays.before}`,
+    nearestDays.after && `the first one after it is ${nearestDays.after}`,
+  ].filter(Boolean);
+  const message = [`${parameter}: ${text}`, ...(parameter === 'day' ? near : [])].join('; ');
+  return new StreamError('NotFound', message, { parameter });
+}

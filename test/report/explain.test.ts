@@ -1,0 +1,242 @@
+import { request } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createControlServer } from '../../src/control/server.ts';
+import { TerminalError, TransientError } from '../../src/errors.ts';
+import { explainDay } from '../../src/explain/explain.ts';
+import { explainedSchema } from '../../src/explain/explained.ts';
+import { silentLog } from '../../src/log.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
+import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { deviceId } from '../support/messages.ts';
+import { until } from '../support/until.ts';
+import { openReport, type ReportFixture, workgroupConfig } from './support.ts';
+
+const DAY = '2026-07-01';
+const [own, others] = [deviceId(1), deviceId(2)];
+const path = (query: string) => `/api/v1/orgs/acme/daily-energy/explain?${query}`;
+const asked = `device=${own}&day=${DAY}`;
+
+/** A report beside the owner of the warehouse, with a day of two devices. */
+async function openWithOwner(): Promise<ReportFixture> {
+  const at = await openReport({ deviceGroups: { tenants: [own, deviceId(3)] } });
+  const readings = [own, others].flatMap((device) =>
+    ['00', '12', '24'].map((hour, index) => ({
+      event_time: new Date(Date.parse(`${DAY}T00:00:00Z`) + Number(hour) * 3_600_000).toISOString(),
+      device,
+      source: 'roof',
+      data: { total: 5_000 + 600 * index },
+    })),
+  );
+  await landReadings(at.shard, readings);
+  await rollUpSite(at.shard, {
+    timezone: 'Etc/UTC',
+    streams: [{ table: 't', field: 'total', method: 'total_energy', unit: 'Wh' }],
+  });
+  await answering(at, async (args) => {
+    const connection = await at.shard.connect();
+    try {
+      return await explainDay(connection, args, {
+        workgroup: workgroupConfig(),
+        nowMs: Date.UTC(2030, 0, 1),
+      });
+    } finally {
+      connection.closeSync();
+    }
+  });
+  return at;
+}
+
+/** Answers over the control channel of the report's data folder, in place of a worker. */
+async function answering(
+  { dataDir }: ReportFixture,
+  explain: (args: { device: string; day: string }) => Promise<unknown>,
+) {
+  const run = ((_id: string, _operation: string, args: never) => explain(args)) as Pipeline['run'];
+  const control = createControlServer({ dataDir, pipeline: { run }, log: silentLog });
+  onTestFinished(() => control.end());
+  await control.open('acme');
+}
+
+const bodyOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
+
+describe('a day is explained over HTTP', () => {
+  test('with everything that it follows from, in the form that is described', async () => {
+    const at = await openWithOwner();
+    const response = await at.get(path(asked));
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+    ]);
+    expect(response.headers.get('cache-control')).toBe('private, no-store');
+    const told = explainedSchema.strict().parse(await response.json());
+    expect(told).toMatchObject({ device: own, day: DAY, energyWh: 1_200, outcome: 'explained' });
+    expect(told.sources[0]!.readings.map(({ value }) => value)).toEqual([5_000, 5_600, 6_200]);
+    const upperCase = await at.get(
+      path(`${asked.toUpperCase().replace('DEVICE', 'device').replace('DAY', 'day')}&source=roof`),
+    );
+    expect(await bodyOf(upperCase)).toEqual({ ...told });
+  });
+
+  test('to a token of device groups only where they hold the device: another is as one that does not exist', async () => {
+    const at = await openWithOwner();
+    const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
+    expect((await at.get(path(asked), { token })).status).toBe(200);
+    const answers = [];
+    for (const [device, by] of [
+      [others, token],
+      [deviceId(9), token],
+      [deviceId(3), token],
+      [deviceId(9), at.token],
+    ] as const) {
+      const response = await at.get(path(`device=${device}&day=${DAY}`), { token: by });
+      answers.push([response.status, await response.text()]);
+    }
+    const [first] = answers;
+    expect(first).toEqual([404, expect.stringContaining('"error":"NotFound"')]);
+    expect(answers).toEqual([first, first, first, first]);
+  });
+
+  test('only to who may read the energy of the workgroup', async () => {
+    const at = await openWithOwner();
+    expect((await at.get(path(asked), { token: undefined })).status).toBe(401);
+    expect((await at.get(path(asked), { token: 'x' })).status).toBe(401);
+    const writer = await at.issue({ permissions: ['data:write'] });
+    expect((await at.get(path(asked), { token: writer })).status).toBe(403);
+    // Who may not ask hears nothing of what is wrong with the question.
+    expect((await at.get(path('day=x'), { token: writer })).status).toBe(403);
+    expect((await at.get(path(asked).replace('acme', 'globex'))).status).toBe(403);
+  });
+
+  test.each([
+    ['device', `day=${DAY}`],
+    ['device', `device=garage&day=${DAY}`],
+    ['device', `device=${own}&device=${own}&day=${DAY}`],
+    ['day', `device=${own}`],
+    ['day', `device=${own}&day=2026-02-30`],
+    ['day', `device=${own}&day=today`],
+    ['day', `device=${own}&day=0000-01-01`],
+    ['source', `${asked}&source=`],
+    ['source', `${asked}&source=a&source=b`],
+    ['source', `${asked}&source=${'x'.repeat(3_000)}`],
+  ])('not where %s is wrong: %#', async (parameter, query) => {
+    const at = await openReport();
+    const response = await at.get(path(query));
+    const body = await bodyOf(response);
+    expect(body).toMatchObject({ error: 'InvalidRequest', status: 400, retryable: false, parameter });
+    expect([response.status, body.message]).toEqual([400, expect.stringMatching(`^${parameter}: `)]);
+  });
+
+  test('not where there is nothing, and what there is instead is said', async () => {
+    const at = await openWithOwner();
+    const ask = async (query: string) => {
+      const response = await at.get(path(query));
+      return [response.status, await bodyOf(response)];
+    };
+    const nothing = (parameter: string, message: string) => [
+      404,
+      { error: 'NotFound', status: 404, retryable: false, parameter, message },
+    ];
+    expect(await ask(`device=${own}&day=2026-07-03`)).toEqual(
+      nothing(
+        'day',
+        `day: of 2026-07-03 there is no reading, and no energy; the last day with energy before it is ${DAY}`,
+      ),
+    );
+    expect(await ask(`device=${own}&day=2031-01-01`)).toEqual(
+      nothing(
+        'day',
+        `day: 2031-01-01 has not begun in Etc/UTC; the last day with energy before it is ${DAY}`,
+      ),
+    );
+    expect(await ask(`${asked}&source=cellar`)).toEqual(
+      nothing('source', 'source: the device has no readings of a source "cellar"; it has roof'),
+    );
+  });
+
+  test('not by another method', async () => {
+    const at = await openReport();
+    const response = await fetch(at.base + path(asked), { method: 'POST' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+});
+
+describe('there is no explanation for now, and when to ask again is said', () => {
+  const refused = async (at: ReportFixture) => {
+    const response = await at.get(path(asked));
+    const { error, message, retryable } = await bodyOf(response);
+    const after = Number(response.headers.get('retry-after'));
+    return { status: response.status, error, message, retryable, isToWait: after > 0 };
+  };
+  const unavailable = { status: 503, error: 'StorageUnavailable', retryable: true, isToWait: true };
+
+  test('where no worker of this machine has the warehouse open', async () => {
+    const message = expect.stringMatching(/^no worker on this machine has the data of acme open; ask where/);
+    expect(await refused(await openReport())).toEqual({ ...unavailable, message });
+  });
+
+  test.each([
+    [new TransientError('TooLong', 'stopped'), /took too long/],
+    [new TransientError('DiskFull', '/var/secret is full'), /^the worker cannot read its data just now/],
+    [new TerminalError('UnknownOperation', 'other version'), /^the worker cannot read its data just now/],
+  ])('where the worker cannot: %s', async (error, message) => {
+    const at = await openReport();
+    await answering(at, () => Promise.reject(error));
+    expect(await refused(at)).toEqual({ ...unavailable, message: expect.stringMatching(message) });
+  });
+
+  test('where others are waiting: days are explained one at a time', async () => {
+    const at = await openReport();
+    const explaining = Promise.withResolvers<void>();
+    let [running, most] = [0, 0];
+    await answering(at, async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await explaining.promise;
+      running -= 1;
+      throw new TransientError('TooLong', 'stopped');
+    });
+    let busy = 0;
+    const asking = Array.from({ length: 6 }, async () => {
+      const told = await refused(at);
+      if (/^other days are being explained/.test(String(told.message))) busy += 1;
+      return told;
+    });
+    await until('all but three have been refused', () => busy === 3);
+    explaining.resolve();
+    for (const told of await Promise.all(asking)) expect(told).toMatchObject(unavailable);
+    expect(busy).toBe(3);
+    expect(most).toBe(1);
+  });
+
+  test('where who asks has gone away, nothing is begun', async () => {
+    const at = await openReport();
+    const explaining = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    await answering(at, async ({ day }) => {
+      begun.push(day);
+      await explaining.promise;
+      throw new TransientError('TooLong', 'stopped');
+    });
+    const first = refused(at);
+    await until('the first is being explained', () => begun.length === 1);
+    const second = request(at.base + path(`device=${own}&day=2026-07-02`), {
+      headers: { Authorization: `Bearer ${at.token}` },
+      agent: false,
+    });
+    second.on('error', () => undefined).end();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    second.destroy();
+    const third = at.get(path(`device=${own}&day=2026-07-03`)).then(bodyOf);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    explaining.resolve();
+    await Promise.all([first, third]);
+    expect(begun).toEqual([DAY, '2026-07-03']);
+  });
+
+  test('a fault of ours is one, with nothing of its text', async () => {
+    const at = await openReport();
+    await answering(at, () => Promise.reject(new Error('secret')));
+    const { status, message } = await refused(at);
+    expect([status, message]).toEqual([500, expect.not.stringContaining('secret')]);
+  });
+});
