@@ -53,7 +53,7 @@ export function requestIdOf(payload: unknown): string {
 }
 
 function memberOf(payload: unknown, name: string): unknown {
-  return isMap(payload) && Object.hasOwn(payload, name) ? payload[name] : undefined;
+  return isMap(payload) ? payload[name] : undefined;
 }
 
 /** As it would stand in an address. A number that does not hold all its digits any more is not one of them. */

@@ -162,6 +162,20 @@ test('a reader that never acknowledges is held back by its transport alone, once
   await second.until((messages) => messages.length === 100);
 });
 
+test('a client that leaves subscriptions with frames unacknowledged is not asked for ever', async () => {
+  const { log, connect } = await setUp();
+  await log.append(telemetryBatch(10));
+  const client = await connect({ acknowledge: false });
+  const subscribe = () => client.subscribe(request({ timestamp: 0, limit: 1 }));
+  for (let round = 0; round < 5; round++) {
+    const readers = Array.from({ length: 32 }, subscribe);
+    await until('each has its four', () => readers.every(({ frames }) => frames.length >= 4));
+    for (const { requestId } of readers) client.socket.emit(socketEvents.stop, { requestId });
+    await Promise.all(readers.map(({ stopped }) => stopped));
+  }
+  await subscribe().until((messages) => messages.length === 10);
+});
+
 describe('a client that reads nothing', () => {
   test('costs about a frame of memory however much there is, and is ended once it is far behind', async () => {
     const { log, baseUrl, tokenText, clock, socket } = await setUp();

@@ -196,6 +196,40 @@ describe('a subscription', () => {
     ).toMatchObject({ nextOffset: String(next) });
   });
 
+  test('begins with the oldest message where that has changed meanwhile, and leaves out what is older than its time', async () => {
+    let expired = 1;
+    const clock = createTestClock();
+    const { log, connect } = await setUp({
+      clock,
+      openLog: () => {
+        const opened = memoryLog(clock);
+        return {
+          ...opened,
+          read: async (asked) =>
+            expired-- > 0 ? { kind: 'expired', bounds: await opened.bounds() } : opened.read(asked),
+        };
+      },
+    });
+    await log.append(telemetryBatch(2));
+    const client = await connect();
+    const reader = client.subscribe(request({ timestamp: TEST_START_MS }));
+    expect(await reader.answer).toMatchObject({ clamped: 'retention' });
+    await reader.until((messages) => messages.length === 2);
+
+    const later = client.subscribe(request({ timestamp: TEST_START_MS + 1_000 }));
+    expect(await later.answer).toMatchObject({ clamped: 'future' });
+    await clock.advance(2_000);
+    const exact = client.subscribe(request({ timestamp: TEST_START_MS + 1_000 }));
+    await exact.answer;
+    clock.set(TEST_START_MS + 500);
+    await log.append(telemetryBatch(2, { first: 2 }));
+    clock.set(TEST_START_MS + 1_000);
+    await log.append(telemetryBatch(2, { first: 4 }));
+    await later.until((messages) => messages.length === 4);
+    await exact.until((messages) => messages.length === 2);
+    expect(exact.messages.map(({ msg_id }) => msg_id)).toEqual([4, 5]);
+  });
+
   test('is refused for what REST refuses, with the same details, offsets being text', async () => {
     const { log, connect, clock, call, tokenText } = await setUp({ retentionMs: 60_000 });
     await log.append(telemetryBatch(3));
@@ -334,6 +368,7 @@ describe('a subscription', () => {
     for (const fields of [120, 120, 120, 270, 1]) await log.append(wide(fields));
     const large = client.subscribe(request({ offset: String(next) }));
     await large.until((messages) => messages.length === 5);
+    for (const each of [limited, all]) await each.until((messages) => messages.length === 1_505);
     expect(large.frames.map(({ count }) => count)).toEqual([2, 1, 1, 1]);
     expect(sizes.filter((size) => size > MIB)).toHaveLength(3);
     const { nextOffset } = large.frames.at(-1)!;
@@ -506,6 +541,9 @@ describe('the end of a subscription', () => {
     const closed = clients.map(
       (client) => new Promise((resolve) => client.socket.once('disconnect', resolve)),
     );
+    const address = `${service.baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling`;
+    const opened = await (await fetch(address)).text();
+    const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
     const started = performance.now();
     stream.drain();
     const nextOffset = String((await log.bounds()).next);
@@ -518,6 +556,12 @@ describe('the end of a subscription', () => {
       retryable: true,
     });
     expect(service.socket.counts()).toEqual({ sockets: 0, subscriptions: 0 });
+    const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
+    await until(
+      'one that had not even said who it is has been ended',
+      async () => (await poll()) === 400,
+      5_000,
+    );
   });
 
   test('comes with its connection, and nothing of it is left', async () => {
