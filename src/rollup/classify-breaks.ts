@@ -122,14 +122,20 @@ function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): n
   const upwards = away.firstValue > from.lastValue;
   const endMs = upwards ? away.firstMs + SPIKE_MS_MAX : Number.POSITIVE_INFINITY;
   let zeros = !upwards;
+  let low = away;
   for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
-    const low = runs[back - 1]!;
+    const before = runs[back - 1]!;
+    // A spike among low values is not what the register comes back from.
+    if (upwards || before.lastValue < from.lastValue) low = before;
     if (!upwards && hasClimbedBack(low, from, rule)) return undefined;
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
     const candidate = runs[back]!;
     if (!continues(from, candidate, rule)) continue;
     const isBackFromZero = zeros && (!rule.restartsDaily || candidate.firstMs - low.lastMs <= RESTART_MS_MAX);
-    if (!isBackFromZero && continues(low, candidate, rule)) continue;
+    if (!isBackFromZero && continues(low, candidate, rule)) {
+      if (upwards) continue;
+      return undefined;
+    }
     return !upwards && isLoneSpike(runs, index + 1, back, rule) ? undefined : back;
   }
   return undefined;
@@ -166,7 +172,9 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
   const { modulusWh } = rule;
   if (modulusWh !== undefined && from.lastValue >= 0.9 * modulusWh && to.firstValue <= 0.1 * modulusWh) {
     const energyWh = modulusWh - from.lastValue + to.firstValue;
-    if (energyWh <= reachWh(milliseconds, rule)) return joinEvent('rollover', from, to, energyWh);
+    // Less than nothing: what it showed before is more than it can show.
+    if (energyWh >= 0 && energyWh <= reachWh(milliseconds, rule))
+      return joinEvent('rollover', from, to, energyWh);
   }
   if (to.firstValue <= reachWh(milliseconds, rule)) return joinEvent('reset', from, to, to.firstValue);
   return joinEvent('rebase', from, to, 0);

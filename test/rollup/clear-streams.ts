@@ -20,7 +20,10 @@ const step = fc.record({
     fc.integer({ min: HOUR_MS, max: 40 * HOUR_MS }),
   ),
   /** Of what is possible in the time. */
-  growth: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 0.8, noNaN: true })),
+  growth: fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: 1, max: 80 }).map((percent) => percent / 100),
+  ),
   act: fc.constantFrom(
     'grow',
     'grow',
@@ -84,7 +87,7 @@ function* registerReadings(
     data: show(steps),
     ...more,
   });
-  let [atMs, value, jump] = [startMs, first % size, FIRST_JUMP_STEPS];
+  let [atMs, value, jump, spike] = [startMs, first % size, FIRST_JUMP_STEPS, SPIKE_STEPS];
   yield reading(atMs, value);
   for (const { afterMs, growth, act, amount, times } of steps) {
     const grown = Math.min(3_000, Math.floor((growth * CLEAR_POWER_W * afterMs) / HOUR_MS));
@@ -110,8 +113,9 @@ function* registerReadings(
       // What it comes back to lasts longer than the excursion.
       yield reading(atMs, value);
       atMs += 5 * MINUTE_MS;
-    } else if (act === 'spike') {
-      yield reading(atMs, SPIKE_STEPS + amount, fault);
+    } else if (act === 'spike' && value >= before) {
+      spike -= 1_000_000_000;
+      yield reading(atMs, spike + amount, fault);
       atMs += MINUTE_MS;
     } else if (act === 'jump' && shape === 'total' && jump < 40 * FIRST_JUMP_STEPS) {
       value += jump;

@@ -181,9 +181,10 @@ function endOfGlitch(
   at: number,
 ) {
   for (let index = at + 1; index < readings.length; index += 1) {
-    const [low, one] = [readings[index - 1]!, readings[index]!];
-    const isPossible = continuesFrom(rule, low, one);
-    const wereZeros = readings.slice(at, index).every(({ value }) => value === 0);
+    const one = readings[index]!;
+    const lows = readings.slice(at, index).filter(({ value }) => value < before.value);
+    const isPossible = continuesFrom(rule, lows.at(-1)!, one);
+    const wereZeros = lows.every(({ value }) => value === 0);
     if (continuesFrom(rule, before, one) && (wereZeros || !isPossible)) return index;
     if (isPossible && one.value >= before.value - rule.jitterWh) return undefined;
   }
@@ -196,7 +197,7 @@ function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading):
   if (one.value > before.value) return 'rebase';
   if (modulusWh !== undefined && before.value >= 0.9 * modulusWh && one.value <= 0.1 * modulusWh) {
     const grown = modulusWh - before.value + one.value;
-    if (grown <= reach) return grown;
+    if (grown >= 0 && grown <= reach) return grown;
   }
   return one.value <= reach ? one.value : 'rebase';
 }
