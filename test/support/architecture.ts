@@ -28,7 +28,7 @@ interface Part {
 const foundation = ['contract', 'ground'];
 /** What every server of ours has, beside its routes. */
 const httpEdge = ['src/http.ts', 'src/http-errors.ts', 'src/rate-limit.ts', 'src/health.ts'];
-const httpHomes = [...httpEdge, 'src/stream/', 'src/report/'];
+const httpHomes = [...httpEdge, 'src/stream/', 'src/report/', 'src/upload/routes.ts'];
 export const parts: readonly Part[] = [
   {
     name: 'ground',
@@ -76,6 +76,11 @@ export const parts: readonly Part[] = [
   },
   { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'audit', 'warehouse'] },
   {
+    name: 'upload',
+    paths: ['src/upload/'],
+    mayUse: [...foundation, 'configuration', 'audit', 'access', 'http', 'warehouse', 'import'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
@@ -89,6 +94,7 @@ export const parts: readonly Part[] = [
       'publish',
       'problems',
       'import',
+      'upload',
     ],
   },
   {
@@ -134,7 +140,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'fastify-type-provider-zod': { homes: httpHomes },
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
-    'csv-parse': { homes: ['src/cli/'] },
+    'csv-parse': { homes: ['src/cli/', 'src/upload/read-csv.ts'] },
     pino: { homes: ['src/log.ts'] },
     'temporal-polyfill': { homes: ['src/time.ts'] },
     yaml: { homes: ['src/config.ts'] },

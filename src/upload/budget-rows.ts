@@ -1,0 +1,251 @@
+import { addDays, daysBetween, type LocalDate } from '../time.ts';
+import type { Columns, FoundColumn } from './columns.ts';
+import { clip, isKnownDate } from './instants.ts';
+import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
+import { type BudgetRow, scenarioSchema, type Upload } from './rows.ts';
+import type { SheetRow } from './sheet.ts';
+
+export interface Period {
+  start: LocalDate;
+  /** Included. */
+  end: LocalDate;
+}
+
+/** Periods of one kind do not overlap; a month may lie in a year. */
+export type Granularity = 'year' | 'month' | 'day' | 'other';
+
+const scenarios = ['P50', 'P90', 'contract', 'reforecast'] as const;
+const PERIOD_DAYS_MAX = 3_660;
+
+export function isBudgetHeader({ energy, period, start, end, month, day, year }: Columns): boolean {
+  return energy !== undefined && [period, start && end, month, day, year].some((one) => one !== undefined);
+}
+
+/** Reads budgets by years, months, days or other periods, or by hours, which are added up to days. */
+export function readBudgetRows(reading: Reading): Upload {
+  const { columns, options, refusals, sheet } = reading;
+  const { energy } = columns;
+  const periodOf = periodReader(reading);
+  if (!energy) {
+    const names = clip(sheet.columns.map((name) => `"${name}"`).join(', '));
+    refusals.add(
+      0,
+      'energy',
+      `is missing, such as energy_kwh; name another with --column energy=<name>. The columns are ${names}`,
+    );
+  }
+  if (!columns.scenario && options.scenario === undefined)
+    refusals.add(0, 'scenario', 'is missing: add the column, or say it with --scenario P50');
+  const meterOf = meterReader(reading, () => undefined);
+  if (!energy || !periodOf) return { kind: 'budget', rows: [] };
+  const energyOf = energyReader(reading, energy, columns.hour ? 1 : undefined);
+  const scenarioOf = scenarioReader(reading);
+  const rows: Array<BudgetRow & { hour: number | undefined }> = [];
+  for (const row of sheet.rows) {
+    if (isTotal(row, reading)) continue;
+    const period = periodOf(row);
+    const meter = meterOf(row);
+    const energyWh = energyOf(row);
+    const scenario = scenarioOf(row);
+    if (!period || !meter || energyWh === undefined || scenario === undefined) continue;
+    rows.push({ line: row.line, meter: meter.code, scenario, energyWh, ...period });
+  }
+  const periods = columns.hour ? daysOfHours(rows, columns.hour, reading) : rows;
+  refuseOverlaps(periods, reading);
+  return {
+    kind: 'budget',
+    rows: periods.map(({ line, meter, start, end, scenario, energyWh }) => ({
+      line,
+      meter,
+      start,
+      end,
+      scenario,
+      energyWh: Math.round(energyWh),
+    })),
+  };
+}
+
+/** A last line that adds the others up. */
+function isTotal({ cells }: SheetRow, { columns }: Reading): boolean {
+  const first = columns.period ?? columns.month;
+  return first !== undefined && /^(total|sum|summe|annual|year)$/i.test(cells[first.index]!);
+}
+
+function scenarioReader({ columns, options, refusals }: Reading): CellReader<string> {
+  const { scenario: column } = columns;
+  if (column && options.scenario !== undefined)
+    refusals.add(0, column.name, 'names the scenarios of the rows; leave --scenario out');
+  return ({ line, cells }) => {
+    const text = column ? cells[column.index]! : options.scenario;
+    if (text === undefined) return undefined;
+    const known = scenarios.find((one) => one.toLowerCase() === text.toLowerCase());
+    if (known ?? scenarioSchema.safeParse(text).success) return known ?? text;
+    refusals.add(
+      line,
+      column?.name,
+      text === '' ? 'is empty; such as P50' : `"${clip(text)}" is longer than 64 characters`,
+    );
+    return undefined;
+  };
+}
+
+type PeriodReader = CellReader<Period & { hour: number | undefined }>;
+
+function periodReader(reading: Reading): PeriodReader | undefined {
+  const { columns, options, refusals } = reading;
+  const { period, start, end, month, year } = columns;
+  if (start && end) return boundsReader(reading, start, end);
+  if (period) return textReader(reading, period);
+  if (month || year) {
+    if (month && !year && options.year === undefined && !hasYears(reading, month)) {
+      refusals.add(0, month.name, 'has no year: add a column "year", or say it with --year 2026');
+      return undefined;
+    }
+    return partsReader(reading);
+  }
+  refusals.add(
+    0,
+    'period',
+    'is missing: such as 2026, 2026-05 or 2026-05-17, or period_start and period_end, or year, month and day',
+  );
+  return undefined;
+}
+
+/** A month such as `2026-05` needs no year beside it. */
+function hasYears({ sheet }: Reading, { index }: FoundColumn): boolean {
+  return sheet.rows.some(({ cells }) => /^\d{4}-/.test(cells[index]!));
+}
+
+function boundsReader({ refusals }: Reading, start: FoundColumn, end: FoundColumn): PeriodReader {
+  return ({ line, cells }) => {
+    const days = [start, end].map((column) => {
+      const text = cells[column.index]!;
+      if (isKnownDate(text)) return text;
+      refusals.add(line, column.name, `"${clip(text)}" is no day; such as 2026-05-17`);
+      return undefined;
+    });
+    const [from, to] = days;
+    if (from === undefined || to === undefined) return undefined;
+    const length = daysBetween(from, to) + 1;
+    if (length > 0 && length <= PERIOD_DAYS_MAX) return { start: from, end: to, hour: undefined };
+    refusals.add(
+      line,
+      end.name,
+      length > 0
+        ? `the period is longer than ${PERIOD_DAYS_MAX} days`
+        : `the period ends (${to}) before it starts (${from}); the end is its last day`,
+    );
+    return undefined;
+  };
+}
+
+function textReader({ refusals }: Reading, column: FoundColumn): PeriodReader {
+  return ({ line, cells }) => {
+    const text = cells[column.index]!;
+    const period = periodOf(text);
+    if (period) return { ...period, hour: undefined };
+    refusals.add(line, column.name, `"${clip(text)}" is no period; such as 2026, 2026-05 or 2026-05-17`);
+    return undefined;
+  };
+}
+
+/** Of numbers in columns of their own. */
+function partsReader({ columns, options, refusals }: Reading): PeriodReader {
+  const { year, month, day, hour } = columns;
+  return ({ line, cells }) => {
+    const part = (column: FoundColumn | undefined) => (column ? cells[column.index]! : undefined);
+    const text = part(month);
+    if (month && text !== undefined && periodOf(text) && /^\d{4}-/.test(text))
+      return { ...periodOf(text)!, hour: undefined };
+    const written = [part(year) ?? String(options.year), text, part(day)].filter((one) => one !== undefined);
+    const period = periodOf(
+      written.map((one, index) => (index === 0 ? one : one.padStart(2, '0'))).join('-'),
+    );
+    const clock = part(hour);
+    if (!period)
+      refusals.add(
+        line,
+        (day ?? month ?? year)!.name,
+        `"${clip(written.join('-'))}" is no ${['year', 'month of a year', 'day of a year'][written.length - 1]}`,
+      );
+    else if (clock !== undefined && !(/^\d{1,2}$/.test(clock) && Number(clock) <= 24))
+      refusals.add(line, hour!.name, `"${clip(clock)}" is no hour`);
+    else return { ...period, hour: clock === undefined ? undefined : Number(clock) };
+    return undefined;
+  };
+}
+
+/** @returns the days of a year, a month or a day; undefined where the text is none */
+export function periodOf(text: string): Period | undefined {
+  const [, year, month, day] = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$/.exec(text) ?? [];
+  const start = `${year}-${month ?? '01'}-${day ?? '01'}`;
+  if (!isKnownDate(start)) return undefined;
+  if (day !== undefined) return { start, end: start };
+  if (month === undefined) return { start, end: `${year}-12-31` };
+  const next =
+    month === '12' ? `${Number(year) + 1}-01-01` : `${year}-${String(Number(month) + 1).padStart(2, '0')}-01`;
+  return { start, end: addDays(next, -1) };
+}
+
+export function granularityOf({ start, end }: Period): Granularity {
+  if (start === end) return 'day';
+  if (end === periodOf(start.slice(0, 7))?.end && start.endsWith('-01')) return 'month';
+  return start.endsWith('-01-01') && end === `${start.slice(0, 4)}-12-31` ? 'year' : 'other';
+}
+
+/** Adds the hours of each day up; a day has all of its hours, counted from 0 or from 1. */
+function daysOfHours(
+  rows: ReadonlyArray<BudgetRow & { hour: number | undefined }>,
+  column: FoundColumn,
+  { refusals }: Reading,
+): BudgetRow[] {
+  const first = rows.some(({ hour }) => hour === 24) ? 1 : 0;
+  return [
+    ...Map.groupBy(rows, ({ meter, scenario, start }) => `${meter}\n${scenario}\n${start}`).values(),
+  ].map((hours) => {
+    const seen = new Map<number | undefined, number>();
+    for (const { hour, line } of hours) {
+      const before = seen.get(hour);
+      if (before !== undefined)
+        refusals.add(
+          line,
+          column.name,
+          `the same hour of the same day as line ${before}; leave one of them out`,
+        );
+      seen.set(hour, line);
+    }
+    const missing = Array.from({ length: 24 }, (_, hour) => hour + first).filter((hour) => !seen.has(hour));
+    const [last] = hours.slice(-1);
+    if (missing.length > 0)
+      refusals.add(
+        last!.line,
+        column.name,
+        `${last!.start} lacks the hours ${missing.join(', ')}; a day is the sum of all of its hours`,
+      );
+    return { ...hours[0]!, energyWh: hours.reduce((sum, { energyWh }) => sum + energyWh, 0) };
+  });
+}
+
+/** Of periods of the same kind, each day has one budget. */
+function refuseOverlaps(rows: readonly BudgetRow[], { columns, refusals }: Reading): void {
+  const column = (columns.period ?? columns.start ?? columns.day ?? columns.month ?? columns.year)?.name;
+  for (const alike of Map.groupBy(
+    rows,
+    (row) => `${row.meter}\n${row.scenario}\n${granularityOf(row)}`,
+  ).values()) {
+    let before: BudgetRow | undefined;
+    for (const row of alike.toSorted((a, b) =>
+      a.start < b.start ? -1 : a.start > b.start ? 1 : a.line - b.line,
+    )) {
+      if (before && row.start <= before.end) {
+        const [earlier, later] = before.line < row.line ? [before, row] : [row, before];
+        refusals.add(
+          later.line,
+          column,
+          `overlaps the period of line ${earlier.line} (same meter and scenario ${row.scenario}); leave one of them out`,
+        );
+      }
+      if (!before || row.end > before.end) before = row;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import type { MeterConfig } from '../meters.ts';
+import { DAY_MS, formatInstant } from '../time.ts';
+import type { Columns, FoundColumn } from './columns.ts';
+import { clip, createInstantReader } from './instants.ts';
+import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
+import { type MeterRow, type Quality, qualities, type Upload } from './rows.ts';
+import type { SheetRow } from './sheet.ts';
+
+/** A yearly bill, and some. */
+const INTERVAL_DAYS_MAX = 400;
+
+export function isMeterHeader({ start, end, time, energy, value }: Columns): boolean {
+  return (
+    (energy !== undefined && (start !== undefined || end !== undefined)) ||
+    (value !== undefined && time !== undefined)
+  );
+}
+
+/** Reads intervals with their energy, or values of registers with their time, whichever the columns tell. */
+export function readMeterRows(reading: Reading): Upload {
+  const { columns, refusals } = reading;
+  const { start, end, time, energy, value } = columns;
+  const isRegister = value !== undefined && time !== undefined;
+  if (isRegister && energy && (start || end))
+    refusals.add(
+      0,
+      undefined,
+      'has both energy of intervals and values of a register; upload one of them, with the columns of the other left out',
+    );
+  if (isRegister) return { kind: 'meter_registers', rows: readRegisters(reading, value, time) };
+  if (!energy) {
+    const what = value && !time ? '"time" beside it, if it is a register, or ' : '';
+    refusals.add(
+      0,
+      'energy',
+      `is missing: ${what}such as energy_kwh; name another with --column energy=<name>. The columns are ${listed(reading)}`,
+    );
+  } else if (!start && !end) {
+    refusals.add(
+      0,
+      'interval_start',
+      `and interval_end are missing; name others with --column start=<name> and end=<name>. The columns are ${listed(reading)}`,
+    );
+  } else return { kind: 'meter_intervals', rows: readIntervals(reading, energy) };
+  return { kind: 'meter_intervals', rows: [] };
+}
+
+function listed({ sheet }: Reading): string {
+  return clip(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
+}
+
+function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
+  const { columns, options, refusals } = reading;
+  const { start, end } = columns;
+  if (!start !== !end && options.interval === undefined) {
+    const [missing, given] = start ? ['interval_end', start] : ['interval_start', end!];
+    refusals.add(
+      0,
+      missing,
+      `is missing beside "${given.name}": add it, or say how long the intervals are with --interval 15m`,
+    );
+    return [];
+  }
+  const startOf = start && timeReader(reading, start);
+  const endOf = end && timeReader(reading, end);
+  const rest = restReader(reading, energy);
+  const rows: MeterRow[] = [];
+  for (const row of reading.sheet.rows) {
+    const from = startOf?.(row);
+    const to = endOf?.(row);
+    const common = rest(row);
+    const startMs = startOf ? from : to && to - options.interval!;
+    const endMs = endOf ? to : from && from + options.interval!;
+    if (startMs === undefined || endMs === undefined) continue;
+    if (endMs <= startMs)
+      refusals.add(
+        row.line,
+        (end ?? start)!.name,
+        `the interval ends (${formatInstant(endMs)}) before it starts (${formatInstant(startMs)})`,
+      );
+    else if (endMs - startMs > INTERVAL_DAYS_MAX * DAY_MS)
+      refusals.add(row.line, (end ?? start)!.name, `the interval is longer than ${INTERVAL_DAYS_MAX} days`);
+    else if (common) rows.push({ line: row.line, start: startMs, end: endMs, ...common });
+  }
+  refuseOverlaps(rows, energy.name, reading);
+  return rows;
+}
+
+function readRegisters(reading: Reading, value: FoundColumn, time: FoundColumn): MeterRow[] {
+  const timeOf = timeReader(reading, time);
+  const rest = restReader(reading, value);
+  const rows: MeterRow[] = [];
+  for (const row of reading.sheet.rows) {
+    const at = timeOf(row);
+    const common = rest(row);
+    if (at !== undefined && common) rows.push({ line: row.line, start: at, end: at, ...common });
+  }
+  refuseOverlaps(rows, time.name, reading);
+  return rows;
+}
+
+function timeReader({ options, refusals }: Reading, column: FoundColumn): CellReader<number> {
+  const read = createInstantReader(options.timezone);
+  return ({ line, cells }) => {
+    const text = cells[column.index]!;
+    const result = read(text);
+    if (result.kind === 'instant') return result.ms;
+    refusals.add(line, column.name, text === '' ? 'is empty' : result.message);
+    return undefined;
+  };
+}
+
+function restReader(
+  reading: Reading,
+  amount: FoundColumn,
+): (row: SheetRow) => Pick<MeterRow, 'meter' | 'energyWh' | 'direction' | 'quality'> | undefined {
+  const meterOf = meterReader(reading, objection);
+  const energyOf = energyReader(reading, amount);
+  const qualityOf = qualityReader(reading);
+  return (row) => {
+    const meter = meterOf(row);
+    const energyWh = energyOf(row);
+    const quality = qualityOf(row);
+    if (meter === undefined || energyWh === undefined || quality === undefined) return undefined;
+    const { code, multiplier, direction = null } = meter;
+    return { meter: code, energyWh: energyWh * multiplier, direction, quality };
+  };
+}
+
+function objection({ code, device }: MeterConfig): string | undefined {
+  return device === undefined
+    ? undefined
+    : `the readings of ${code} are those of device ${device}; remove its device from the configuration to upload them`;
+}
+
+function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
+  const { quality: column } = columns;
+  if (!column) return () => 'measured';
+  return ({ line, cells }) => {
+    const text = cells[column.index]!.toLowerCase();
+    const known = text === '' ? 'measured' : qualities.find((one) => one === text);
+    if (!known) refusals.add(line, column.name, `"${clip(text)}" is no quality; use ${qualities.join(', ')}`);
+    return known;
+  };
+}
+
+/** Energy that is said twice would count twice. */
+function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: Reading): void {
+  for (const ofMeter of Map.groupBy(rows, ({ meter }) => meter).values()) {
+    let before: MeterRow | undefined;
+    for (const row of ofMeter.toSorted((a, b) => a.start - b.start || a.line - b.line)) {
+      const isSame = before && row.start === before.start && row.end === before.end;
+      if (before && (isSame || row.start < before.end)) {
+        const [earlier, later] = before.line < row.line ? [before, row] : [row, before];
+        const what =
+          row.start === row.end
+            ? 'the same time of the same meter as'
+            : isSame
+              ? 'the same interval of the same meter as'
+              : 'overlaps the interval of';
+        refusals.add(later.line, column, `${what} line ${earlier.line}; leave one of them out`);
+      }
+      if (!before || row.end >= before.end) before = row;
+    }
+  }
+}

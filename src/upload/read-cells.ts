@@ -1,0 +1,142 @@
+import type { MeterConfig } from '../meters.ts';
+import { unitFactor } from '../units.ts';
+import type { Columns, FoundColumn } from './columns.ts';
+import { clip } from './instants.ts';
+import { type Decimal, guessDecimal, parseNumber } from './numbers.ts';
+import type { UploadOptions } from './options.ts';
+import type { Refusals } from './refusals.ts';
+import { ENERGY_WH_MAX } from './rows.ts';
+import type { Sheet, SheetRow } from './sheet.ts';
+import { energyFactor, parseUnit } from './unit.ts';
+
+/** What readers of every kind of file need. */
+export interface Reading {
+  sheet: Sheet;
+  columns: Columns;
+  meters: readonly MeterConfig[];
+  options: UploadOptions;
+  refusals: Refusals;
+}
+
+/** Reads one thing of a row. @returns undefined where it is wrong, which then has been noted */
+export type CellReader<Value> = (row: SheetRow) => Value | undefined;
+
+const MILLI = 1e3;
+
+/**
+ * Reads an amount of energy, Wh, to the thousandth. Its unit is told by the column's name, by a column or by the options.
+ * @param meanHours where the unit may be one of power: the hours that a value is the mean of
+ */
+export function energyReader(
+  { sheet, columns, options, refusals }: Reading,
+  column: FoundColumn,
+  meanHours?: number,
+): CellReader<number> {
+  const { unit: unitColumn } = columns;
+  const said = column.unit ?? (unitColumn ? undefined : options.unit);
+  if (column.unit !== undefined && options.unit !== undefined && column.unit !== options.unit)
+    refusals.add(
+      0,
+      column.name,
+      `is in ${column.unit} by its name, and in ${options.unit} by --unit; leave that out`,
+    );
+  if (said === undefined && !unitColumn)
+    refusals.add(
+      0,
+      column.name,
+      `has no unit: name the column "${column.name}_kwh", add a column "unit", or say --unit kWh`,
+    );
+  const decimal = decimalOf(sheet, column, options, refusals);
+  const factors = new Map<string, number | string>();
+
+  function factorOf(unit: string): number | string {
+    const power = meanHours === undefined ? undefined : unitFactor('power', parseUnit(unit) ?? unit);
+    return power === undefined ? energyFactor(unit) : power * meanHours!;
+  }
+
+  return ({ line, cells }) => {
+    const text = cells[column.index]!;
+    const unit = said ?? (unitColumn ? cells[unitColumn.index]! : '');
+    let factor = factors.get(unit);
+    if (factor === undefined) {
+      factor = factorOf(unit);
+      factors.set(unit, factor);
+    }
+    if (typeof factor === 'string') {
+      if (unitColumn || said !== undefined)
+        refusals.add(said === undefined ? line : 0, unitColumn?.name ?? column.name, factor);
+      if (said !== undefined) factors.set(unit, Number.NaN);
+      return undefined;
+    }
+    if (Number.isNaN(factor)) return undefined;
+    const number = parseNumber(text, decimal);
+    const refuse = (message: string) => void refusals.add(line, column.name, message);
+    if (text === '') return refuse('is empty; write a number, or leave the row out where nothing is known');
+    if (number === undefined)
+      return refuse(
+        `"${clip(text)}" is no number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
+      );
+    if (number < 0)
+      return refuse(`${text} is negative; energy the other way is counted by a meter of its own`);
+    const wh = number * factor;
+    if (wh > ENERGY_WH_MAX)
+      return refuse(`${text} ${unit} is more than any meter counts; is the unit right?`);
+    return Math.round(wh * MILLI) / MILLI;
+  };
+}
+
+function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, refusals: Refusals): Decimal {
+  if (options.decimal) return options.decimal;
+  const guess = guessDecimal(sheet.rows.map(({ cells }) => cells[column.index]!));
+  if (guess.kind === 'decimal') return guess.decimal;
+  const { line, cells } = sheet.rows[guess.at]!;
+  const text = cells[column.index]!;
+  const message = `"${text}" can be ${text.replace(',', '')} or ${text.replace(',', '.')}; say which with --decimal . or --decimal ,`;
+  refusals.add(line, column.name, message);
+  return '.';
+}
+
+/** Reads the meter that a row is of. */
+export function meterReader(
+  { columns, meters, options, refusals }: Reading,
+  /** @returns why nothing can be uploaded for a meter; undefined where it can */
+  objection: (meter: MeterConfig) => string | undefined,
+): CellReader<MeterConfig> {
+  const { meter: column } = columns;
+  if (column && options.meter !== undefined)
+    refusals.add(0, column.name, 'names the meters of the rows; leave --meter out');
+  if (!column && options.meter === undefined)
+    refusals.add(
+      0,
+      'meter_code',
+      'is missing: add the column, or name the one meter of the file with --meter',
+    );
+  const known = new Map<string, MeterConfig | string>();
+
+  function find(code: string): MeterConfig | string {
+    const meter = meters.find((one) => one.code === code);
+    if (meter) return objection(meter) ?? meter;
+    const similar = meters.find((one) => one.code.toLowerCase() === code.toLowerCase());
+    if (similar) return `"${clip(code)}" is not configured; "${similar.code}" is, and case matters`;
+    const codes = meters
+      .slice(0, 10)
+      .map((one) => one.code)
+      .join(', ');
+    return `no meter has the code "${clip(code)}"; ${codes === '' ? 'none is configured: list them under meters of the workgroup' : `configured are ${codes}${meters.length > 10 ? ' ...' : ''}`}`;
+  }
+
+  return ({ line, cells }) => {
+    const code = column ? cells[column.index]! : options.meter;
+    if (code === undefined) return undefined;
+    let found = known.get(code);
+    if (found === undefined) {
+      found = find(code);
+      known.set(code, found);
+    }
+    if (typeof found !== 'string') return found;
+    // What the command line says is wrong once, not in every row.
+    if (column || !refusals.shown.some(({ line: at, column: name }) => at === 0 && name === 'meter_code'))
+      refusals.add(column ? line : 0, column?.name ?? 'meter_code', found);
+    return undefined;
+  };
+}

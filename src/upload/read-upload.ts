@@ -1,0 +1,59 @@
+import type { MeterConfig } from '../meters.ts';
+import { isBudgetHeader, readBudgetRows } from './budget-rows.ts';
+import { findColumns } from './columns.ts';
+import { decodeText } from './decode-text.ts';
+import { isMeterHeader, readMeterRows } from './meter-rows.ts';
+import type { UploadOptions } from './options.ts';
+import { type ReadSheet, readCsv } from './read-csv.ts';
+import { readJson } from './read-json.ts';
+import { createRefusals, RefusedFile } from './refusals.ts';
+import type { Upload } from './rows.ts';
+import type { Sheet } from './sheet.ts';
+
+/** What a file is about. */
+export type UploadTopic = 'meter-data' | 'budget';
+export type TextFormat = 'csv' | 'json';
+
+export interface UploadRequest {
+  topic: UploadTopic;
+  /** Of the file, as it is called in messages. */
+  name: string;
+  meters: readonly MeterConfig[];
+  options: UploadOptions;
+}
+
+/**
+ * Understands a text file as a whole.
+ * @throws RefusedFile with everything that is wrong with it, line by line
+ */
+export function readText(bytes: Uint8Array, format: TextFormat, request: UploadRequest): Upload {
+  const decoded = decodeText(bytes);
+  if (decoded.kind === 'refused') throw new RefusedFile(request.name, [decoded.problem]);
+  const { topic, options } = request;
+  const isHeader = (cells: readonly string[]) => {
+    const columns = findColumns(cells, options.columns ?? {});
+    return topic === 'budget' ? isBudgetHeader(columns) : isMeterHeader(columns);
+  };
+  const read: ReadSheet =
+    format === 'csv'
+      ? readCsv(decoded.text, { delimiter: options.delimiter, isHeader })
+      : readJson(decoded.text);
+  if (read.kind === 'refused') throw new RefusedFile(request.name, [read.problem]);
+  return readSheet(read.sheet, request);
+}
+
+/** As `readText`, of rows that are there already. */
+export function readSheet(sheet: Sheet, { topic, name, meters, options }: UploadRequest): Upload {
+  const refusals = createRefusals();
+  const said = options.columns ?? {};
+  for (const [role, column] of Object.entries(said))
+    if (!sheet.columns.includes(column))
+      refusals.add(0, column, `is not among the columns, though it was named for ${role}`);
+  const columns = findColumns(sheet.columns, said);
+  const reading = { sheet, columns, meters, options, refusals };
+  const upload = topic === 'budget' ? readBudgetRows(reading) : readMeterRows(reading);
+  if (refusals.count === 0 && upload.rows.length === 0)
+    refusals.add(0, undefined, 'has no row below its heading');
+  if (refusals.count > 0) throw new RefusedFile(name, refusals.shown, refusals.count);
+  return upload;
+}

@@ -1,0 +1,62 @@
+import { InputError } from '../errors.ts';
+
+/** What is wrong in a line of a file, and what would be right. */
+export interface LineProblem {
+  /** From 1 on; of Parquet and JSON, the number of the row. 0 for the file as a whole. */
+  line: number;
+  column?: string | undefined;
+  message: string;
+}
+
+/** Lines that are shown; of the others there is the count. */
+export const PROBLEMS_SHOWN_MAX = 100;
+
+/** Gathers everything that is wrong with a file, because it is refused as a whole. */
+export interface Refusals {
+  add(line: number, column: string | undefined, message: string): void;
+  readonly count: number;
+  /** The first ones, by line. */
+  readonly shown: readonly LineProblem[];
+}
+
+export function createRefusals(): Refusals {
+  const shown: LineProblem[] = [];
+  let count = 0;
+  return {
+    add(line, column, message) {
+      count += 1;
+      shown.push({ line, column, message });
+      if (shown.length < 10 * PROBLEMS_SHOWN_MAX) return;
+      shown.sort(byLine).splice(PROBLEMS_SHOWN_MAX);
+    },
+    get count() {
+      return count;
+    },
+    get shown() {
+      return shown.sort(byLine).slice(0, PROBLEMS_SHOWN_MAX);
+    },
+  };
+}
+
+function byLine(one: LineProblem, other: LineProblem): number {
+  return one.line - other.line;
+}
+
+/** The file is refused: nothing of it was stored. */
+export class RefusedFile extends InputError {
+  /** All of them; `lines` are the first. */
+  readonly count: number;
+  readonly lines: readonly LineProblem[];
+
+  constructor(name: string, lines: readonly LineProblem[], count = lines.length) {
+    const problems = lines.map(({ line, column, message }) => ({
+      path: [line > 0 && `line ${line}`, column && `column "${column}"`].filter(Boolean).join(', ') || 'file',
+      message,
+    }));
+    const more = count - lines.length;
+    if (more > 0) problems.push({ path: '...', message: `and ${more.toLocaleString('en')} more` });
+    super(name, problems);
+    this.count = count;
+    this.lines = lines;
+  }
+}
