@@ -21,6 +21,8 @@ import { readPayload, type SocketPayload } from './socket-payload.ts';
 export interface SocketBounds {
   /** Until it is let in. */
   connectMs: number;
+  /** For so long a connection that is being made is waited for; then REST reads until it is there. */
+  graceMs: number;
   /** Without any frame, though all that came has landed: three of the contract's idle frames. */
   silenceMs: number;
   /** What waits here of a server that does not wait for acknowledgements. */
@@ -29,6 +31,7 @@ export interface SocketBounds {
 
 export const defaultSocketBounds: SocketBounds = {
   connectMs: 10_000,
+  graceMs: 1_000,
   silenceMs: 45_000,
   bufferBytesMax: 16 * 1024 * 1024,
 };
@@ -175,7 +178,6 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
         if (error?.kind === 'error' && error.code !== 'MalformedAnswer') return refuse(error, frame);
         hasBegun = true;
         frames.push({ ...frame, acknowledge });
-        watch();
         wake();
       }),
       stopped: guarded((payload) => {
@@ -204,7 +206,6 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
     await changed.promise;
     clearTimeout(timer);
     signal?.removeEventListener('abort', wake);
-    signal?.throwIfAborted();
     return true;
   };
   const subscribe = (ask: Ask) => {

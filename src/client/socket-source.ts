@@ -36,8 +36,6 @@ const backoff: Backoff = {
 };
 /** One that has lasted this long was well: what failed before it counts no more. */
 const STEADY_MS = 2 * MINUTE_MS;
-/** For this long a connection that is being made is waited for; then REST reads until it is there. */
-const CONNECT_GRACE_MS = SECOND_MS;
 /** New subscriptions at once, one after another, none of which has brought anything. */
 const RENEWALS_MAX = 3;
 
@@ -109,7 +107,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     for (;;) {
       if (reader === undefined && (isClosed || clock.now() < retryAtMs)) return 'rest';
       reader ??= await connect();
-      if (!(await reader?.ready(CONNECT_GRACE_MS, signal))) return 'rest';
+      if (!(await reader?.ready(bounds.graceMs, signal))) return 'rest';
       const taken = await reader!.take(ask, waitSeconds * SECOND_MS, signal);
       switch (taken.kind) {
         case 'answer':
