@@ -38,8 +38,8 @@ export const defaultSocketBounds: SocketBounds = {
 
 /** Why nothing more comes. */
 export interface SocketEnd {
-  /** renew: connect again at once. unauthorized: with another token. failed: later. */
-  kind: 'renew' | 'unauthorized' | 'failed';
+  /** renew: connect again at once. unauthorized: with another token. silent: once REST has looked. failed: later. */
+  kind: 'renew' | 'unauthorized' | 'silent' | 'failed';
   reason: string;
 }
 
@@ -119,7 +119,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
     watchdog = setTimeout(() => {
       // While something waits here, it is we who are silent.
       if (frames.length > 0 || pending !== undefined) watch();
-      else finish({ kind: 'renew', reason: `silent for ${bounds.silenceMs} ms` });
+      else finish({ kind: hasBegun ? 'silent' : 'failed', reason: `silent for ${bounds.silenceMs} ms` });
     }, bounds.silenceMs);
   };
   const refuse = (error: ErrorOutcome, { bytes }: SocketPayload) => {

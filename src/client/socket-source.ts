@@ -55,6 +55,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
   let retryAtMs: UtcMs = 0;
   let renewals = 0;
   let mustRenewToken = false;
+  let isLost = true;
   let isClosed = false;
 
   const drop = () => {
@@ -69,20 +70,21 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     mustRenewToken = false;
     const retryMs = backoffMs(failures, random, backoff);
     retryAtMs = clock.now() + retryMs;
+    isLost = true;
     log[failures === 1 ? 'info' : 'warn']({ reason, failures, retryMs }, 'upstream.socket-lost');
   };
   /** @returns whether to connect again at once */
   const judge = ({ kind, reason }: SocketEnd): boolean => {
-    if (clock.now() - openedAtMs >= bounds.silenceMs) renewals = 0;
     const isTokenTaken = kind === 'unauthorized' && (mustRenewToken || typeof options.token !== 'function');
     if (kind === 'failed' || isTokenTaken || renewals >= RENEWALS_MAX) {
       fail(reason);
       return false;
     }
     drop();
+    log.debug({ reason }, 'upstream.socket-renewed');
+    if (kind === 'silent') return false;
     renewals += 1;
     mustRenewToken = kind === 'unauthorized';
-    log.debug({ reason }, 'upstream.socket-renewed');
     return true;
   };
   const connect = async () => {
@@ -128,14 +130,15 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       return transport;
     },
     async fetch(request) {
-      const { messagesMax = limits.messagesPerReadMax } = request;
       // A socket sends what there is; who wants less asks for it.
-      if (messagesMax < limits.messagesPerReadMax) drop();
-      const read = messagesMax < limits.messagesPerReadMax ? 'rest' : await readSocket(request);
-      if (read !== 'rest' && transport === 'rest') log.info({}, 'upstream.socket-open');
+      const wantsLess = (request.messagesMax ?? limits.messagesPerReadMax) < limits.messagesPerReadMax;
+      if (wantsLess) drop();
+      const read = wantsLess ? 'rest' : await readSocket(request);
       transport = read === 'rest' ? 'rest' : 'socket';
-      if (read === 'quiet') return undefined;
-      return read === 'rest' ? rest.fetch(request) : read;
+      if (read === 'rest') return rest.fetch(request);
+      if (isLost) log.info({}, 'upstream.socket-open');
+      isLost = false;
+      return read === 'quiet' ? undefined : read;
     },
     landed(ask) {
       if (transport === 'rest') return;

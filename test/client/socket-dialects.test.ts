@@ -284,15 +284,26 @@ test.each([
   const { vendor, socket, source } = await startForTest({ socket: { idleEveryMs }, bounds });
   vendor.append(3);
   const { position } = await read(source, oldest, 3);
+  const transports = new Set<string>();
   const quietUntilMs = performance.now() + 1_300;
   while (performance.now() < quietUntilMs) {
     if (await source.fetch({ ask: position.ask, waitSeconds: 0.1 })) source.landed(position.ask);
-    expect(source.transport).toBe('socket');
+    transports.add(source.transport);
   }
+  // REST looks whether the socket has missed something.
+  expect(transports).toEqual(new Set(idleEveryMs === undefined ? ['socket', 'rest'] : ['socket']));
   if (idleEveryMs === undefined) expect(socket.handshakes.length).toBeGreaterThan(1);
   else expect(socket.handshakes).toHaveLength(1);
   const later = valuesOf(vendor.append(2));
   expect(await read(source, position, 2)).toMatchObject({ values: later, gaps: [] });
+});
+
+test('a server that lets in and then ignores the subscription does not keep messages back', async () => {
+  const { vendor, socket, source } = await startForTest({ bounds: { silenceMs: 300 } });
+  socket.faults = ['ignore'];
+  const expected = valuesOf(vendor.append(3));
+  const found = await read(source, oldest, 3);
+  expect(found).toMatchObject({ values: expected, transports: new Set(['rest']) });
 });
 
 test('a socket that is refused is tried again later and later, while REST reads', async () => {
