@@ -157,16 +157,17 @@ function partsReader({ columns, options, refusals }: Reading): PeriodReader {
     const text = part(month);
     if (month && text !== undefined && periodOf(text) && /^\d{4}-/.test(text))
       return { ...periodOf(text)!, hour: undefined };
-    const written = [part(year) ?? String(options.year), text, part(day)].filter((one) => one !== undefined);
-    const period = periodOf(
-      written.map((one, index) => (index === 0 ? one : one.padStart(2, '0'))).join('-'),
-    );
+    const written = [part(year) ?? String(options.year), text, part(day)]
+      .filter((one) => one !== undefined)
+      .map((one) => one.padStart(2, '0'))
+      .join('-');
+    const period = periodOf(written);
     const clock = part(hour);
     if (!period)
       refusals.add(
         line,
         (day ?? month ?? year)!.name,
-        `"${clip(written.join('-'))}" is no ${['year', 'month of a year', 'day of a year'][written.length - 1]}`,
+        `"${clip(written)}" is no ${day ? 'day' : month ? 'month' : 'year'}`,
       );
     else if (clock !== undefined && !(/^\d{1,2}$/.test(clock) && Number(clock) <= 24))
       refusals.add(line, hour!.name, `"${clip(clock)}" is no hour`);

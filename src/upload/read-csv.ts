@@ -26,8 +26,8 @@ export function readCsv(text: string, options: CsvOptions): ReadSheet {
   }
   // No row names what is looked for: what comes nearest is shown with what it lacks.
   const { delimiter, head } = heads.toSorted((one, other) => widest(other.head) - widest(one.head))[0]!;
-  const line = head.find(({ cells }) => cells.length > 1)?.line ?? head[0]?.line;
-  if (line === undefined)
+  const { line = 1 } = head.find(({ cells }) => cells.length > 1) ?? head[0] ?? {};
+  if (text.trim() === '')
     return { kind: 'refused', problem: { line: 0, message: 'is empty; its first line names the columns' } };
   return readRows(text, delimiter, line);
 }

@@ -81,6 +81,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'configuration', 'audit', 'access', 'http', 'warehouse', 'import'],
   },
   {
+    name: 'backfill',
+    paths: ['src/backfill/'],
+    mayUse: [...foundation, 'configuration', 'audit', 'client', 'warehouse', 'publish'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
@@ -94,6 +99,7 @@ export const parts: readonly Part[] = [
       'publish',
       'problems',
       'import',
+      'backfill',
       'upload',
     ],
   },
@@ -128,8 +134,8 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
-      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/'],
-      types: ['src/rollup/', 'src/explain/', 'src/problems/'],
+      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/'],
+      types: ['src/rollup/', 'src/explain/', 'src/problems/', 'src/upload/'],
     },
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },

@@ -1,0 +1,54 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { query } from '../warehouse/query.ts';
+import type { Granularity } from './budget-rows.ts';
+
+/** The budgets that count, of one meter, scenario and kind of period. Instants are ms since 1970. */
+export interface BudgetSummary {
+  meter: string;
+  scenario: string;
+  period: Granularity;
+  periods: number;
+  firstDay: string;
+  lastDay: string;
+  energyWh: number;
+  revision: number;
+  uploadedAtMs: number;
+}
+
+/** The uploaded readings of a meter that count. */
+export interface MeterSummary {
+  meter: string;
+  fromRegister: boolean;
+  readings: number;
+  firstMs: number;
+  lastMs: number;
+  /** Null where no interval has any. */
+  energyWh: number | null;
+  /** Intervals in which a register fell. */
+  faults: number;
+  revision: number;
+  uploadedAtMs: number;
+}
+
+export interface UploadList {
+  budgets: BudgetSummary[];
+  meters: MeterSummary[];
+}
+
+type Row = Record<string, string | number | boolean | null>;
+
+/** What was uploaded and counts. */
+export async function listUploads(connection: DuckDBConnection): Promise<UploadList> {
+  return {
+    budgets: (await query<Row>(connection, 'upload/list-budgets')).map((row) => named<BudgetSummary>(row)),
+    meters: (await query<Row>(connection, 'upload/list-readings')).map((row) => named<MeterSummary>(row)),
+  };
+}
+
+function named<Summary>(row: Row): Summary {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    value,
+  ]);
+  return Object.fromEntries(entries) as Summary;
+}

@@ -1,0 +1,310 @@
+import { expect, test } from 'vitest';
+import { PROBLEMS_SHOWN_MAX, RefusedFile } from '../../src/upload/refusals.ts';
+import { readMeters, refusalOf } from './support.ts';
+
+const HOUR = 3_600_000;
+const heading = 'meter_code,interval_start,interval_end,energy_kwh';
+
+test('an interval is read with its offset, its unit and the multiplier of its meter', () => {
+  const [one, other] = readMeters(
+    `${heading}\nGRID-1,2026-05-17T13:00+02:00,2026-05-17T13:15+02:00,1.25\nGRID-2,2026-05-17T11:00Z,2026-05-17T11:15Z,0.1\n`,
+  );
+  const start = Date.UTC(2026, 4, 17, 11);
+  const end = start + HOUR / 4;
+  expect(one).toEqual({
+    line: 2,
+    meter: 'GRID-1',
+    start,
+    end,
+    energyWh: 1250,
+    direction: 'import',
+    quality: 'measured',
+  });
+  expect(other).toMatchObject({ meter: 'GRID-2', start, end, energyWh: 4000, direction: null });
+});
+
+test.each([
+  { unit: 'Wh', wh: 2 },
+  { unit: 'kWh', wh: 2000 },
+  { unit: 'MWh', wh: 2_000_000 },
+  { unit: 'MJ', wh: 555.556 },
+])('an amount in $unit is told by the column, its name or the options', ({ unit, wh }) => {
+  const row = 'GRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2';
+  expect(readMeters(`meter_code,interval_start,interval_end,energy,unit\n${row},${unit}`)[0]!.energyWh).toBe(
+    wh,
+  );
+  expect(readMeters(`meter_code,interval_start,interval_end,energy (${unit})\n${row}`)[0]!.energyWh).toBe(wh);
+  expect(
+    readMeters(`meter_code,interval_start,interval_end,energy\n${row}`, { options: { unit } })[0]!.energyWh,
+  ).toBe(wh);
+});
+
+test('semicolons, decimal commas and dates with dots are found out', () => {
+  const [row] = readMeters(
+    'Meter;Start;End;Energy [kWh]\nGRID-1;17.05.2026 00:00;18.05.2026 00:00;"1.234,5"\n',
+    {
+      options: { timezone: 'Europe/Berlin' },
+    },
+  );
+  expect(row).toMatchObject({
+    start: Date.UTC(2026, 4, 16, 22),
+    end: Date.UTC(2026, 4, 17, 22),
+    energyWh: 1_234_500,
+  });
+});
+
+test('NDJSON and an array say the same as CSV', () => {
+  const item = {
+    meter_code: 'GRID-1',
+    interval_start: '2026-01-01T00:00Z',
+    interval_end: '2026-01-01T00:15Z',
+    energy: 1.5,
+    unit: 'kWh',
+  };
+  const expected = readMeters(
+    `meter_code,interval_start,interval_end,energy,unit\n${Object.values(item).join(',')}`,
+  )[0];
+  for (const text of [`\n${JSON.stringify(item)}\n`, JSON.stringify([item])])
+    expect({ ...readMeters(text, { format: 'json' })[0], line: 2 }).toEqual(expected);
+});
+
+test('a byte order mark is none of the first name', () => {
+  expect(readMeters(`\uFEFF${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T00:15Z,1`)).toHaveLength(1);
+});
+
+test('where only starts or only ends are given, the length of the intervals is said', () => {
+  const options = { interval: HOUR / 4 };
+  const [ofStart] = readMeters('meter_code,interval_start,energy_kwh\nGRID-1,2026-01-01T00:15Z,1', {
+    options,
+  });
+  const [ofEnd] = readMeters('meter_code,interval_end,energy_kwh\nGRID-1,2026-01-01T00:30Z,1', { options });
+  expect(ofStart).toEqual(ofEnd);
+});
+
+test('values of a register are read with their time', () => {
+  const [row] = readMeters(
+    'meter_code,time,value,unit,quality\nGRID-1,2026-01-01T00:00Z,1234.5,MWh,Estimated',
+  );
+  const at = Date.UTC(2026, 0);
+  expect(row).toMatchObject({ start: at, end: at, energyWh: 1_234_500_000, quality: 'estimated' });
+});
+
+test('columns that are called otherwise can be named', () => {
+  const [row] = readMeters('Zähler,von,bis,Menge\nGRID-1,2026-01-01T00:00Z,2026-01-01T00:15Z,7', {
+    options: { unit: 'Wh', columns: { meter: 'Zähler', start: 'von', end: 'bis', energy: 'Menge' } },
+  });
+  expect(row).toMatchObject({ meter: 'GRID-1', energyWh: 7 });
+});
+
+const times = (start: string, end = '2026-12-31T00:00Z', energy = '1') =>
+  `${heading}\nGRID-1,${start},${end},"${energy}"`;
+const zone = { options: { timezone: 'Europe/Berlin' } };
+
+test.each([
+  [
+    'a local time without a zone',
+    times('2026-05-17 13:00'),
+    {},
+    /^2:interval_start: "2026-05-17 13:00" names no zone; .*--timezone/,
+  ],
+  [
+    'a time that clocks showed twice',
+    times('2026-10-25 02:30'),
+    zone,
+    /^2:interval_start: .*twice.*\+02:00 or \+01:00$/,
+  ],
+  ['a time that clocks never showed', times('2026-03-29 02:30'), zone, /^2:interval_start: .*never showed/],
+  ['a date with slashes', times('05/06/2026 00:00'), zone, /^2:interval_start: .*day or month/],
+  ['a day that does not exist', times('2026-02-30 00:00'), zone, /^2:interval_start: .*no time/],
+  ['a year that nobody means', times('0026-02-03T00:00Z'), zone, /^2:interval_start: .*1970 to 2099/],
+  [
+    'an interval that ends before it starts',
+    times('2026-05-17T00:00Z', '2026-05-16T00:00Z'),
+    {},
+    /^2:interval_end: .*before it starts/,
+  ],
+  ['an interval of years', times('2024-05-17T00:00Z'), {}, /^2:interval_end: .*longer than 400 days/],
+  ['a negative amount', times('2026-12-30T00:00Z', undefined, '-0.5'), {}, /^2:energy_kwh: -0.5 is negative/],
+  [
+    'a text for an amount',
+    times('2026-12-30T00:00Z', undefined, 'n/a'),
+    {},
+    /^2:energy_kwh: "n\/a" is no number/,
+  ],
+  ['no amount', times('2026-12-30T00:00Z', undefined, ''), {}, /^2:energy_kwh: is empty/],
+  [
+    'an amount of a planet',
+    times('2026-12-30T00:00Z', undefined, '1e15'),
+    {},
+    /^2:energy_kwh: .*is the unit right/,
+  ],
+  [
+    'a comma that can be either',
+    times('2026-12-30T00:00Z', undefined, '1,234'),
+    {},
+    /^2:energy_kwh: "1,234" can be 1234 or 1.234; .*--decimal/,
+  ],
+  [
+    'commas and points for fractions',
+    `${times('2026-12-30T00:00Z', undefined, '1,5')}\nGRID-2,2026-01-01T00:00Z,2026-01-02T00:00Z,1.5`,
+    {},
+    /^3:energy_kwh: "1.5" is no number with a decimal comma/,
+  ],
+  [
+    'a unit of power',
+    `meter_code,interval_start,interval_end,energy,unit\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,kW`,
+    {},
+    /^2:unit: .*of power; use kWh/,
+  ],
+  [
+    'a unit that does not exist',
+    `meter_code,interval_start,interval_end,energy,unit\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,kvarh`,
+    {},
+    /^2:unit: .*not a unit of energy/,
+  ],
+  [
+    'no unit',
+    'meter_code,interval_start,interval_end,energy\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2',
+    {},
+    /^0:energy: has no unit/,
+  ],
+  [
+    'two units',
+    `${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
+    { options: { unit: 'Wh' } },
+    /^0:energy_kwh: is in kWh by its name, and in Wh by --unit/,
+  ],
+  [
+    'a code that is not configured',
+    `${heading}\nGRID-9,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
+    {},
+    /^2:meter_code: no meter has the code "GRID-9"; configured are GRID-1, GRID-2, PV/,
+  ],
+  [
+    'a code in other case',
+    `${heading}\ngrid-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
+    {},
+    /^2:meter_code: .*"GRID-1" is, and case matters/,
+  ],
+  [
+    'a meter that is read by a device',
+    `${heading}\nPV,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
+    {},
+    /^2:meter_code: the readings of PV are those of device 7c9e/,
+  ],
+  [
+    'no column of the meter',
+    'interval_start,interval_end,energy_kwh\n2026-01-01T00:00Z,2026-01-01T01:00Z,2',
+    {},
+    /^0:meter_code: is missing.*--meter/,
+  ],
+  [
+    'the meter said twice',
+    `${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
+    { options: { meter: 'GRID-1' } },
+    /^0:meter_code: .*leave --meter out/,
+  ],
+  [
+    'no column of the energy',
+    'meter_code,interval_start,interval_end,amount\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2',
+    {},
+    /^0:energy: is missing.*"amount"/,
+  ],
+  [
+    'no column of the time',
+    'meter_code,energy_kwh\nGRID-1,2',
+    {},
+    /^0:interval_start: and interval_end are missing/,
+  ],
+  [
+    'no end',
+    'meter_code,interval_start,energy_kwh\nGRID-1,2026-01-01T00:00Z,2',
+    {},
+    /^0:interval_end: is missing.*--interval 15m/,
+  ],
+  [
+    'a quality that is none',
+    `${heading},quality\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,good`,
+    {},
+    /^2:quality: "good" is no quality/,
+  ],
+  [
+    'intervals that overlap',
+    `${times('2026-01-01T00:00Z', '2026-01-01T01:00Z')}\nGRID-1,2026-01-01T00:45Z,2026-01-01T01:45Z,1`,
+    {},
+    /^3:energy_kwh: overlaps the interval of line 2/,
+  ],
+  [
+    'an interval twice',
+    `${times('2026-01-01T00:00Z', '2026-01-01T01:00Z')}\n\nGRID-1,2026-01-01T01:00+01:00,2026-01-01T02:00+01:00,1`,
+    {},
+    /^4:energy_kwh: the same interval of the same meter as line 2/,
+  ],
+  [
+    'a value of a register twice',
+    'meter_code,time,value_kwh\nGRID-1,2026-01-01T00:00Z,1\nGRID-1,2026-01-01T00:00Z,2',
+    {},
+    /^3:time: the same time of the same meter as line 2/,
+  ],
+  [
+    'intervals and registers at once',
+    'meter_code,interval_start,interval_end,energy_kwh,time,value_kwh\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,2026-01-01T00:00Z,1',
+    {},
+    /^0:: has both/,
+  ],
+  [
+    'a row with a cell too many',
+    `${times('2026-01-01T00:00Z')},9`,
+    {},
+    /^2:: has 5 cells, and 4 columns are named in line 1/,
+  ],
+  ['a quote that never ends', `${heading}\n"GRID-1,2026-01-01T00:00Z\n`, {}, /is no CSV/],
+  ['nothing', '', {}, /^0:: is empty/],
+  ['a heading alone', heading, {}, /^0:: has no row below its heading/],
+  [
+    'a column that is named and is not there',
+    `${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
+    { options: { columns: { quality: 'Güte' } } },
+    /^0:Güte: is not among the columns/,
+  ],
+] as const)('%s is refused where it stands', (_, text, told, expected) => {
+  expect(refusalOf(() => readMeters(text, told))).toContainEqual(expect.stringMatching(expected));
+});
+
+test.each([
+  ['UTF-16', Buffer.from(`\uFEFF${times('2026-01-01T00:00Z')}`, 'utf16le'), /^0:: is UTF-16/],
+  [
+    'Latin-1',
+    Buffer.from(`${times('2026-01-01T00:00Z')}\nZähler`, 'latin1'),
+    /^3:: the byte 0xE4 is no UTF-8/,
+  ],
+])('%s is refused with how to save it', (_, bytes, expected) => {
+  expect(refusalOf(() => readMeters(bytes))).toEqual([expect.stringMatching(expected)]);
+});
+
+test.each([
+  ['a line that is no JSON', '{"meter_code":"GRID-1"}\n{', /^2:: is no JSON object/],
+  ['an item that is no object', '[1]', /^1:: is no object/],
+  ['a member that is an object', '[{"energy":{}}]', /^1:: "energy" is no text and no number/],
+])('%s is refused', (_, text, expected) => {
+  expect(refusalOf(() => readMeters(text, { format: 'json' }))).toEqual([expect.stringMatching(expected)]);
+});
+
+test('of many problems the first are shown, in the order of the lines, and all are counted', () => {
+  const rows = Array.from({ length: 2_500 }, () => 'GRID-1,soon,later,x');
+  const error = (() => {
+    try {
+      readMeters([heading, ...rows].join('\n'));
+    } catch (caught) {
+      return caught as RefusedFile;
+    }
+    return undefined;
+  })();
+  expect(error).toBeInstanceOf(RefusedFile);
+  expect(error!.count).toBe(7_500);
+  expect(error!.lines).toHaveLength(PROBLEMS_SHOWN_MAX);
+  expect(error!.lines.map(({ line }) => line)).toEqual(
+    error!.lines.map((_, index) => 2 + Math.floor(index / 3)),
+  );
+  expect(error!.message).toContain('and 7,400 more');
+});

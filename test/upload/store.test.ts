@@ -1,0 +1,300 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import { metersSchema, sitesSchema } from '../../src/meters.ts';
+import { publish } from '../../src/publish/publish.ts';
+import { listUploads } from '../../src/upload/list.ts';
+import type { BudgetRow, MeterRow, Upload } from '../../src/upload/rows.ts';
+import { type StoreOutcome, storeUpload } from '../../src/upload/store.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+
+const HOUR = 3_600_000;
+const T0 = Date.UTC(2026, 4, 31, 22);
+
+function interval(startHour: number, hours: number, energyWh: number, meter = 'GRID-1'): MeterRow {
+  const [start, end] = [T0 + startHour * HOUR, T0 + (startHour + hours) * HOUR];
+  return { line: startHour + 2, meter, start, end, energyWh, direction: null, quality: 'measured' };
+}
+
+function register(hour: number, energyWh: number, meter = 'GRID-1'): MeterRow {
+  return { ...interval(hour, 0, energyWh, meter) };
+}
+
+function budget(start: string, end: string, energyWh: number, scenario = 'P50'): BudgetRow {
+  return { line: 2, meter: 'PV', start, end, energyWh, scenario };
+}
+
+const intervals = (...rows: MeterRow[]): Upload => ({ kind: 'meter_intervals', rows });
+const registers = (...rows: MeterRow[]): Upload => ({ kind: 'meter_registers', rows });
+const budgets = (...rows: BudgetRow[]): Upload => ({ kind: 'budget', rows });
+
+async function withShard(
+  work: (use: {
+    shard: Shard;
+    lakeDir: string;
+    store: (upload: Upload, again?: boolean) => Promise<StoreOutcome>;
+    current: () => Promise<Array<[number, number, number | null, string, number]>>;
+  }) => Promise<void>,
+): Promise<void> {
+  const clock = createTestClock();
+  const { shard, lakeDir } = await openTestShard(tempDir(), { clock });
+  try {
+    await work({
+      shard,
+      lakeDir,
+      store: (upload, again = false) =>
+        storeUpload(shard, upload, { name: 'file.csv', actor: 'test', again }, clock.now()),
+      current: () =>
+        shard.transaction(async (connection) => {
+          const rows = await connection.runAndReadAll(
+            `SELECT ((start_ms - ${T0}) / ${HOUR})::INTEGER, ((end_ms - ${T0}) / ${HOUR})::INTEGER, energy_wh, quality, revision
+             FROM meter_reading WHERE replaced_by IS NULL ORDER BY meter_code, start_ms`,
+          );
+          return rows.getRows() as Array<[number, number, number | null, string, number]>;
+        }),
+    });
+  } finally {
+    await shard.close();
+  }
+}
+
+test('what is uploaded otherwise later counts, under the next revision, and what it replaces is kept', () =>
+  withShard(async ({ shard, store, current }) => {
+    expect(await store(intervals(interval(0, 1, 100), interval(1, 1, 200)))).toMatchObject({
+      kind: 'stored',
+      uploadId: 1,
+      accepted: 2,
+      stored: 2,
+      revision: 1,
+    });
+    expect(await store(intervals(interval(1, 1, 250), interval(2, 1, 300)))).toMatchObject({
+      stored: 2,
+      replaced: 1,
+      revision: 2,
+    });
+    expect(await current()).toEqual([
+      [0, 1, 100, 'measured', 1],
+      [1, 2, 250, 'measured', 2],
+      [2, 3, 300, 'measured', 1],
+    ]);
+    const all = await shard.transaction((connection) =>
+      connection.runAndReadAll(
+        'SELECT energy_wh, replaced_by FROM meter_reading WHERE replaced_by IS NOT NULL',
+      ),
+    );
+    expect(all.getRows()).toEqual([[200, 2n]]);
+  }));
+
+test('the same rows again do nothing, unless they are to count again', () =>
+  withShard(async ({ store, current }) => {
+    const first = intervals(interval(0, 1, 100));
+    await store(first);
+    await store(intervals(interval(0, 1, 150)));
+    expect(await store(first)).toEqual({
+      kind: 'stored-before',
+      uploadId: 1,
+      accepted: 1,
+      revision: 1,
+      receivedAtMs: TEST_START_MS,
+    });
+    expect(await current()).toEqual([[0, 1, 150, 'measured', 2]]);
+    expect(await store(first, true)).toMatchObject({ kind: 'stored', revision: 3 });
+    expect(await current()).toEqual([[0, 1, 100, 'measured', 3]]);
+  }));
+
+test('rows that say what is known already are not stored again', () =>
+  withShard(async ({ store }) => {
+    await store(intervals(interval(0, 1, 100), interval(1, 1, 200)));
+    expect(await store(intervals(interval(0, 1, 100), interval(2, 1, 1)))).toMatchObject({
+      accepted: 2,
+      stored: 1,
+      unchanged: 1,
+      replaced: 0,
+      revision: 1,
+    });
+  }));
+
+test('finer intervals replace a longer one where they cover all of it, and are refused where they would cut it', () =>
+  withShard(async ({ store, current }) => {
+    await store(intervals(interval(0, 4, 400), interval(4, 4, 80)));
+    const refused = await store(intervals(interval(0, 1, 100), interval(1, 1, 100)));
+    expect(refused).toMatchObject({ kind: 'refused', count: 1 });
+    expect(refused.kind === 'refused' && refused.problems[0]).toMatchObject({
+      line: 2,
+      message: expect.stringMatching(
+        /covers a part of what was uploaded at 2026-11-20T12:00.*from 2026-05-31T22:00.*upload all of that time/,
+      ),
+    });
+    await store(intervals(interval(0, 1, 100), interval(1, 3, 350)));
+    expect(await current()).toEqual([
+      [0, 1, 100, 'measured', 2],
+      [1, 4, 350, 'measured', 2],
+      [4, 8, 80, 'measured', 1],
+    ]);
+  }));
+
+test('registers become the growth between their values, and a fall is a fault without energy', () =>
+  withShard(async ({ store, current }) => {
+    expect(
+      await store(registers(register(0, 1000.5), register(2, 1500.75), register(3, 20), register(5, 70))),
+    ).toMatchObject({
+      stored: 4,
+      revision: 1,
+    });
+    expect(await current()).toEqual([
+      [0, 2, 500.25, 'measured', 1],
+      [2, 3, null, 'fault', 1],
+      [3, 5, 50, 'measured', 1],
+    ]);
+  }));
+
+test('a value between two others cuts their interval in two, and a corrected one changes both beside it', () =>
+  withShard(async ({ store, current }) => {
+    await store(registers(register(0, 1000), register(4, 1400)));
+    await store(registers(register(1, 1300)));
+    expect(await current()).toEqual([
+      [0, 1, 300, 'measured', 2],
+      [1, 4, 100, 'measured', 2],
+    ]);
+    expect(await store(registers(register(1, 1100)))).toMatchObject({ stored: 1, replaced: 1, revision: 2 });
+    expect(await current()).toEqual([
+      [0, 1, 100, 'measured', 3],
+      [1, 4, 300, 'measured', 3],
+    ]);
+  }));
+
+test('a meter is uploaded by its intervals or by its register, not by both', () =>
+  withShard(async ({ store }) => {
+    await store(registers(register(0, 1000)));
+    await store(intervals(interval(0, 1, 1, 'GRID-2')));
+    expect(await store(intervals(interval(0, 1, 1)))).toMatchObject({
+      kind: 'refused',
+      problems: [{ line: 2, message: expect.stringMatching(/GRID-1 has values of its register/) }],
+    });
+    expect(await store(registers(register(0, 1, 'GRID-2')))).toMatchObject({
+      kind: 'refused',
+      problems: [{ line: 2, message: expect.stringMatching(/GRID-2 has intervals/) }],
+    });
+  }));
+
+test('budgets of several lengths stand beside each other, and of one length the later one counts', () =>
+  withShard(async ({ shard, store }) => {
+    await store(
+      budgets(
+        budget('2026-01-01', '2026-12-31', 1000),
+        budget('2026-01-01', '2026-01-31', 50),
+        budget('2026-01-01', '2026-01-01', 2),
+      ),
+    );
+    await store(
+      budgets(budget('2026-01-01', '2026-01-31', 60), budget('2026-01-01', '2026-01-31', 40, 'P90')),
+    );
+    const { budgets: listed } = await shard.transaction(listUploads);
+    expect(
+      listed.map(({ scenario, period, energyWh, revision }) => [scenario, period, energyWh, revision]),
+    ).toEqual([
+      ['P50', 'year', 1000, 1],
+      ['P50', 'month', 60, 2],
+      ['P50', 'day', 2, 1],
+      ['P90', 'month', 40, 1],
+    ]);
+  }));
+
+test('a quarter that overlaps another one by a month is refused', () =>
+  withShard(async ({ store }) => {
+    await store(budgets(budget('2026-01-01', '2026-03-31', 30)));
+    expect(await store(budgets(budget('2026-03-01', '2026-05-31', 30)))).toMatchObject({
+      kind: 'refused',
+      problems: [{ message: expect.stringMatching(/from 2026-01-01 to 2026-03-31/) }],
+    });
+  }));
+
+test('the next generation of the lake has readings by month, budgets, meters and the members of sites', () =>
+  withShard(async ({ shard, lakeDir, store }) => {
+    const declared = {
+      devices: [],
+      meters: metersSchema.parse([{ code: 'GRID-1', name: 'Feed-in', direction: 'export' }]),
+      sites: sitesSchema.parse([
+        {
+          name: 'roof',
+          meters: [{ code: 'GRID-1', sign: -1, from: '2026-01-01' }],
+          devices: [{ id: '7c9e6679-7425-40de-944b-e07fc1f90ae7' }],
+        },
+      ]),
+    };
+    const options = { lakeDir, declared, clock: createTestClock(), log: silentLog };
+    await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
+    await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
+    expect(await publish(shard, options)).toMatchObject({ kind: 'published' });
+    await store(intervals(interval(2, 1, 25)));
+    // Of the readings, June alone.
+    expect(await publish(shard, options)).toMatchObject({ kind: 'published', files: 1, rows: 2 });
+    expect(await publish(shard, options)).toMatchObject({ kind: 'unchanged' });
+    const lake = await DuckDBInstance.create(join(lakeDir, WORKGROUP, 'current', 'analytics.duckdb'), {
+      access_mode: 'READ_ONLY',
+    });
+    const connection = await lake.connect();
+    const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
+    await connection.run("SET TimeZone = 'UTC'");
+    expect(
+      await rows(
+        'SELECT interval_start::VARCHAR, energy_wh, revision, is_current FROM meter_reading ORDER BY ALL',
+      ),
+    ).toEqual([
+      ['2026-05-31 23:00:00+00', 10, 1, true],
+      ['2026-06-01 00:00:00+00', 20, 1, false],
+      ['2026-06-01 00:00:00+00', 25, 2, true],
+    ]);
+    expect(
+      await rows('SELECT meter_code, period_start, period_end, energy_wh, is_current FROM budget'),
+    ).toEqual([['PV', '2026-01-01', '2026-12-31', '1000', true]]);
+    expect(await rows('SELECT * FROM meter')).toEqual([['GRID-1', 'Feed-in', 'export', null, null]]);
+    expect(
+      await rows('SELECT site, meter_code, device, sign, valid_from, valid_to FROM site_member ORDER BY ALL'),
+    ).toEqual([
+      ['roof', 'GRID-1', null, -1, '2026-01-01', null],
+      ['roof', null, '7c9e6679-7425-40de-944b-e07fc1f90ae7', 1, null, null],
+    ]);
+    connection.closeSync();
+    lake.closeSync();
+  }));
+
+test('whatever is uploaded in whatever order, what counts of a register follows from its values and adds up to their growth', () =>
+  withShard(async ({ shard, store }) => {
+    let meter = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.record({ hour: fc.nat(40), wh: fc.nat(10_000) }), {
+          minLength: 2,
+          maxLength: 8,
+          selector: ({ hour }) => hour,
+        }),
+        fc.nat(7),
+        async (values, cut) => {
+          meter += 1;
+          const code = `M-${meter}`;
+          const rows = values.map(({ hour, wh }) => register(hour, wh, code));
+          for (const part of [rows.slice(0, cut), rows.slice(cut)])
+            if (part.length > 0) await store(registers(...part));
+          const sorted = values.toSorted((a, b) => a.hour - b.hour);
+          const expected = sorted.slice(1).map((value, index) => {
+            const before = sorted[index]!;
+            return [before.hour, value.hour, value.wh >= before.wh ? value.wh - before.wh : null];
+          });
+          const found = await shard.transaction((connection) =>
+            connection.runAndReadAll(
+              `SELECT ((start_ms - ${T0}) / ${HOUR})::INTEGER, ((end_ms - ${T0}) / ${HOUR})::INTEGER, energy_wh
+               FROM meter_reading WHERE replaced_by IS NULL AND meter_code = '${code}' ORDER BY start_ms`,
+            ),
+          );
+          expect(found.getRows()).toEqual(expected);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  }));
