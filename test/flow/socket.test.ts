@@ -75,7 +75,7 @@ const pollOf = ({ config }: ServiceProcess): WorkgroupStatus['poll'] =>
 const COUNT = `SELECT count(*)::DOUBLE AS messages, count(DISTINCT message_id)::DOUBLE AS counters,
   count(DISTINCT stream_offset)::DOUBLE AS offsets FROM messages WHERE "table" = 'solar'`;
 
-test(`${MESSAGES} messages read over a socket land exactly once, whatever is killed and cut meanwhile`, {
+test(`${MESSAGES} messages read over a socket land exactly once, whatever is killed, cut and blocked meanwhile`, {
   timeout: 240_000,
 }, async () => {
   const { stream, proxy, worker } = await startPair();
@@ -87,19 +87,26 @@ test(`${MESSAGES} messages read over a socket land exactly once, whatever is kil
     proxy.cut();
     proxy.mend();
   };
-  const disturbances = [cut, () => restart(stream), cut, () => restart(worker), cut];
+  const block = async () => {
+    proxy.block(SOCKET_PATH);
+    await until('REST goes on', () => pollOf(worker).transport === 'rest', START_MS);
+  };
+  const disturbances = [cut, () => restart(stream), () => restart(worker), block];
   const perRound = MESSAGES / disturbances.length;
-  for (const [round, disturbance] of disturbances.entries()) {
+  const socketIsRead = async () => {
     const sinceMs = Date.now();
-    await until(
-      'the worker reads',
-      () => (pollOf(worker).lastSuccessAtMs ?? 0) > sinceMs && pollOf(worker).transport === 'socket',
-      START_MS,
-    );
+    const isRead = ({ transport, lastSuccessAtMs = 0 }: WorkgroupStatus['poll']) =>
+      transport === 'socket' && lastSuccessAtMs > sinceMs;
+    await until('the socket is read', () => isRead(pollOf(worker)), START_MS);
+  };
+  for (const [round, disturbance] of disturbances.entries()) {
+    await socketIsRead();
     const first = round * perRound;
     await post(stream, first, perRound / 2);
     await Promise.all([disturbance(), post(stream, first + perRound / 2, perRound / 2)]);
   }
+  proxy.mend();
+  await socketIsRead();
 
   let found: Record<string, unknown> | undefined;
   await until(
@@ -115,27 +122,4 @@ test(`${MESSAGES} messages read over a socket land exactly once, whatever is kil
   const gaps = await queryLake(worker.config, 'home', 'SELECT reason FROM gap');
   expect(gaps).toEqual([]);
   expect(await worker.stop()).toBe(0);
-});
-
-test('where sockets are blocked REST goes on, and the socket is taken again once it can be had', {
-  timeout: 120_000,
-}, async () => {
-  const { stream, proxy, worker } = await startPair();
-  const landed = (count: number) => () => (pollOf(worker).messages ?? 0) >= count;
-  await post(stream, 0, 100);
-  await until('the first messages have landed', landed(100), START_MS);
-  await until('they come over a socket', () => pollOf(worker).transport === 'socket');
-  proxy.block(SOCKET_PATH);
-  await post(stream, 100, 100);
-  await until('the next have landed', landed(200));
-  await until('they come over REST', () => pollOf(worker).transport === 'rest');
-  proxy.mend();
-  await until('there is a socket again', () => pollOf(worker).transport === 'socket', 60_000);
-  await post(stream, 200, 100);
-  await until('the last have landed', landed(300));
-  await until(
-    'every message is in the lake',
-    async () => (await queryLake(worker.config, 'home', COUNT))?.[0]?.messages === 300,
-    START_MS,
-  );
 });
