@@ -1,7 +1,7 @@
 -- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only the steps that cross a
 -- bound are looked at, because the growth inside an interval adds up to the difference at its bounds.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
-WITH plain AS (
+WITH plain AS NOT MATERIALIZED (
   SELECT series_id FROM context WHERE method = 'total_energy' AND series_id NOT IN (SELECT series_id FROM troubled)
 ), judged AS MATERIALIZED (
   -- booked: whole Wh of the index at t0
