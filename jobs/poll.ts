@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../src/time.ts';
 import type { JobDefinition } from './stages.ts';
 
-/** Reads the stream to its head, for at most 20 s, and lands what it reads. */
+/** Reads the stream to its head, and stays there where it is pushed to, for at most 20 s; lands what it reads. */
 export const pollJob: JobDefinition = {
   stage: 'poll',
   lane: 'land',
