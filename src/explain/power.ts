@@ -79,8 +79,13 @@ export function powerSum({ count, sumNwh, sumWh }: PowerTrace): Omit<Sum, 'agree
   return {
     energyWh: sumWh,
     exactWh,
-    text: `${counted(count, 'part')}, together ${exactWh} Wh, rounded ${plainNumber(sumWh)} Wh`,
+    text: `${counted(count, 'part')}, together ${groupDigits(exactWh)} Wh${exactWh === String(sumWh) ? '' : `, rounded ${plainNumber(sumWh)} Wh`}`,
   };
+}
+
+/** Thousands apart, as in every other number, and every decimal. */
+function groupDigits(exact: string): string {
+  return exact.replace(/^-?\d+/, (digits) => digits.replace(/\B(?=(?:\d{3})+$)/g, ','));
 }
 
 /** Billionths of a Wh as Wh, exactly. */

@@ -97,11 +97,12 @@ function sentence(event: EventRow, clock: Day['clock']): string {
     value === null ? '?' : plainNumber(value),
   );
   const [from, to] = [clock(event.from_ms), clock(event.to_ms)];
+  const when = from === to ? `at ${from}` : `from ${from} to ${to}`;
   const step = `between ${from} and ${to} from ${before} to ${after} Wh`;
   const booked = `${plainNumber(event.energy_wh)} Wh are booked`;
   switch (event.kind) {
     case 'reset':
-      return `started again ${step}: what it shows since then counts, ${booked}`;
+      return `started again ${step}: what it shows since then counts, ${plainNumber(event.energy_wh)} Wh`;
     case 'rollover':
       return `passed its modulus ${step}: ${booked}`;
     case 'register_change':
@@ -109,9 +110,9 @@ function sentence(event: EventRow, clock: Day['clock']): string {
     case 'rebase':
       return `jumped impossibly ${step} and stayed: nothing is booked`;
     case 'glitch':
-      return `low from ${from} to ${to} (${after} Wh after ${before} Wh) and back in one impossible step: left out`;
+      return `low ${when} (${after} Wh after ${before} Wh) and back in one impossible step: left out`;
     case 'spike':
-      return `impossibly high from ${from} to ${to} (${after} Wh after ${before} Wh): left out`;
+      return `impossibly high ${when} (${after} Wh after ${before} Wh): left out`;
     case 'jitter':
     case 'carry_over':
     case 'gap':

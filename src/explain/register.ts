@@ -4,7 +4,7 @@ import type { UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Day, flagBits, type Span } from './day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained.ts';
-import { instant, plainDuration, plainNumber } from './words.ts';
+import { instant, plainNumber, seconds } from './words.ts';
 
 /** A straight line of the index that reaches into the day: see sql/explain/lines. */
 export type Line = {
@@ -75,7 +75,8 @@ function beginningOf(line: Line, events: readonly Event[], { startMs }: Day): st
   const joined = events.find(
     ({ kind, to }) => ['reset', 'rollover', 'register_change'].includes(kind) && to === instant(line.t1),
   );
-  if (joined) return joined.kind === 'register_change' ? 'the register was changed' : `${joined.kind}`;
+  if (joined) return joined.kind === 'register_change' ? 'the register was changed' : joined.kind;
+  if (events.some(({ kind, to }) => kind === 'rebase' && to === instant(line.t0))) return 'rebase';
   if (line.t0 < startMs) return 'the day begins';
   if (line.t0 === startMs) return line.c0 === 0 ? 'the day begins, at zero' : 'the day begins';
   return line.c0 === 0 ? 'the register restarts' : 'readings begin';
@@ -152,7 +153,7 @@ function boundaryAt(
       how: 'daily_register',
       before: { time: instant(pinned.t0), indexWh: pinned.c0 },
       after: { time: instant(pinned.t1), indexWh: pinned.c1 },
-      text: `the daily register beside it showed ${plainNumber(pinned.c1 - pinned.midnight_value)} Wh at ${day.clock(pinned.t1)}, when this one stood at ${plainNumber(pinned.c1)} Wh`,
+      text: `the daily register beside it showed ${plainNumber(pinned.c1 - pinned.midnight_value)} Wh at ${day.clock(pinned.t1)}, when this one stood at ${plainNumber(pinned.c1)} Wh: ${plainNumber(pinned.c1)} - ${plainNumber(pinned.c1 - pinned.midnight_value)}`,
     };
   }
   if (exactly) {
@@ -171,7 +172,7 @@ function onLine(
   const before = { time: instant(line.t0), indexWh: line.c0 };
   const after = { time: instant(line.t1), indexWh: line.c1 };
   const growth = `${plainNumber(line.c0)} + (${plainNumber(line.c1)} - ${plainNumber(line.c0)})`;
-  const [passed, all] = [plainDuration(atMs - line.t0), plainDuration(line.t1 - line.t0)];
+  const [passed, all] = [seconds(atMs - line.t0), seconds(line.t1 - line.t0)];
   if (share === null) {
     const fraction = (atMs - line.t0) / (line.t1 - line.t0);
     return {
@@ -190,8 +191,8 @@ function onLine(
     allMilliseconds: line.known_ms!,
   };
   const text =
-    `${growth} x ${plainNumber(share)}: of ${plainNumber(power.allWh)} Wh by the power beside it ${plainNumber(power.beforeWh)} Wh ` +
-    `came before, for the ${plainDuration(power.allMilliseconds)} of ${all} that it is known of; the rest takes its even share`;
+    `${growth} x (${passed} - ${seconds(power.beforeMilliseconds)} + ${seconds(power.allMilliseconds)} x ${plainNumber(power.beforeWh)} / ${plainNumber(power.allWh)}) / ${all}: ` +
+    `by the power beside it ${plainNumber(power.beforeWh)} of ${plainNumber(power.allWh)} Wh came before; it is known for ${seconds(power.beforeMilliseconds)} before and ${seconds(power.allMilliseconds)} in all, and the rest takes its even share`;
   return { how: 'shaped', before, after, fraction: share, power, text };
 }
 
@@ -251,7 +252,7 @@ export function registerSum(segments: readonly Segment[]): Omit<Sum, 'agrees'> {
   const terms = segments.map(({ fromWh, energyWh: wh }) => {
     // The rounded beginning, and what it grew by: the same rounding as of the energy.
     const from = Math.sign(fromWh) * Math.round(Math.abs(fromWh));
-    return `(${plainNumber(from + wh)} - ${plainNumber(from)})`;
+    return `(${plainNumber(from + wh)} ${from < 0 ? '+' : '-'} ${plainNumber(Math.abs(from))})`;
   });
   return { energyWh, exactWh: null, text: `${terms.join(' + ') || '0'} = ${plainNumber(energyWh)} Wh` };
 }

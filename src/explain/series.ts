@@ -107,7 +107,7 @@ function reasonOf(
   if (index === chosenAt) {
     return index === 0
       ? `the first in the order, ${covers}`
-      : `the first in the order that covers enough, ${covers}`;
+      : `the first in the order that covers enough: ${percent(candidate.coverage)} of the day`;
   }
   if (index > chosenAt) return `comes after the chosen one in the order; ${covers}`;
   return `${covers}, more than half a day less than the ${percent(best)} of the one that covers most`;

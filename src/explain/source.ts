@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { trace } from '../rollup/recompute.ts';
 import type { StreamSettings } from '../rollup/streams.ts';
-import type { UtcMs } from '../time.ts';
+import { HOUR_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Day, flagBits, type Span } from './day.ts';
 import type { Event, ExplainedSource, Interval, Reading, Result, Sum } from './explained.ts';
@@ -21,7 +21,7 @@ import {
 } from './register.ts';
 import { type Candidate, readLimits, type Series, streamsOf } from './series.ts';
 import { readVersions } from './versions.ts';
-import { instant, plainDuration } from './words.ts';
+import { counted, instant, plainDuration, plainNumber } from './words.ts';
 
 export interface SourceOptions {
   device: string;
@@ -157,12 +157,17 @@ function complement(spans: readonly Span[], { startMs, endMs }: Day): Span[] {
   return gaps;
 }
 
+const STRETCHES_TOLD_MAX = 8;
+
 function coverageText(coveredMs: number, uncovered: readonly Span[], { startMs, endMs, clock }: Day): string {
-  const text = `measurements cover ${plainDuration(coveredMs)} of ${plainDuration(endMs - startMs)}`;
-  const [first] = uncovered;
-  if (!first) return text;
-  const more = uncovered.length > 1 ? ` and ${uncovered.length - 1} more stretches` : '';
-  return `${text}; not ${clock(first.fromMs)} to ${clock(first.toMs)}${more}`;
+  const text = `measurements cover ${plainDuration(coveredMs)} of ${plainNumber((endMs - startMs) / HOUR_MS)} h`;
+  if (uncovered.length === 0) return 'measurements cover all of the day';
+  const told = uncovered
+    .slice(0, STRETCHES_TOLD_MAX)
+    .map((one) => `${clock(one.fromMs)} to ${clock(one.toMs)}`);
+  const left = uncovered.length - told.length;
+  const more = left > 0 ? ` and ${counted(left, 'more stretch')}` : '';
+  return `${text}; not ${told.join(', ')}${more}`;
 }
 
 /** Says what is special about the use of each of a register's readings. */

@@ -118,15 +118,12 @@ function sentence(causes: readonly Cause[], changes: readonly string[], isLater:
     ', ',
   );
   const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
-  const brought =
-    `${counted(readings, 'reading')} in ${counted(causes.length, 'batch')} from ${origins}`.replace(
-      'batchs',
-      'batches',
-    );
+  const brought = `${counted(readings, 'reading')} in ${causes.length === 1 ? `batch ${causes[0]!.batch}` : counted(causes.length, 'batch')} from ${origins}`;
   if (causes.length === 0) {
     return `${what}${isLater ? 'no reading came; the settings, or limits that are learnt, had changed' : 'nothing is known of its readings'}`;
   }
   if (!isLater) return brought;
   if (!causes[0]!.touchesDay) return `${what}${brought}, not of this day, changed what had happened before`;
-  return `${what}${brought}${late > 0 ? `, ${plainNumber(late)} of them after the day was over` : ''}`;
+  if (late === 0) return `${what}${brought}`;
+  return `${what}${brought}, ${late < readings ? `of which ${plainNumber(late)} for this day, after it was over` : 'after the day was over'}`;
 }

@@ -38,9 +38,21 @@ export function plainDuration(milliseconds: number): string {
     .join(' ');
 }
 
-/** `1 reading`, `2 readings`. */
+/** A duration to calculate with: `893 s`. */
+export function seconds(milliseconds: number): string {
+  return `${plainNumber(milliseconds / SECOND_MS)} s`;
+}
+
+/** `1 reading`, `2 readings`, `2 batches`. */
 export function counted(count: number, what: string): string {
-  return `${plainNumber(count)} ${what}${count === 1 ? '' : 's'}`;
+  return `${plainNumber(count)} ${what}${count === 1 ? '' : what.endsWith('ch') ? 'es' : 's'}`;
+}
+
+/** Which days have energy where the one that was asked for has none; nothing where there are none. */
+export function nearestText({ before, after }: { before: string | null; after: string | null }): string {
+  if (before && after) return `the last day with energy before it is ${before}, the next one ${after}`;
+  if (before) return `the last day with energy before it is ${before}`;
+  return after ? `the next day with energy is ${after}` : '';
 }
 
 export const instant = formatInstant;

@@ -4,6 +4,7 @@ import { StreamError } from '../contract/errors.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { TerminalError, TransientError } from '../errors.ts';
 import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained.ts';
+import { nearestText } from '../explain/words.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import { errorAnswers, errorSchema } from './answers.ts';
@@ -135,10 +136,7 @@ function unknownDevice(): StreamError {
 
 function nothingOf({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {
   const parameter = outcome === 'unknown_source' ? 'source' : 'day';
-  const near = [
-    nearestDays.before && `the last day with energy before it is ${nearestDays.before}`,
-    nearestDays.after && `the first one after it is ${nearestDays.after}`,
-  ].filter(Boolean);
-  const message = [`${parameter}: ${text}`, ...(parameter === 'day' ? near : [])].join('; ');
+  const near = parameter === 'day' ? nearestText(nearestDays) : '';
+  const message = `${parameter}: ${text}${near && `; ${near}`}`;
   return new StreamError('NotFound', message, { parameter });
 }
