@@ -1,4 +1,5 @@
 import { encodeCbor } from '../contract/codec.ts';
+import { limits } from '../contract/limits.ts';
 import { isMap } from '../contract/plain-values.ts';
 import type { BatchOutcome } from './outcome.ts';
 import type { Ask } from './position.ts';
@@ -29,7 +30,7 @@ export function placeOf(ask: Ask): { offset: string } | { timestamp: number } {
 export function countTogether(frames: readonly SocketPayload[]): number {
   let bytes = frames[0]?.bytes.length ?? 0;
   let count = Math.min(1, frames.length);
-  for (; count < frames.length; count++) {
+  for (; count < Math.min(frames.length, limits.messagesPerReadMax); count++) {
     const { kind, bytes: next } = frames[count]!;
     bytes += next.length;
     if (kind === 'alone' || kind !== frames[0]!.kind || bytes > ANSWER_BYTES_MAX) break;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { WILDCARD_TABLE } from '../contract/messages.ts';
 import { errorMessage } from '../errors.ts';
 import type { Interpreter } from './interpret.ts';
 import type { ErrorOutcome } from './outcome.ts';
@@ -82,6 +83,8 @@ interface Frame extends SocketPayload {
 
 /** A server that answers subscriptions has done so by then. */
 const BEGIN_MS = 2_000;
+/** However small they are. */
+const FRAMES_WAITING_MAX = 50_000;
 
 /** Connects, and waits to be asked. */
 export function openSocketReader(options: SocketReaderOptions): SocketReader {
@@ -173,7 +176,9 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
         const frame = readPayload(payload);
         if (frame === undefined) return fail('a frame with nothing in it');
         waitingBytes += frame.bytes.length;
-        if (waitingBytes > bounds.bufferBytesMax) return fail('it sends faster than messages land');
+        if (waitingBytes > bounds.bufferBytesMax || frames.length >= FRAMES_WAITING_MAX) {
+          return fail('it sends faster than messages land');
+        }
         const error = mayBeError(frame) ? interpret(answerOf([frame])) : undefined;
         if (error?.kind === 'error' && error.code !== 'MalformedAnswer') return refuse(error, frame);
         hasBegun = true;
@@ -213,7 +218,12 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
     position = ask;
     subscribedAtMs = performance.now();
     watch();
-    socket.subscribe({ requestId: randomUUID(), table, ...placeOf(ask) });
+    socket.subscribe({
+      requestId: randomUUID(),
+      // Other vendors' subscriptions are known to be to all tables, and may know no such member.
+      ...(table !== WILDCARD_TABLE && { table }),
+      ...placeOf(ask),
+    });
   };
   const takeFrames = (ask: Ask): Taken => {
     const taken = frames.splice(0, countTogether(frames));
