@@ -13,6 +13,7 @@ import { addStreamCommand } from './stream.ts';
 import type { Terminal } from './terminal.ts';
 import { addTokenCommand } from './token.ts';
 import { addUpCommand } from './up.ts';
+import { addBudgetCommand, addMeterDataCommand } from './uploads.ts';
 import { addVersionCommand, version } from './version.ts';
 import { addWorkerCommand } from './worker.ts';
 
@@ -72,6 +73,8 @@ function createProgram(terminal: Terminal): Command {
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);
+  addMeterDataCommand(program, terminal);
+  addBudgetCommand(program, terminal);
   addReplayCommand(program, terminal);
   addConformanceCommand(program, terminal);
   addDemoCommand(program, terminal);

@@ -28,6 +28,7 @@ import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
 import { startUpkeep } from '../stream/upkeep.ts';
 import { HOUR_MS, SECOND_MS } from '../time.ts';
+import { registerUploadRoutes } from '../upload/routes.ts';
 import { auditConfigChanges } from './config-changes.ts';
 import { holdRoles, holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
@@ -185,6 +186,15 @@ async function addReport(
   registerReportRoutes(app, {
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
+    access,
+    audit,
+    workgroups: config.workgroups,
+    clock,
+    log,
+  });
+  registerUploadRoutes(app, {
+    take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
+    dataDir: config.dataDir,
     access,
     audit,
     workgroups: config.workgroups,

@@ -34,6 +34,9 @@ export interface StreamErrorDetails {
   epoch?: string;
   correlationId?: string;
   items?: Array<{ index: number; field: string; reason: string }>;
+  /** What is wrong with an uploaded file, by line; the first of them, and how many there are. */
+  problems?: Array<{ line: number; column?: string | undefined; message: string }>;
+  problemCount?: number;
 }
 
 /** The error map that goes over the wire, in CBOR on the stream and in JSON on the report. */

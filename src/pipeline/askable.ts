@@ -18,6 +18,13 @@ export const askable = {
   importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
   importState: z.undefined(),
   importStop: z.undefined(),
+  upload: z.strictObject({
+    path: z.string(),
+    name: z.string().max(4_096),
+    actor: z.string().max(1_024),
+    again: z.boolean(),
+  }),
+  uploads: z.undefined(),
 } satisfies { readonly [Name in OperationName]?: z.ZodType<Operations[Name]['args']> };
 export type AskableName = keyof typeof askable;
 

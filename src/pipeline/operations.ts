@@ -20,6 +20,9 @@ import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
 import { type Clock, SECOND_MS } from '../time.ts';
+import { listUploads, type UploadList } from '../upload/list.ts';
+import type { StoreOutcome } from '../upload/store.ts';
+import { type TakeRequest, takeUpload } from '../upload/take.ts';
 import { noteDeviceStatus } from '../warehouse/device-status.ts';
 import type { LandInput } from '../warehouse/plan.ts';
 import { readShard } from '../warehouse/read-shard.ts';
@@ -60,6 +63,10 @@ export interface Operations {
   importStart: { args: ImportRequest; result: undefined };
   importState: { args: undefined; result: ImportState };
   importStop: { args: undefined; result: undefined };
+  /** Stores meter data or budgets that were uploaded. */
+  upload: { args: TakeRequest; result: StoreOutcome };
+  /** What was uploaded and counts. */
+  uploads: { args: undefined; result: UploadList };
 }
 export type OperationName = keyof Operations;
 
@@ -125,6 +132,11 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   importStart: async ({ imports }, request) => void imports.start(request),
   importState: ({ imports }) => imports.state(),
   importStop: async ({ imports }) => void (await imports.stop()),
+  upload: ({ shard, assignment: { dataDir }, clock, log }, request) => {
+    const audit = createAudit({ dataDir, actor: localActor(), clock });
+    return takeUpload(shard, request, { audit, clock, log });
+  },
+  uploads: ({ shard }) => reading(shard, listUploads),
 };
 
 /** Reads an open warehouse on a connection of its own. */
@@ -145,6 +157,22 @@ async function reading<Result>(
  * @throws TransientError where there is none yet, or where a process has it open after all
  */
 export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: Clock): Promise<Explained> {
+  const { workgroup } = assignment;
+  return readClosed(assignment, clock, (connection) =>
+    explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+  );
+}
+
+/** As the operation `uploads`, of a warehouse that no process has open; else as `explainClosed`. */
+export function uploadsClosed(assignment: Assignment, clock: Clock): Promise<UploadList> {
+  return readClosed(assignment, clock, listUploads);
+}
+
+function readClosed<Result>(
+  assignment: Assignment,
+  clock: Clock,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
   const { workgroup, pipeline } = assignment;
   return readShard(
     {
@@ -154,7 +182,7 @@ export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: 
       threads: pipeline.threads,
       clock,
     },
-    (connection) => explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+    work,
   );
 }
 

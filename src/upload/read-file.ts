@@ -1,0 +1,70 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { fileProblem, openReader, type Reader, unreadable } from '../import/reader.ts';
+import { fileKind, openSource } from '../import/source-file.ts';
+import { readSheet, readText, type UploadRequest } from './read-upload.ts';
+import type { Upload } from './rows.ts';
+import { ROWS_MAX, type Sheet } from './sheet.ts';
+
+/** Of a text file, unpacked. */
+const BYTES_MAX = 128 * 1024 * 1024;
+
+/**
+ * Understands a file as a whole: CSV, NDJSON or JSON, also packed, or Parquet.
+ * @throws RefusedFile with everything that is wrong with it, InputError where it cannot be read at all
+ */
+export async function readUploadFile(path: string, request: Omit<UploadRequest, 'name'>): Promise<Upload> {
+  const { format, compression } = fileKind(path);
+  const named = { ...request, name: basename(path) };
+  switch (format) {
+    case 'parquet':
+      return readSheet(await parquetSheet(path), named);
+    case 'csv':
+      return readText(textBytes(path, compression), 'csv', named);
+    case 'ndjson':
+      return readText(textBytes(path, compression), 'json', named);
+    case undefined:
+      throw fileProblem(path, 'is neither .csv, .ndjson, .json nor .parquet by its name');
+    default:
+      return format satisfies never;
+  }
+}
+
+function textBytes(path: string, compression: ReturnType<typeof fileKind>['compression']): Buffer {
+  try {
+    if (statSync(path).size > BYTES_MAX) throw new RangeError('too large');
+    const bytes = readFileSync(path);
+    if (compression === 'none') return bytes;
+    const unpack = compression === 'gzip' ? gunzipSync : zstdDecompressSync;
+    return unpack(bytes, { maxOutputLength: BYTES_MAX });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof RangeError)
+      throw fileProblem(path, `is larger than ${BYTES_MAX / 1024 / 1024} MiB; split it`);
+    throw fileProblem(
+      path,
+      /^(Z_|ZSTD_)/.test(code ?? '') ? `is damaged or cut off: ${message}` : `cannot be read (${code})`,
+    );
+  }
+}
+
+async function parquetSheet(path: string): Promise<Sheet> {
+  let reader: Reader | undefined;
+  try {
+    reader = await openReader(path, { threads: 1 });
+    const { columns, from } = await openSource(reader, { format: 'parquet', csv: { encoding: 'utf-8' } }, []);
+    const cells = columns.map((_, index) => `coalesce(trim(c${index}::VARCHAR), '') AS c${index}`).join(', ');
+    const found = await reader.connection.runAndReadAll(`SELECT ${cells} FROM ${from} LIMIT ${ROWS_MAX + 1}`);
+    const rows = found.getRows() as string[][];
+    if (rows.length > ROWS_MAX) throw fileProblem(path, `has more than ${ROWS_MAX} rows; split it`);
+    return {
+      columns: columns.map(({ name }) => name),
+      rows: rows.map((row, index) => ({ line: index + 1, cells: row })),
+    };
+  } catch (error) {
+    throw unreadable(path, error);
+  } finally {
+    reader?.close();
+  }
+}
