@@ -59,6 +59,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       headersTimeout: timeoutsMs.headers,
       connectionsCheckingInterval: timeoutsMs.check,
       maxHeaderSize: HEADER_BYTES_MAX,
+      // Looked for below, so that what is missing is said.
+      requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
       sendError(request, reply, toStreamError(error, request, log));
@@ -66,6 +68,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = CONNECTIONS_MAX;
+  // Nothing is expected of us but to go on (RFC 9110 section 10.1.1 lets a server pass over anything else).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // Node looks after the time-outs of requests only while it listens: a slow one would hold a closing server up for ever.
   app.addHook('preClose', (done) => {
     setTimeout(() => app.server.closeAllConnections(), options.closeWithinMs ?? CLOSE_MS).unref();
@@ -78,6 +82,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      return done(new StreamError('InvalidRequest', 'Host: HTTP/1.1 needs this header'));
     if (request.routeOptions.config.rateLimited === false) return done();
     const waitSeconds = limit.take(rateLimitKey(request.headers.authorization, request.ip));
     if (waitSeconds === 0) return done();

@@ -227,6 +227,25 @@ describe('connections', () => {
     expect(events.map(([event]) => event)).not.toContain('http.internal-error');
   });
 
+  test('a request without Host is told what is missing, and one that expects something is answered', async () => {
+    const app = setUp();
+    app.get('/here', async () => ({ ok: true }));
+    const close = 'Connection: close\r\n\r\n';
+    const received = await talk(app, `GET /here HTTP/1.1\r\n${close}`);
+    expect(received).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
+      error: 'InvalidRequest',
+      message: 'Host: HTTP/1.1 needs this header',
+      status: 400,
+      retryable: false,
+    });
+    const other = setUp();
+    other.get('/here', async () => ({ ok: true }));
+    expect(await talk(other, `GET /here HTTP/1.1\r\nHost: a\r\nExpect: foo\r\n${close}`)).toMatch(
+      /^HTTP\/1\.1 200 .*\{"ok":true\}$/s,
+    );
+  });
+
   test('headers of more than 16 KiB are refused', async () => {
     const received = await talk(setUp(), `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(received).toMatch(/^HTTP\/1\.1 431 /);
