@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Small files that survive a power cut, written at once: for a few hundred bytes waiting in turn costs more. */
@@ -8,7 +8,8 @@ import { dirname } from 'node:path';
 export function writeNewFile(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
-    writeSync(file, text);
+    // A disk that fills up takes a part of what is written at once, and says so at the next.
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -18,8 +19,13 @@ export function writeNewFile(path: string, text: string): void {
 /** Writes a file, in the place of the one there is: whoever reads it, also after a crash, reads the one or the other whole. */
 export function replaceFile(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.draft`;
-  writeNewFile(draft, text);
-  renameSync(draft, path);
+  try {
+    writeNewFile(draft, text);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
   syncFolder(dirname(path));
 }
 

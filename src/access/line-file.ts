@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from '../durable.ts';
 
@@ -49,7 +49,7 @@ export function openLineFile<Line>(
       const file = openSync(path, 'a+', 0o600);
       try {
         const separator = endsWithinLine(file) ? '\n' : '';
-        writeSync(file, `${separator}${JSON.stringify(line)}\n`);
+        appendFileSync(file, `${separator}${JSON.stringify(line)}\n`);
         fsyncSync(file);
       } finally {
         closeSync(file);
