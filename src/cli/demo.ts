@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, configSchema } from '../config.ts';
@@ -15,6 +12,7 @@ import { globalOptions } from './options.ts';
 import { printData } from './output.ts';
 import type { Running } from './serve.ts';
 import { runWithoutConfig, type Service } from './service.ts';
+import { inTempFolder } from './temp-folder.ts';
 import type { Terminal } from './terminal.ts';
 
 const WORKGROUP = 'demo';
@@ -70,12 +68,7 @@ async function runDemo(
   service: Service,
   show: (text: string) => void,
 ): Promise<DemoSummary> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'wattline-demo-'));
-  try {
-    return await runDemoIn(dataDir, options, service, show);
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  return inTempFolder('demo', service, (dataDir) => runDemoIn(dataDir, options, service, show));
 }
 
 async function runDemoIn(

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Pool } from 'undici';
 import { permissions } from '../access/grant.ts';
 import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
@@ -16,6 +13,7 @@ import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../tim
 import type { CaseReading, ReplayCase } from './replay-cases.ts';
 import { startRoles } from './serve.ts';
 import type { Service } from './service.ts';
+import { inTempFolder } from './temp-folder.ts';
 
 /** What a case came to. Energy in Wh. */
 export interface ReplayResult {
@@ -48,12 +46,7 @@ export async function replayCases(
   service: Service,
   onReplayed: OnReplayed,
 ): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'wattline-replay-'));
-  try {
-    await replayIn(dataDir, cases, service, onReplayed);
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  await inTempFolder('replay', service, (dataDir) => replayIn(dataDir, cases, service, onReplayed));
 }
 
 async function replayIn(

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
@@ -12,6 +13,8 @@ export interface Service {
   terminal: Terminal;
   /** Aborts when the process is asked to end; the role then ends by itself, within 20 s. */
   signal: AbortSignal;
+  /** Folders that are removed where the process is ended before the role has done it. */
+  temporary: Set<string>;
 }
 
 /** Runs a role on the configuration that the command line names. */
@@ -50,11 +53,16 @@ async function runUntilEnded(
 ): Promise<void> {
   const log = createLog({ level });
   const controller = new AbortController();
+  const temporary = new Set<string>();
+  const kill = (signal: NodeJS.Signals) => {
+    for (const folder of temporary) rmSync(folder, { recursive: true, force: true });
+    terminal.kill(signal);
+  };
   let askedAtMs = 0;
   const stopListening = terminal.onEnd((signal) => {
     if (controller.signal.aborted) {
       const isAgain = performance.now() - askedAtMs > SAME_MS;
-      if (isAgain && signal !== 'EPIPE') terminal.kill(signal);
+      if (isAgain && signal !== 'EPIPE') kill(signal);
       return;
     }
     askedAtMs = performance.now();
@@ -63,11 +71,11 @@ async function runUntilEnded(
     // Counts on after the role has ended, because threads and connections keep a process alive.
     setTimeout(() => {
       log.error({ withinMs: END_MS }, 'process.killed');
-      terminal.kill('SIGKILL');
+      kill('SIGKILL');
     }, END_MS).unref();
   });
   try {
-    await run({ log, clock: systemClock, terminal, signal: controller.signal });
+    await run({ log, clock: systemClock, terminal, signal: controller.signal, temporary });
   } finally {
     stopListening();
   }

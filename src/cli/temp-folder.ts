@@ -1,0 +1,20 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Service } from './service.ts';
+
+/** Runs `work` in a folder of its own that is removed afterwards, also where the process is ended by force. */
+export async function inTempFolder<Result>(
+  name: string,
+  { temporary }: Pick<Service, 'temporary'>,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), `wattline-${name}-`));
+  temporary.add(folder);
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    temporary.delete(folder);
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { runWithoutConfig } from '../../src/cli/service.ts';
+import { inTempFolder } from '../../src/cli/temp-folder.ts';
+import type { EndReason, Terminal } from '../../src/cli/terminal.ts';
+
+function terminalThat(kill: Terminal['kill']) {
+  const listeners: Array<(reason: EndReason) => void> = [];
+  const terminal: Terminal = {
+    cwd: '.',
+    environment: {},
+    isInteractive: false,
+    out: () => undefined,
+    err: () => undefined,
+    onEnd(listener) {
+      listeners.push(listener);
+      return () => undefined;
+    },
+    kill,
+  };
+  const end = () => {
+    for (const listener of listeners) listener('SIGINT');
+  };
+  return { terminal, end };
+}
+
+test('a temporary folder is gone once its work has ended, and when the process is ended by force', async () => {
+  const killed: string[] = [];
+  let folder = '';
+  const ended = Promise.withResolvers<void>();
+  const { terminal, end } = terminalThat((signal) => {
+    killed.push(`${signal}, ${existsSync(folder) ? 'left' : 'removed'}`);
+    ended.resolve();
+  });
+  const command = new Command('x').option('--log-level <level>');
+  command.setOptionValue('logLevel', 'silent');
+  await runWithoutConfig(command, terminal, (service) =>
+    inTempFolder('test', service, async (path) => {
+      folder = path;
+      writeFileSync(join(path, 'file'), 'x');
+      end();
+      // One Ctrl-C arrives twice under npm, so a second one counts a little later.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(existsSync(folder)).toBe(true);
+      end();
+      await ended.promise;
+    }),
+  );
+  expect(killed).toEqual(['SIGINT, removed']);
+  await runWithoutConfig(command, terminal, (service) =>
+    inTempFolder('test', service, async (path) => {
+      folder = path;
+    }),
+  );
+  expect(existsSync(folder)).toBe(false);
+});
