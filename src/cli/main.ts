@@ -10,6 +10,7 @@ import { addReplayCommand } from './replay.ts';
 import { addReportCommand } from './report.ts';
 import { addStatusCommand } from './status.ts';
 import { addStreamCommand } from './stream.ts';
+import { fromSystemError } from './system-error.ts';
 import type { Terminal } from './terminal.ts';
 import { addTokenCommand } from './token.ts';
 import { addUpCommand } from './up.ts';
@@ -23,24 +24,35 @@ import { addWorkerCommand } from './worker.ts';
  * @returns the exit code; failures have been reported
  */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
-  const program = createProgram(terminal);
+  // The command line may be what is wrong, so what it asks for is looked up in it by hand.
+  const json = args.includes('--json');
+  const program = createProgram(terminal, { json });
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCodes.done;
-  } catch (error) {
+  } catch (thrown) {
+    const error = fromSystemError(isHelpForWantOfCommand(thrown) && json ? noCommand() : thrown);
     const isHelp = error instanceof CommanderError && error.code.startsWith('commander.help');
     const isVersion = error instanceof CommanderError && error.code === 'commander.version';
     if (!isHelp && !isVersion) {
       const debug = Boolean(terminal.environment.WATTLINE_DEBUG) || program.opts().logLevel === 'debug';
-      // The command line may be what is wrong, so what it asks for is looked up in it by hand.
-      printError(error, terminal, { json: args.includes('--json'), debug });
+      printError(error, terminal, { json, debug });
     }
     return exitCodeOf(error);
   }
 }
 
+/** Help that nobody asked for, on standard error. */
+function isHelpForWantOfCommand(error: unknown): boolean {
+  return error instanceof CommanderError && error.code === 'commander.help' && error.exitCode !== 0;
+}
+
+function noCommand(): CommanderError {
+  return new CommanderError(2, 'wattline.noCommand', "a command is missing; 'wattline --help' lists them");
+}
+
 /** Commands load their parts when they run, so that those which need no engine and no server begin at once. */
-function createProgram(terminal: Terminal): Command {
+function createProgram(terminal: Terminal, { json }: { json: boolean }): Command {
   const program = new Command('wattline')
     .description('Turns a real-time telemetry stream into daily energy that can be trusted.')
     .version(version, '-V, --version', 'print the version')
@@ -59,7 +71,8 @@ function createProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
-      writeErr: (text) => terminal.err(text),
+      // Help that was not asked for; errors are reported below.
+      writeErr: (text) => (json ? undefined : terminal.err(text)),
       // Errors are reported in one place, once for people and programs.
       outputError: () => undefined,
     })

@@ -74,6 +74,23 @@ describe.concurrent('the command line', () => {
     });
   });
 
+  test('says that a command is missing, to people with what there is and to programs as JSON', async () => {
+    const words = await runHere([]);
+    expect([words.code, words.stdout, words.stderr]).toEqual([
+      2,
+      '',
+      expect.stringMatching(/^Usage: wattline /),
+    ]);
+    for (const args of [['--json'], ['token', '--json']]) {
+      const { code, stdout, stderr } = await runHere(args);
+      expect([code, stdout, JSON.parse(stderr)]).toEqual([
+        2,
+        '',
+        { error: 'Usage', message: "a command is missing; 'wattline --help' lists them", retryable: false },
+      ]);
+    }
+  });
+
   test('tells a question about a workgroup that is not configured from one that comes too early', async () => {
     const folder = await mkdtemp(join(cwd, 'status-'));
     await writeFile(join(folder, 'wattline.yaml'), 'workgroups: [{ id: home }]');
