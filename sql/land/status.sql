@@ -3,6 +3,6 @@
 SELECT
   (SELECT count(*) FROM message) AS message_count,
   (SELECT count(*) FROM batch) AS batch_count,
-  (SELECT count(*) FROM gap) AS gap_count,
+  (SELECT count(*) FROM gap WHERE closed_at_ms IS NULL) AS gap_count,
   (SELECT count(*) FROM name) AS name_count,
   (SELECT max(number) FROM schema_migration) AS schema_number

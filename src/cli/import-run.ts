@@ -4,10 +4,11 @@ import { TransientError } from '../errors.ts';
 import type { ImportOutcome, ImportProgress } from '../import/import-file.ts';
 import type { ImportState } from '../import/job.ts';
 import type { Mapping } from '../import/mapping.ts';
-import type { ImportOwner } from './import-owner.ts';
+import type { WarehouseOwner } from './owner.ts';
+import { settle } from './settle.ts';
 
 export interface ImportRunOptions {
-  owner: ImportOwner;
+  owner: WarehouseOwner;
   files: readonly string[];
   table: string;
   mapping: Mapping;
@@ -26,8 +27,6 @@ export interface ImportedFile {
 }
 
 const POLL_MS = 200;
-/** A service that gets no further within this is not waited for any longer. */
-const STUCK_MS = 5 * 60_000;
 
 type Ended = Extract<Told<ImportState>, { kind: 'ended' }>;
 
@@ -40,7 +39,7 @@ export async function runImport(
   onFile: (file: ImportedFile) => void,
 ): Promise<void> {
   const { owner, signal } = options;
-  const stop = () => void owner.stop().catch(() => undefined);
+  const stop = () => void owner.ask('importStop', undefined).catch(() => undefined);
   signal.addEventListener('abort', stop, { once: true });
   try {
     let last: Ended | undefined;
@@ -50,7 +49,14 @@ export async function runImport(
       onFile({ path, outcome: ended.outcome });
       if (ended.outcome.kind !== 'nothing-usable') last = ended;
     }
-    if (last) await settle(last, options);
+    if (last && 'lastBatchId' in last.outcome) {
+      await settle(last, last.outcome.lastBatchId, {
+        owner,
+        signal,
+        state: () => owner.ask('importState', undefined),
+        onProgress: (part) => options.onProgress({ kind: 'after', part }),
+      });
+    }
   } catch (error) {
     throw signal.aborted ? interrupted() : error;
   } finally {
@@ -62,9 +68,9 @@ async function importOne(
   path: string,
   { owner, table, mapping, onProgress }: ImportRunOptions,
 ): Promise<Ended> {
-  await owner.start({ path, table, mapping });
+  await owner.ask('importStart', { path, table, mapping });
   for (;;) {
-    const state = await owner.state();
+    const state = await owner.ask('importState', undefined);
     switch (state.kind) {
       case 'ended':
         return state;
@@ -81,39 +87,6 @@ async function importOne(
     }
     await sleep(POLL_MS);
   }
-}
-
-/** Rolls up and publishes, or waits until the service has. */
-async function settle(last: Ended, { owner, signal, onProgress }: ImportRunOptions): Promise<void> {
-  const lastBatchId = 'lastBatchId' in last.outcome ? last.outcome.lastBatchId : -1;
-  const firstId = last.rolledUpBatchId;
-  let movedAtMs = performance.now();
-  let before = '';
-  for (let state: Told<ImportState> = last; ; state = await owner.state()) {
-    if (state.kind !== 'ended')
-      throw new TransientError('ServiceEnded', 'the service was started anew; it rolls up what has landed');
-    const { rolledUpBatchId, publishedBatchId } = state;
-    if (rolledUpBatchId >= lastBatchId && publishedBatchId >= lastBatchId) return;
-    signal.throwIfAborted();
-    onProgress({ kind: 'after', part: partOf(rolledUpBatchId, firstId, lastBatchId) });
-    const now = `${rolledUpBatchId} ${publishedBatchId}`;
-    if (now !== before) movedAtMs = performance.now();
-    else if (performance.now() - movedAtMs > STUCK_MS) {
-      throw new TransientError(
-        'NotRolledUp',
-        'everything has landed, but the service does not roll it up; see "wattline status"',
-      );
-    }
-    before = now;
-    if (!(await owner.followUp())) await sleep(POLL_MS);
-  }
-}
-
-/** Ids of batches of an import follow one upon another, far above those before. */
-function partOf(batchId: number, firstId: number, lastBatchId: number): number {
-  const ofImport = Math.floor(lastBatchId / 1e9) * 1e9;
-  const first = Math.max(firstId, ofImport);
-  return batchId <= first ? 0 : (batchId - first) / Math.max(1, lastBatchId - first);
 }
 
 function interrupted(): TransientError {

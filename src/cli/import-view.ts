@@ -7,20 +7,17 @@ import type { RejectedRow } from '../import/rejections.ts';
 import { REJECTED_KEPT_MAX } from '../import/rejections.ts';
 import { formatInstant } from '../time.ts';
 import type { ImportedFile, RunProgress } from './import-run.ts';
+import { bar, createLineView, duration, followUpText, percent } from './progress-view.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-const LINE_EVERY_MS = 10_000;
-const BAR_CHARACTERS = 24;
-
-/** Shows how far an import is: a bar that is drawn again on a terminal, now and then a line anywhere else. */
+/** Shows how far an import is. */
 export function createProgressView(terminal: Terminal, now: () => number) {
-  let lastMs = now();
-  let isDrawn = false;
+  const view = createLineView(terminal, now);
   const startedMs = new Map<string, number>();
 
   function text(progress: RunProgress): string {
-    if (progress.kind === 'after') return `rolling up and publishing ${percent(progress.part)}`;
+    if (progress.kind === 'after') return followUpText(progress.part);
     const key = `${progress.path} ${progress.progress.phase}`;
     const started = startedMs.get(key) ?? now();
     startedMs.set(key, started);
@@ -33,20 +30,8 @@ export function createProgressView(terminal: Terminal, now: () => number) {
   }
 
   return {
-    show(progress: RunProgress): void {
-      const line = text(progress);
-      if (terminal.isInteractive) {
-        terminal.err(`\r\x1b[2K${line}`);
-        isDrawn = true;
-      } else if (now() - lastMs >= LINE_EVERY_MS) {
-        lastMs = now();
-        terminal.err(`wattline: ${line}\n`);
-      }
-    },
-    clear(): void {
-      if (isDrawn) terminal.err('\r\x1b[2K');
-      isDrawn = false;
-    },
+    show: (progress: RunProgress) => view.show(text(progress)),
+    clear: view.clear,
   };
 }
 
@@ -74,20 +59,6 @@ export function describeProgress(
 
 function ratio(done: number, all: number): number {
   return all > 0 ? Math.min(1, done / all) : 1;
-}
-
-function bar(part: number): string {
-  const full = Math.round(part * BAR_CHARACTERS);
-  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CHARACTERS - full)}]`;
-}
-
-function percent(part: number): string {
-  return `${Math.floor(part * 100)} %`;
-}
-
-function duration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  return whole < 90 ? `${whole} s` : `${Math.round(whole / 60)} min`;
 }
 
 /** What became of a file. */

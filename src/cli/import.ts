@@ -96,7 +96,7 @@ async function importAll(
   { workgroup, table, mapping }: Request,
 ): Promise<void> {
   const { terminal, signal } = service;
-  const { findOwner } = await import('./import-owner.ts');
+  const { findOwner } = await import('./owner.ts');
   const { runImport } = await import('./import-run.ts');
   const { createProgressView, describeFile } = await import('./import-view.ts');
   const view = createProgressView(terminal, () => performance.now());

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { addBackfillCommand } from './backfill.ts';
 import { addConfigCommand } from './config.ts';
 import { addConformanceCommand } from './conformance.ts';
 import { addDemoCommand } from './demo.ts';
@@ -86,6 +87,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);
+  addBackfillCommand(program, terminal);
   addMeterDataCommand(program, terminal);
   addBudgetCommand(program, terminal);
   addReplayCommand(program, terminal);

@@ -7,7 +7,6 @@ import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
-import type { TokenSource } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { createControl } from '../control/control.ts';
 import { createControlServer } from '../control/server.ts';
@@ -27,12 +26,13 @@ import { registerStreamSocket } from '../stream/socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
 import { startUpkeep } from '../stream/upkeep.ts';
-import { HOUR_MS, SECOND_MS } from '../time.ts';
+import { SECOND_MS } from '../time.ts';
 import { registerUploadRoutes } from '../upload/routes.ts';
 import { auditConfigChanges } from './config-changes.ts';
 import { holdRoles, holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
 import { openStreamLogs } from './stream-logs.ts';
+import { createUpstreams, httpUrl, withUpstreams } from './upstream.ts';
 import { version } from './version.ts';
 
 export type Role = 'stream' | 'worker' | 'report';
@@ -213,18 +213,13 @@ async function addWorker(
 ): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
   const pipeline = createPipeline({ logLevel: config.logLevel, log });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
-  const upstreamOf = (workgroup: WorkgroupConfig) => ({
-    url: workgroup.upstream?.url ?? ownUrl,
-    workgroup: workgroup.upstream?.workgroup ?? workgroup.id,
-    table: workgroup.upstream?.table ?? '-',
-    transport: workgroup.upstream?.transport ?? 'rest',
-    ...(workgroup.upstream && { socketPath: workgroup.upstream.socketPath }),
-    ...(workgroup.upstream
-      ? workgroup.upstream.token !== undefined && { token: workgroup.upstream.token }
-      : { token: ownToken(access, workgroup.id) }),
-  });
+  const { upstreamOf, addressOf } = createUpstreams(config, ownUrl, access);
   const stages = createStages({ config, pipeline, status, clock, log, upstreamOf });
-  const control = createControlServer({ dataDir: config.dataDir, pipeline, log });
+  const control = createControlServer({
+    dataDir: config.dataDir,
+    pipeline: withUpstreams(pipeline, addressOf),
+    log,
+  });
   const dependencies = {
     stages,
     async openShard(workgroupId: string) {
@@ -247,24 +242,6 @@ async function addWorker(
   };
 }
 
-/** A token of this process's own for its own stream, made anew before it runs out or when it is refused. */
-function ownToken(access: Access, workgroupId: string): TokenSource {
-  let token: string | undefined;
-  let renewAtMs = 0;
-  return async (renew) => {
-    if (token === undefined || renew || performance.now() >= renewAtMs) {
-      const scopes = { [workgroupId]: { permissions: ['search:read' as const, 'org:audit' as const] } };
-      const issued = await access.issue(
-        { subject: 'wattline-worker', scopes, lifetimeMs: HOUR_MS },
-        { unlisted: true },
-      );
-      token = issued.token;
-      renewAtMs = performance.now() + HOUR_MS / 2;
-    }
-    return token;
-  };
-}
-
 async function listen(app: FastifyInstance, config: Config): Promise<string> {
   const { host, port } = config.http;
   try {
@@ -284,10 +261,4 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
     );
   }
   return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
-}
-
-/** An address that can be called: a server that listens everywhere is reached on this machine. */
-function httpUrl(host: string, port: number): string {
-  const callable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${callable.includes(':') ? `[${callable}]` : callable}:${port}`;
 }

@@ -5,8 +5,8 @@ import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import type { Shard } from '../warehouse/shard.ts';
+import { takenIn } from '../warehouse/taken-in.ts';
 import { type ImportOutcome, type ImportProgress, type ImportRequest, importFile } from './import-file.ts';
-import { takenIn } from './ledger.ts';
 
 /** Imports of one open warehouse, one file at a time, in the background of what else it does. */
 export interface ImportJob {

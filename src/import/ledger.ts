@@ -182,21 +182,3 @@ async function dropFile(connection: DuckDBConnection, entry: ImportEntry, clock:
 function batchIds({ firstBatchId }: ImportEntry) {
   return { first_batch_id: firstBatchId, last_batch_id: firstBatchId + BATCHES_MAX - 2 };
 }
-
-/** How far later stages are. */
-export async function takenIn(
-  shard: Shard,
-  streams: number,
-): Promise<{ rolledUpBatchId: number; publishedBatchId: number }> {
-  return shard.transaction(async (connection) => {
-    const [row] = await query<{ rolled_up_batch_id: bigint | null; published_batch_id: bigint }>(
-      connection,
-      'import/taken-in',
-      { streams },
-    );
-    return {
-      rolledUpBatchId: Number(row!.rolled_up_batch_id ?? -1n),
-      publishedBatchId: Number(row!.published_batch_id),
-    };
-  });
-}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { backfillRequestSchema } from '../backfill/request.ts';
 import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
 import { mappingSchema } from '../import/mapping.ts';
 import { isLocalDate } from '../time.ts';
@@ -25,6 +26,13 @@ export const askable = {
     again: z.boolean(),
   }),
   uploads: z.undefined(),
+  backfillStart: z.strictObject({ request: backfillRequestSchema }),
+  backfillState: z.undefined(),
+  backfillStop: z.undefined(),
+  backfillPlan: z.strictObject({ request: backfillRequestSchema }),
+  backfillList: z.undefined(),
+  backfillCancel: z.strictObject({ backfillId: z.int() }),
+  backfillGaps: z.strictObject({}),
 } satisfies { readonly [Name in OperationName]?: z.ZodType<Operations[Name]['args']> };
 export type AskableName = keyof typeof askable;
 

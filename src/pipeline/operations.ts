@@ -1,10 +1,21 @@
 import { join } from 'node:path';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
+import { type BackfillJob, type BackfillJobState, createBackfillJob } from '../backfill/job.ts';
+import type { ListedBackfill } from '../backfill/ledger.ts';
+import type { OpenGap } from '../backfill/plan.ts';
+import type { BackfillPlan, BackfillRequest, UpstreamAddress } from '../backfill/request.ts';
 import { advance } from '../client/advance.ts';
 import { createInterpreter, type Interpreter } from '../client/interpret.ts';
 import { keepNew } from '../client/keep-new.ts';
-import { type Ask, type DeliverStep, type Position, type Step, startPosition } from '../client/position.ts';
+import {
+  type Ask,
+  type DeliverStep,
+  type Position,
+  type Step,
+  sameAsk,
+  startPosition,
+} from '../client/position.ts';
 import type { RawAnswer } from '../client/rest.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import type { MessageColumns } from '../contract/columns.ts';
@@ -29,7 +40,7 @@ import { readShard } from '../warehouse/read-shard.ts';
 import { openShard, type Shard } from '../warehouse/shard.ts';
 import type { ShardStatus } from '../warehouse/status.ts';
 import { toPlainError } from './messages.ts';
-import { afterFailure, afterSuccess, isHopeless, type Stuck, sameAsk } from './stuck.ts';
+import { afterFailure, afterSuccess, isHopeless, type Stuck } from './stuck.ts';
 import { withinTime } from './within-time.ts';
 
 /** A workgroup to work on, as the thread needs it. */
@@ -67,8 +78,22 @@ export interface Operations {
   upload: { args: TakeRequest; result: StoreOutcome };
   /** What was uploaded and counts. */
   uploads: { args: undefined; result: UploadList };
+  /** Begins a backfill, or goes on with it; `backfillState` tells how far it is and what it came to. */
+  backfillStart: { args: FromUpstream & { request: BackfillRequest }; result: undefined };
+  backfillState: { args: undefined; result: BackfillJobState };
+  backfillStop: { args: undefined; result: undefined };
+  backfillPlan: { args: FromUpstream & { request: BackfillRequest }; result: BackfillPlan };
+  backfillList: { args: undefined; result: ListedBackfill[] };
+  backfillCancel: { args: { backfillId: number }; result: undefined };
+  /** Stretches of the stream that are missing, and what the upstream still has of them. */
+  backfillGaps: { args: FromUpstream; result: OpenGap[] };
 }
 export type OperationName = keyof Operations;
+
+/** Of an operation that reads the stream: where. Whoever asks from outside does not say it. */
+interface FromUpstream {
+  upstream?: UpstreamAddress;
+}
 
 /** A shard that this thread has open, and where its reader stands. */
 export interface OpenShard {
@@ -78,6 +103,7 @@ export interface OpenShard {
   position: Position;
   stuck: Stuck | undefined;
   imports: ImportJob;
+  backfills: BackfillJob;
   clock: Clock;
   log: Log;
 }
@@ -137,6 +163,13 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     return takeUpload(shard, request, { audit, clock, log });
   },
   uploads: ({ shard }) => reading(shard, listUploads),
+  backfillStart: async ({ backfills }, { request, upstream }) => void backfills.start(request, upstream),
+  backfillState: ({ backfills }) => backfills.state(),
+  backfillStop: async ({ backfills }) => void (await backfills.stop()),
+  backfillPlan: ({ backfills }, { request, upstream }) => backfills.plan(request, upstream),
+  backfillList: ({ backfills }) => backfills.list(),
+  backfillCancel: async ({ backfills }, { backfillId }) => void (await backfills.cancel(backfillId)),
+  backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
 
 /** Reads an open warehouse on a connection of its own. */
@@ -203,12 +236,14 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
   const position = await storedPosition(shard);
   const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
   const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, log });
-  return { shard, assignment, interpret, position, stuck: undefined, imports, clock, log };
+  const lakeDir = lakeFolder(assignment);
+  const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, log });
+  return { shard, assignment, interpret, position, stuck: undefined, imports, backfills, clock, log };
 }
 
 /** Ends what runs on it and lets its file go. */
-export async function closeAssignment({ shard, imports }: OpenShard): Promise<void> {
-  await imports.stop();
+export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
+  await Promise.all([imports.stop(), backfills.stop()]);
   await shard.close();
 }
 

@@ -226,6 +226,42 @@ export const analyticsViews: readonly View[] = [
     ],
   },
   {
+    name: 'daily_energy_version',
+    dataset: 'daily_energy_version',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'Every version of days that changed after they were over, in which a closed period shows how it has changed. A day is here from its first change on, or if it was computed when it was over; the newest version is what daily_energy has',
+    columns: [
+      { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
+      device,
+      source,
+      { name: 'version', type: 'INTEGER', comment: 'From 1 on, as in daily_energy' },
+      { ...energy, comment: 'Energy, Wh; null where this version withdrew the day' },
+      { ...method, comment: `${method.comment}; null where the day was withdrawn` },
+      flags,
+      {
+        name: 'coverage',
+        type: 'DOUBLE',
+        comment: 'Share of the day that measurements cover, 0 to 1; null where the day was withdrawn',
+      },
+      {
+        name: 'status',
+        type: 'VARCHAR',
+        comment:
+          'What the day was when this version was computed: provisional (late data were waited for), final (its first version since then), or restated (it had been final before); null for versions from before this was kept',
+      },
+      { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When this version was computed' },
+      {
+        name: 'causes',
+        type: 'VARCHAR[]',
+        comment:
+          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, or learnt (limits that follow from later readings); null for versions from before this was kept',
+      },
+      { ...batchId, comment: 'Newest batch that had been taken in when it was computed' },
+    ],
+  },
+  {
     name: 'device_daily_energy',
     dataset: 'daily_energy',
     glob: '*/*.parquet',
@@ -313,6 +349,16 @@ export const analyticsViews: readonly View[] = [
       { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'Store time of the last message before it' },
       { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'Store time at which reading went on' },
       { name: 'detected_at', type: 'TIMESTAMPTZ', comment: 'When it was noticed' },
+      {
+        name: 'closed_at',
+        type: 'TIMESTAMPTZ',
+        comment: 'When it had been read after all; null while it is missing',
+      },
+      {
+        name: 'note',
+        type: 'VARCHAR',
+        comment: 'Why the last backfill could not fill it; null where none tried',
+      },
     ],
   },
   {

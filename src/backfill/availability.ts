@@ -1,0 +1,55 @@
+import type { Interpreter } from '../client/interpret.ts';
+import type { RestSource } from '../client/rest.ts';
+import { instantAt } from '../client/survey.ts';
+import { TerminalError, TransientError } from '../errors.ts';
+import type { UtcMs } from '../time.ts';
+
+/** What an upstream still has from a time on. */
+export interface Availability {
+  /**
+   * all: everything from then on. part: only from `firstMs` on. nothing: it has no message from then on. unknown: it has messages from
+   * `firstMs` on, and does not say whether there were earlier ones.
+   */
+  kind: 'all' | 'part' | 'nothing' | 'unknown';
+  /** Store time of the first message that it has. */
+  firstMs: UtcMs | undefined;
+  /** How many messages it has from then on, where it says. */
+  messages: number | undefined;
+}
+
+/**
+ * Asks an upstream, with one read of one message, what it still has from `fromMs` on. A server of the contract says when it has
+ * moved a time to what it retains; of any other only a message from before tells that nothing is missing.
+ * @throws TransientError, TerminalError where it cannot be read
+ */
+export async function askAvailability(
+  source: RestSource,
+  interpret: Interpreter,
+  fromMs: UtcMs,
+  signal: AbortSignal,
+): Promise<Availability> {
+  const answer = await source.fetch({
+    ask: { kind: 'timestamp', timestampMs: fromMs },
+    messagesMax: 1,
+    waitSeconds: 0,
+    signal,
+  });
+  const outcome = interpret(answer);
+  if (outcome.kind === 'error') {
+    const { code, message, retryable } = outcome;
+    const text = `the upstream cannot be read: ${message}`;
+    throw retryable ? new TransientError(code, text) : new TerminalError(code, text);
+  }
+  const { columns, clamped, earliestOffset } = outcome;
+  const firstMs = columns.count > 0 ? instantAt(columns.storeTime, 0) : undefined;
+  const messages =
+    answer.lagMessages === undefined
+      ? undefined
+      : answer.lagMessages + columns.count + columns.rejected.length;
+  const isOfContract = earliestOffset !== undefined;
+  if ((isOfContract && clamped !== 'retention') || (firstMs !== undefined && firstMs <= fromMs)) {
+    return { kind: 'all', firstMs, messages };
+  }
+  if (firstMs === undefined) return { kind: 'nothing', firstMs, messages };
+  return { kind: isOfContract ? 'part' : 'unknown', firstMs, messages };
+}

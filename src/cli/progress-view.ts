@@ -1,0 +1,43 @@
+import type { Terminal } from './terminal.ts';
+
+const LINE_EVERY_MS = 10_000;
+const BAR_CHARACTERS = 24;
+
+/** Shows how far something is: a line that is drawn again on a terminal, now and then a new one anywhere else. */
+export function createLineView(terminal: Terminal, now: () => number) {
+  let lastMs = now();
+  let isDrawn = false;
+  return {
+    show(line: string): void {
+      if (terminal.isInteractive) {
+        terminal.err(`\r\x1b[2K${line}`);
+        isDrawn = true;
+      } else if (now() - lastMs >= LINE_EVERY_MS) {
+        lastMs = now();
+        terminal.err(`wattline: ${line}\n`);
+      }
+    },
+    clear(): void {
+      if (isDrawn) terminal.err('\r\x1b[2K');
+      isDrawn = false;
+    },
+  };
+}
+
+export function followUpText(part: number): string {
+  return `rolling up and publishing ${percent(part)}`;
+}
+
+export function bar(part: number): string {
+  const full = Math.round(part * BAR_CHARACTERS);
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CHARACTERS - full)}]`;
+}
+
+export function percent(part: number): string {
+  return `${Math.floor(part * 100)} %`;
+}
+
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  return whole < 90 ? `${whole} s` : `${Math.round(whole / 60)} min`;
+}
