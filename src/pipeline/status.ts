@@ -121,8 +121,9 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
   let files: string[];
   try {
     files = readdirSync(statusFolder(dataDir));
-  } catch {
-    return [];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
   return files
     .filter((file) => file.endsWith('.json'))

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TransientError } from '../errors.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
@@ -16,7 +16,8 @@ export async function readShard<Result>(
   work: (connection: DuckDBConnection) => Promise<Result>,
 ): Promise<Result> {
   const { path, workgroupId } = options;
-  if (!existsSync(path)) {
+  // One that is not to be seen by this user is not taken for one that is not there.
+  if (!statSync(path, { throwIfNoEntry: false })) {
     throw new TransientError(
       'NoWarehouse',
       `nothing has been taken in of workgroup ${workgroupId} yet: there is no ${path}`,
