@@ -3,6 +3,7 @@ export const datasets = {
   messages: { select: 'publish/messages', energy: false },
   interval_energy: { select: 'publish/interval-energy', energy: true },
   daily_energy: { select: 'publish/daily-energy', energy: true },
+  daily_energy_version: { select: 'publish/daily-energy-version', energy: false },
   device_status: { select: 'publish/device-status', energy: false },
   device_state: { select: 'publish/device-state', energy: false },
   quarantine: { select: 'publish/quarantine', energy: false },

@@ -56,6 +56,7 @@ export async function findPieces(
   const marks = {
     interval_energy: new Set<Period>(),
     daily_energy: new Set<Period>(),
+    daily_energy_version: new Set<Period>(),
     meter_reading: new Set<Period>(),
     device_status: new Set<Period>(),
     quarantine: new Set<string>(),
@@ -74,6 +75,7 @@ export async function findPieces(
     ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy)),
     ...(await findByDay(connection, 'device_status', head, marks.device_status)),
     ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
+    ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
     ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
     ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
     ...(await findWhole(connection, head)),
@@ -165,10 +167,13 @@ const monthDatasets = {
   daily_energy: {
     months: 'publish/daily-months',
     count: 'publish/count-days',
-    parameters(month: Period) {
-      const { startMs, endMs } = periodBounds(month);
-      return { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
-    },
+    parameters: localDays,
+  },
+  /** Of the local day. */
+  daily_energy_version: {
+    months: 'publish/version-months',
+    count: 'publish/count-versions',
+    parameters: localDays,
   },
   /** In UTC. */
   meter_reading: {
@@ -258,6 +263,11 @@ async function findWhole(connection: DuckDBConnection, head: Commit | undefined)
 function window(period: Period): { start_ms: number; end_ms: number } {
   const { startMs, endMs } = periodBounds(period);
   return { start_ms: startMs, end_ms: endMs };
+}
+
+function localDays(month: Period): { start_day: string; end_day: string } {
+  const { startMs, endMs } = periodBounds(month);
+  return { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
 }
 
 function filesByPeriod(head: Commit | undefined, dataset: DatasetName): Map<Period, LakeFile[]> {

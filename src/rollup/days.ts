@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type LocalDate, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { bindLocalDays } from './local-days.ts';
+import type { Restatement } from './streams.ts';
 import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
 
 export interface DayOptions {
@@ -9,8 +10,8 @@ export interface DayOptions {
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
-  /** Streams, the zone or the sources of devices have changed: every day there is has to be looked at. */
-  restated: boolean;
+  /** Which settings have changed, so that every day there is has to be looked at. */
+  restated: Restatement | undefined;
 }
 
 /**
@@ -44,15 +45,16 @@ async function restateAllDays(connection: DuckDBConnection, options: DayOptions)
 async function storeDays(
   connection: DuckDBConnection,
   bounds: StretchRow,
-  { closeAfterMs, nowMs, batchId }: DayOptions,
+  { closeAfterMs, nowMs, batchId, restated }: DayOptions,
 ): Promise<number> {
   await query(connection, 'rollup/day-candidates', bounds);
   await query(connection, 'rollup/days', bounds);
   await query(connection, 'rollup/changed-days', { now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) });
+  await query(connection, 'rollup/version-causes', { now_ms: nowMs, restated: restated ?? null });
   await query(connection, 'rollup/store-history', { now_ms: nowMs, batch_id: batchId });
   await query(connection, 'rollup/forget-changed-days');
   await query(connection, 'rollup/store-days', { now_ms: nowMs, batch_id: batchId });
-  await query(connection, 'rollup/mark-dirty', bounds);
+  await query(connection, 'rollup/mark-dirty', { ...bounds, now_ms: nowMs });
   const [changed] = await query<{ count: bigint }>(connection, 'rollup/count-changed-days');
   return Number(changed!.count);
 }

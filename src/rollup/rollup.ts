@@ -48,7 +48,7 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
     const restated = await bindStreams(connection, options.workgroup);
     const pending = await nextBatches(connection, options.messagesMax ?? MESSAGES_MAX);
     const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
-    if (pending.messages > 0 || restated) {
+    if (pending.messages > 0 || restated !== undefined) {
       Object.assign(result, await takeIn(connection, pending.batchId, nowMs));
       await recomputeChanged(connection, timezone);
       if (await relearn(connection)) await recomputeChanged(connection, timezone);

@@ -5,6 +5,9 @@ import { unitFactor, unitTable } from '../units.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 
+/** What days are computed by that has changed: streams or the sources of devices, or the zone, whatever else has changed with it. */
+export type Restatement = 'configuration' | 'zone';
+
 type StoredStream = { stream_id: number; identity: string; settings: string | null; batch_id: bigint };
 
 /**
@@ -12,16 +15,18 @@ type StoredStream = { stream_id: number; identity: string; settings: string | nu
  * A stream whose readings would have other values (another unit, another field) is another stream and reads the kept messages
  * from the start; one whose rules have changed is computed again from its readings; one that is gone takes its intervals along
  * and goes on where it stopped if it comes back.
- * @returns whether streams, the zone or the sources of devices have changed, so that every day has to be looked at again
+ * @returns what has changed, so that every day has to be looked at again; undefined where nothing has
  */
 export async function bindStreams(
   connection: DuckDBConnection,
   workgroup: WorkgroupConfig,
-): Promise<boolean> {
+): Promise<Restatement | undefined> {
   await createSettings(connection);
   const stored = await query<StoredStream>(connection, 'rollup/streams');
   const known = new Map(stored.map((row) => [row.identity, row]));
-  let restated = await declareSources(connection, workgroup);
+  let restated: Restatement | undefined = (await declareSources(connection, workgroup))
+    ? 'configuration'
+    : undefined;
   for (const [position, stream] of workgroup.energyStreams.entries()) {
     const identity = JSON.stringify(identityOf(stream));
     const settings = JSON.stringify({
@@ -37,7 +42,8 @@ export async function bindStreams(
       await query(connection, 'rollup/add-stream', { stream_id: row.stream_id, identity });
     }
     if (row.settings !== settings) {
-      restated = true;
+      if (isOtherZone(row, workgroup.timezone)) restated = 'zone';
+      restated ??= 'configuration';
       await query(connection, 'rollup/update-stream', { stream_id: row.stream_id, settings });
       await query(connection, 'rollup/restate-stream', { stream_id: row.stream_id });
     }
@@ -45,11 +51,15 @@ export async function bindStreams(
   }
   for (const gone of known.values()) {
     if (gone.settings === null) continue;
-    restated = true;
+    restated ??= 'configuration';
     await query(connection, 'rollup/forget-stream-intervals', { stream_id: gone.stream_id });
     await query(connection, 'rollup/update-stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;
+}
+
+function isOtherZone({ settings }: StoredStream, timezone: string): boolean {
+  return settings !== null && (JSON.parse(settings) as StreamSettings).timezone !== timezone;
 }
 
 /** @returns whether the sources that devices are declared to have are others than before */

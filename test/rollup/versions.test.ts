@@ -159,3 +159,37 @@ test('a day whose energy turns out to be none is withdrawn, and its versions go 
     [1, 3, 1000],
   ]);
 });
+
+async function causesOf(shard: Shard) {
+  const rows = await rowsOf(
+    shard,
+    `SELECT day(day)::INTEGER AS day, version, status, array_to_string(causes, ' ') AS causes
+     FROM daily_energy_history ORDER BY day, version`,
+  );
+  return rows.map(({ day, version, status, causes }) => [day, version, status, causes]);
+}
+
+test('a version says whether the day was final and what brought it about', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
+  await rollUpSite(shard, site, at('02T01:00'));
+  await read(shard, ['01T18:00', 1900], ['01T06:00', 100], ['03T00:00', 4800]);
+  await rollUpSite(shard, site, at('03T01:00'));
+  await rollUpSite(shard, site, at('09T00:00'));
+  await read(shard, ['02T00:00', 2500]);
+  await rollUpSite(shard, site, at('09T01:00'));
+  const other = { ...site, streams: [{ ...site.streams[0]!, multiplier: 2 }] };
+  await rollUpSite(shard, other, at('09T02:00'));
+  await rollUpSite(shard, { ...other, timezone: 'Europe/Paris' }, at('09T03:00'));
+  expect(await causesOf(shard)).toEqual([
+    [1, 1, 'provisional', 'stream'],
+    [1, 2, 'restated', 'stream'],
+    [1, 3, 'restated', 'configuration'],
+    [1, 4, 'restated', 'zone'],
+    [2, 1, 'provisional', 'stream'],
+    [2, 2, 'restated', 'stream'],
+    [2, 3, 'restated', 'configuration'],
+    [2, 4, 'restated', 'zone'],
+    [3, 1, 'final', 'zone'],
+  ]);
+});

@@ -1,0 +1,42 @@
+-- What brings the new versions about of days that are over ($now_ms: instant). $restated: which settings have changed (configuration or zone),
+-- null for none.
+-- version_cause: day, device, source, causes. New readings of the day itself count before others of the source, those before readings of
+-- other sources of the device, for which a day may wait; what none of them explains follows from limits that are learnt.
+CREATE OR REPLACE TEMP TABLE version_cause AS
+WITH changed AS (
+  SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
+),
+brought AS MATERIALIZED (
+  SELECT s.device, s.source, i.event_time_ms // 900000 AS interval_index,
+    CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
+  FROM incoming i
+  JOIN series s USING (series_id)
+  JOIN batch b USING (batch_id)
+  WHERE s.device IN (SELECT device FROM changed) AND i.batch_id > (SELECT max(batch_id) FROM energy_stream)
+  GROUP BY ALL
+),
+near AS (
+  SELECT c.day, c.device, c.source, b.cause, 1 AS distance
+  FROM changed c
+  JOIN brought b ON b.device = c.device AND b.source = c.source
+  JOIN interval_day d ON d.interval_index = b.interval_index AND d.day = c.day
+  UNION ALL
+  SELECT c.day, c.device, c.source, b.cause, CASE WHEN b.source = c.source THEN 2 ELSE 3 END
+  FROM changed c
+  JOIN (SELECT DISTINCT device, source, cause FROM brought) AS b ON b.device = c.device
+),
+nearest AS (
+  SELECT day, device, source, list_sort(list_distinct(list(cause))) AS causes
+  FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM near)
+  WHERE distance = least
+  GROUP BY ALL
+)
+SELECT c.day, c.device, c.source,
+  CASE
+    WHEN $restated::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
+    -- What has never been there needs no other reason than its readings.
+    WHEN c.version = 1 THEN coalesce(n.causes, [$restated::VARCHAR])
+    ELSE list_prepend($restated::VARCHAR, coalesce(n.causes, []))
+  END AS causes
+FROM changed c
+LEFT JOIN nearest n USING (day, device, source);
