@@ -81,6 +81,9 @@ const querySchema = uploadOptionsSchema.extend({
   dryRun: flag.meta({ description: 'Checks it and stores nothing' }),
 });
 
+/** Only for the description: bytes are read as a whole, so that everything wrong with them is told at once. */
+const bodySchema = z.any().meta({ description: 'Rows with names of columns' });
+
 const answerSchema = z.object({
   outcome: z.enum(['stored', 'stored-before', 'checked']).meta({
     description:
@@ -147,6 +150,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
             description: `${description} ${whole}`,
             tags: ['report'],
             consumes: Object.keys(formats),
+            body: bodySchema,
             params: z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) }),
             querystring: querySchema,
             response: {

@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import type { UploadOptions } from '../../src/upload/options.ts';
+import { readUploadFile } from '../../src/upload/read-file.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { meters } from './support.ts';
+
+const csv =
+  'meter_code,interval_start,interval_end,energy_kwh\nGRID-1,2026-05-17T11:00Z,2026-05-17T11:15Z,1.25\n';
+const start = Date.UTC(2026, 4, 17, 11);
+
+function read(path: string, options: UploadOptions = {}) {
+  return readUploadFile(path, { topic: 'meter-data', meters, options });
+}
+
+function fileOf(name: string, content: string | Uint8Array): string {
+  const path = join(tempDir(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** A Parquet file of what a statement selects. */
+async function parquetOf(select: string): Promise<string> {
+  const path = join(tempDir(), 'file.parquet');
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'");
+  await connection.run(`COPY (${select}) TO '${path}' (FORMAT parquet)`);
+  connection.closeSync();
+  instance.closeSync();
+  return path;
+}
+
+test.each([
+  { name: 'a.csv', content: csv },
+  { name: 'a.csv.gz', content: gzipSync(csv) },
+  { name: 'a.csv.zst', content: zstdCompressSync(csv) },
+  { name: 'a.tsv', content: csv.replaceAll(',', '\t') },
+])('$name is read', async ({ name, content }) => {
+  const upload = await read(fileOf(name, content));
+  expect(upload).toMatchObject({
+    kind: 'meter_intervals',
+    rows: [{ meter: 'GRID-1', start, energyWh: 1250 }],
+  });
+});
+
+test('Parquet is read with instants, local times and numbers of any type', async () => {
+  const zoned = await parquetOf(
+    "SELECT 'GRID-1' AS meter_code, TIMESTAMPTZ '2026-05-17 11:00:00+00' AS interval_start, TIMESTAMPTZ '2026-05-17 11:15:00+00' AS interval_end, 1.25::DECIMAL(9, 3) AS energy_kwh",
+  );
+  expect(await read(zoned)).toMatchObject({
+    rows: [{ line: 1, start, end: start + 900_000, energyWh: 1250 }],
+  });
+  const local = await parquetOf(
+    "SELECT 'GRID-1' AS meter_code, TIMESTAMP '2026-05-17 13:00:00' AS time, 1e-3::DOUBLE AS value_kwh",
+  );
+  expect(await read(local, { timezone: 'Europe/Berlin' })).toMatchObject({
+    kind: 'meter_registers',
+    rows: [{ start, energyWh: 1 }],
+  });
+});
+
+test('what is wrong with a row of Parquet is told by its number', async () => {
+  const path = await parquetOf(
+    "SELECT 'GRID-1' AS meter_code, make_timestamptz(n * 900000000) AS interval_start, make_timestamptz(n * 900000000 + 900000000) AS interval_end, CASE n WHEN 2 THEN -1 ELSE 1 END AS energy_kwh FROM range(1, 4) r(n)",
+  );
+  await expect(read(path)).rejects.toThrow(
+    /file.parquet has a problem:\n {2}line 2, column "energy_kwh": -1 is negative/,
+  );
+});
+
+test.each([
+  { name: 'a.xlsx', content: 'PK', expected: /neither .csv, .ndjson, .json nor .parquet/ },
+  { name: 'a.csv.gz', content: gzipSync(csv).subarray(0, 40), expected: /damaged or cut off/ },
+  { name: 'a.parquet', content: csv, expected: /a.parquet has a problem:\n.*cannot be read/ },
+])('$name that is none is refused', async ({ name, content, expected }) => {
+  await expect(read(fileOf(name, content))).rejects.toThrow(expected);
+});
+
+test('a file that is not there is named', async () => {
+  await expect(read(join(tempDir(), 'a.csv'))).rejects.toThrow(
+    /a.csv has a problem:\n.*cannot be read \(ENOENT\)/,
+  );
+});

@@ -1,0 +1,181 @@
+import { readdirSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import type { IssueRequest } from '../../src/access/grant.ts';
+import { createAudit } from '../../src/audit/audit.ts';
+import { configSchema } from '../../src/config.ts';
+import { createHttpServer } from '../../src/http.ts';
+import { silentLog } from '../../src/log.ts';
+import { HOUR_MS } from '../../src/time.ts';
+import { type AskToTake, registerUploadRoutes } from '../../src/upload/routes.ts';
+import { takeUpload } from '../../src/upload/take.ts';
+import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+const csv = 'meter_code,period,energy_kwh,scenario\nPV,2026-05,1250,P50\nPV,2026-06,1300.5,P50\n';
+
+/** The routes on a real warehouse and real access, over a real port. */
+async function openRoutes(instead?: AskToTake) {
+  const dataDir = tempDir();
+  const clock = createTestClock();
+  const { shard } = await openTestShard(dataDir, { clock });
+  onTestFinished(() => shard.close());
+  const access = await createAccess({ dataDir, issuer: 'wattline', clock });
+  const { workgroups } = configSchema.parse({
+    workgroups: [{ id: WORKGROUP, meters: [{ code: 'PV' }], deviceGroups: { some: [] } }],
+  });
+  const audit = createAudit({ dataDir, actor: 'test', clock });
+  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000, clock });
+  registerUploadRoutes(app, {
+    take:
+      instead ??
+      (async (_, request) => ({
+        kind: 'answer',
+        answer: await takeUpload(shard, request, { audit, clock, log: silentLog }),
+      })),
+    dataDir,
+    access,
+    workgroups,
+    clock,
+    log: silentLog,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1/orgs/${WORKGROUP}`;
+  const issue = async (scope: IssueRequest['scopes'][string]) =>
+    (await access.issue({ subject: 'dash', scopes: { [WORKGROUP]: scope }, lifetimeMs: HOUR_MS })).token;
+  const writer = await issue({ permissions: ['data:write'] });
+  const put = async (
+    path: string,
+    body: string | Buffer<ArrayBuffer>,
+    { type = 'text/csv', token = writer }: { type?: string; token?: string } = {},
+  ) => {
+    const headers = { 'Content-Type': type, ...(token && { Authorization: `Bearer ${token}` }) };
+    const response = await fetch(`${base}/${path}`, { method: 'PUT', body, headers });
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Record<string, unknown>,
+    };
+  };
+  const staged = () => readdirSync(join(dataDir, 'uploads'));
+  return { shard, audit, issue, put, staged };
+}
+
+test('a budget is stored, its rows again are not, and both are answered', async () => {
+  const { put, audit, staged } = await openRoutes();
+  expect(await put('budget-data?name=may.csv', csv)).toMatchObject({
+    status: 200,
+    body: { outcome: 'stored', accepted: 2, stored: 2, unchanged: 0, replaced: 0, revision: 1, uploadId: 1 },
+  });
+  const again = JSON.stringify([
+    { meter_code: 'PV', period: '2026-05', energy: 1250, unit: 'kWh', scenario: 'P50' },
+    { meter_code: 'PV', period: '2026-06', energy: 1.3005, unit: 'MWh', scenario: 'p50' },
+  ]);
+  // Other bytes, the same rows.
+  expect(await put('budget-data', again, { type: 'application/json' })).toMatchObject({
+    status: 200,
+    body: { outcome: 'stored-before', accepted: 2, revision: 1, uploadId: 1 },
+  });
+  expect(audit.waiting(WORKGROUP)).toBeGreaterThan(0);
+  expect(staged()).toEqual([]);
+});
+
+test('meter data are stored with what the address says of them, and a dry run stores nothing', async () => {
+  const { put, shard } = await openRoutes();
+  const body = 'time,value\n2026-05-01 00:00,100\n2026-05-02 00:00,150\n';
+  const said = 'meter=PV&unit=kWh&timezone=Europe/Berlin';
+  const count = () =>
+    shard.transaction(
+      async (connection) =>
+        (await connection.runAndReadAll('SELECT count(*)::INTEGER FROM meter_register')).getRows()[0]![0],
+    );
+  expect(await put(`meter-data?${said}&dryRun=true`, body)).toMatchObject({
+    status: 200,
+    body: { outcome: 'checked', accepted: 2 },
+  });
+  expect(await count()).toBe(0);
+  expect(await put(`meter-data?${said}`, body)).toMatchObject({
+    status: 200,
+    body: { outcome: 'stored', stored: 2 },
+  });
+  expect(await count()).toBe(2);
+});
+
+test('a refusal lists the lines, and nothing is stored', async () => {
+  const { put, staged } = await openRoutes();
+  const { status, body } = await put('budget-data', `${csv}PV,soon,-1,P50\nnope,2026,1,P50\n`);
+  expect(status).toBe(400);
+  expect(body).toMatchObject({
+    error: 'InvalidRequest',
+    message: expect.stringMatching(
+      /^nothing was stored: line 4, column "period": "soon" is no period.*\(and 2 more\)$/,
+    ),
+    problemCount: 3,
+    problems: [
+      { line: 4, column: 'period' },
+      { line: 4, column: 'energy_kwh', message: expect.stringContaining('negative') },
+      { line: 5, column: 'meter_code' },
+    ],
+  });
+  expect(staged).toThrow(/ENOENT/);
+});
+
+test('what would cut a period in two is refused with its line', async () => {
+  const { put, staged } = await openRoutes();
+  const head = 'meter_code,period_start,period_end,energy_kwh,scenario';
+  await put('budget-data', `${head}\nPV,2026-01-01,2026-03-31,10,P50`);
+  expect(await put('budget-data', `${head}\nPV,2026-03-01,2026-04-15,10,P50`)).toMatchObject({
+    status: 400,
+    body: { problems: [{ line: 2 }] },
+  });
+  expect(staged()).toEqual([]);
+});
+
+test('only a token that may write, and of all devices, uploads', async () => {
+  const { put, issue } = await openRoutes();
+  const reader = await issue({ permissions: ['search:read', 'org:audit'] });
+  const some = await issue({ permissions: ['data:write'], deviceGroups: ['some'] });
+  expect(await put('budget-data', csv, { token: '' })).toMatchObject({ status: 401 });
+  expect(await put('budget-data', csv, { token: reader })).toMatchObject({
+    status: 403,
+    body: { error: 'InsufficientScope', required: ['data:write'] },
+  });
+  expect(await put('budget-data', csv, { token: some })).toMatchObject({
+    status: 403,
+    body: { message: expect.stringContaining('device groups') },
+  });
+});
+
+test('a parameter that is wrong is refused by its name', async () => {
+  const { put } = await openRoutes();
+  for (const query of ['timezone=Mars', 'unit=kW', 'year=26', 'interval=1', 'dryRun=yes']) {
+    const [parameter] = query.split('=');
+    expect(await put(`budget-data?${query}`, csv)).toMatchObject({ status: 400, body: { parameter } });
+  }
+});
+
+test('other types and larger bodies are refused', async () => {
+  const { put } = await openRoutes();
+  expect(await put('budget-data', csv, { type: 'application/xml' })).toMatchObject({ status: 415 });
+  expect(await put('budget-data', Buffer.alloc(2 * 1024 * 1024 + 1, 'x'))).toMatchObject({ status: 413 });
+  expect(await put('budget-data', '')).toMatchObject({
+    status: 400,
+    body: { problems: [{ line: 0, message: expect.stringContaining('is empty') }] },
+  });
+});
+
+test('where nobody has the warehouse open it says when to come again, and stores nothing', async () => {
+  const { put, staged } = await openRoutes(async () => ({ kind: 'not-running' }));
+  const { status, headers, body } = await put('budget-data', csv);
+  expect([status, headers.get('retry-after'), body.error, body.retryable]).toEqual([
+    503,
+    '10',
+    'StorageUnavailable',
+    true,
+  ]);
+  expect(staged()).toEqual([]);
+});
