@@ -1,4 +1,4 @@
--- Readings of the configured energy streams in new messages, in canonical units, each with the reason it is rejected for, if any.
+-- Readings of the configured energy streams in new messages and in those of the lake that are read again, in canonical units, each with the reason it is rejected for, if any.
 -- $upto: last batch taken in. Temp table stream_setting: the configured streams, each with the last batch it has seen (after_batch).
 -- extracted: stream_id, device, source_id (-1 where there is none), event_time_ms, value (Wh or W), reason, text (of what is rejected),
 -- message_id, stream_offset, batch_id
@@ -12,7 +12,7 @@ WITH raw AS (
     m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
     CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
     CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN json_extract_string(m.other, s.unit_pointer) END AS unit
-  FROM message m
+  FROM (FROM message UNION ALL FROM archived_message) AS m
   JOIN name AS table_name ON table_name.name_id = m.table_id
   JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
   LEFT JOIN name AS field_name ON field_name.name = s.field

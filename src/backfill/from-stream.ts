@@ -6,14 +6,12 @@ import type { RestSource } from '../client/rest.ts';
 import { instantAt, offsetAt } from '../client/survey.ts';
 import type { Offset } from '../contract/offset.ts';
 import { TransientError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { formatInstant, type UtcMs } from '../time.ts';
 import type { Checkpoint } from '../warehouse/checkpoint.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
 import { withoutLanded, withoutQuarantined } from './landed.ts';
 import { markNotWhole, originOf } from './ledger.ts';
-import { createPace } from './pace.ts';
 import type { Chunk } from './request.ts';
 
 export interface FromStreamOptions {
@@ -24,8 +22,9 @@ export interface FromStreamOptions {
   /** Only messages of this table. */
   table: string | undefined;
   lakeDir: string;
-  messagesPerSecond: number;
-  log: Log;
+  messagesMax: number;
+  /** Waits until that many messages were due. */
+  pace(messages: number, signal: AbortSignal): Promise<void>;
   signal: AbortSignal;
   /** Asked before each batch. */
   isCancelled(): Promise<boolean>;
@@ -55,7 +54,6 @@ export async function fillFromStream(
     const available = await askAvailability(source, options.interpret, chunk.fromMs, signal);
     if (available.kind !== 'all') await markNotWhole(shard, backfillId, chunk, missingText(available));
   }
-  const pace = createPace(options.messagesPerSecond);
   let reached = begun?.nextOffset;
   const batches = readStream(source, {
     from: startOf(begun, chunk),
@@ -63,7 +61,7 @@ export async function fillFromStream(
     untilUpToDate: true,
     names: shard.names,
     ...(options.defaultTable !== undefined && { defaultTable: options.defaultTable }),
-    messagesMax: Math.min(MESSAGES_A_BATCH_MAX, Math.max(1, options.messagesPerSecond)),
+    messagesMax: Math.min(MESSAGES_A_BATCH_MAX, options.messagesMax),
     waitSeconds: 0,
   });
   for await (const batch of batches) {
@@ -96,7 +94,7 @@ export async function fillFromStream(
     reached = result.nextOffset;
     options.onBatch({ read, landed: result.kind === 'landed' ? result.messages : 0, upToMs });
     if (isOver) return 'done';
-    await pace(read, signal);
+    await options.pace(read, signal);
   }
   signal.throwIfAborted();
   return 'done';

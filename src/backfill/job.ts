@@ -9,6 +9,7 @@ import { type Clock, formatInstant, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { takenIn } from '../warehouse/taken-in.ts';
+import { fillFromArchive, planArchive } from './from-archive.ts';
 import { fillFromStream } from './from-stream.ts';
 import {
   type BackfillEntry,
@@ -22,8 +23,9 @@ import {
   readBackfill,
   stateOf,
 } from './ledger.ts';
+import { createPace } from './pace.ts';
 import { type OpenGap, openGaps, planGaps, planStream } from './plan.ts';
-import type { BackfillPlan, BackfillRequest, UpstreamAddress } from './request.ts';
+import type { BackfillPlan, BackfillRequest, Chunk, UpstreamAddress } from './request.ts';
 
 /** Backfills of one open warehouse, one at a time, in the background of what else it does. */
 export interface BackfillJob {
@@ -56,7 +58,7 @@ export interface BackfillProgress {
   chunksDone: number;
   messagesRead: number;
   messagesLanded: number;
-  /** From 0 to 1, by time. */
+  /** From 0 to 1. */
   part: number;
 }
 
@@ -66,7 +68,7 @@ export interface BackfillOutcome {
   resumed: boolean;
   /** In this run. */
   messagesRead: number;
-  /** In all runs. */
+  /** In all runs: messages that were not there yet; of the archive those that were read again. */
   messagesLanded: number;
   gapsFilled: number[];
   notes: string[];
@@ -82,6 +84,12 @@ export interface BackfillJobOptions {
   log: Log;
 }
 
+interface Parts {
+  source: RestSource;
+  progress: BackfillProgress;
+  signal: AbortSignal;
+}
+
 interface Run {
   request: BackfillRequest;
   progress: BackfillProgress;
@@ -92,6 +100,7 @@ interface Run {
 
 export function createBackfillJob(shard: Shard, options: BackfillJobOptions): BackfillJob {
   const { workgroup, lakeDir, clock, log } = options;
+  const archive = { lakeDir, energyStreams: workgroup.energyStreams, clock };
   let run: Run | undefined;
 
   function begin(request: BackfillRequest, upstream: UpstreamAddress | undefined): Run {
@@ -137,41 +146,50 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
   async function fillAll(
     entry: BackfillEntry,
     request: BackfillRequest,
-    { source, progress, signal }: { source: RestSource; progress: BackfillProgress; signal: AbortSignal },
+    parts: Parts,
   ): Promise<'done' | 'cancelled'> {
     const { backfillId, chunks } = entry;
-    const allMs = chunks.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+    const { progress, signal } = parts;
     const isCancelled = async () => (await stateOf(shard, backfillId)) !== 'running';
-    let doneMs = 0;
+    const pace = createPace(request.messagesPerSecond);
+    const all = chunks.reduce((sum, chunk) => sum + sizeOf(chunk), 0);
+    let done = 0;
     Object.assign(progress, { backfillId, chunks: chunks.length });
     for (const chunk of chunks) {
       if (!chunk.isDone) {
         signal.throwIfAborted();
         if (await isCancelled()) return 'cancelled';
-        const partTo = (upToMs: UtcMs) =>
-          (doneMs + Math.min(chunk.toMs, upToMs) - chunk.fromMs) / Math.max(1, allMs);
-        const filled = await fillFromStream(shard, backfillId, chunk, {
-          source,
-          interpret: interpreter(),
-          defaultTable: defaultTable(),
-          table: request.source === 'stream' ? request.table : undefined,
-          lakeDir,
-          messagesPerSecond: request.messagesPerSecond,
-          log,
-          signal,
-          isCancelled,
-          onBatch({ read, landed, upToMs }) {
-            progress.messagesRead += read;
-            progress.messagesLanded += landed;
-            if (upToMs !== undefined) progress.part = Math.max(progress.part, partTo(upToMs));
-          },
-        });
-        if (filled === 'cancelled') return 'cancelled';
-        await finishChunk(shard, backfillId, chunk, clock);
+        if (request.source === 'archive') {
+          const messages = await fillFromArchive(shard, backfillId, chunk, request, { ...archive, signal });
+          progress.messagesRead += messages;
+          progress.messagesLanded += messages;
+          await pace(messages, signal);
+        } else {
+          const partOf = (upToMs: UtcMs) =>
+            (done + Math.min(chunk.toMs, upToMs) - chunk.fromMs) / Math.max(1, all);
+          const filled = await fillFromStream(shard, backfillId, chunk, {
+            source: parts.source,
+            interpret: interpreter(),
+            defaultTable: defaultTable(),
+            table: request.source === 'stream' ? request.table : undefined,
+            lakeDir,
+            messagesMax: request.messagesPerSecond,
+            pace,
+            signal,
+            isCancelled,
+            onBatch({ read, landed, upToMs }) {
+              progress.messagesRead += read;
+              progress.messagesLanded += landed;
+              if (upToMs !== undefined) progress.part = Math.max(progress.part, partOf(upToMs));
+            },
+          });
+          if (filled === 'cancelled') return 'cancelled';
+          await finishChunk(shard, backfillId, chunk, clock);
+        }
       }
-      doneMs += chunk.toMs - chunk.fromMs;
+      done += sizeOf(chunk);
       progress.chunksDone += 1;
-      progress.part = doneMs / Math.max(1, allMs);
+      progress.part = done / Math.max(1, all);
     }
     return (await endBackfill(shard, backfillId, 'done', clock)) ? 'done' : 'cancelled';
   }
@@ -212,7 +230,7 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
       case 'gaps':
         return planGaps(shard, asking);
       case 'archive':
-        throw new TerminalError('NotYet', 'the archive cannot be read again yet');
+        return planArchive(shard, request, archive);
       default:
         return request satisfies never;
     }
@@ -281,6 +299,11 @@ async function withSource<Result>(
   } finally {
     await source.close();
   }
+}
+
+/** How much of the whole a piece is: messages where they were counted beforehand, else time. */
+function sizeOf({ fromMs, toMs, messagesExpected }: Chunk): number {
+  return messagesExpected ?? toMs - fromMs;
 }
 
 function targetOf(request: BackfillRequest): string {

@@ -61,6 +61,7 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
       });
     }
     await query(connection, 'rollup/advance-streams', { batch_id: pending.batchId });
+    await query(connection, 'rollup/forget-archived');
     await closeDays(connection, options);
     return result;
   });
@@ -79,6 +80,13 @@ async function nextBatches(connection: DuckDBConnection, messagesMax: number) {
 /** Readings of the new messages, without what is rejected or known, into the warehouse. */
 async function takeIn(connection: DuckDBConnection, batchId: bigint, nowMs: bigint) {
   await query(connection, 'rollup/extract', { upto: batchId });
+  const [archived] = await query<StretchBounds>(connection, 'rollup/archived-bounds', { upto: batchId });
+  if (archived && archived.low_ms !== null && archived.high_ms !== null) {
+    await query(connection, 'rollup/drop-read-before', {
+      low_ms: archived.low_ms,
+      high_ms: archived.high_ms,
+    });
+  }
   await query(connection, 'rollup/reject-readings', { now_ms: nowMs });
   await query(connection, 'rollup/series-keys');
   await query(connection, 'rollup/add-series');
@@ -117,7 +125,8 @@ async function supersede(connection: DuckDBConnection, bounds: StretchRow): Prom
   await query(connection, 'rollup/replace-readings', bounds);
 }
 
-type Bounds = { low_ms: bigint | null; high_ms: bigint | null; repeated: boolean };
+type StretchBounds = { low_ms: bigint | null; high_ms: bigint | null };
+type Bounds = StretchBounds & { repeated: boolean };
 
 /**
  * Computes what the changed readings touch, in stretches that are days apart: each by itself, so that a reading from last year costs

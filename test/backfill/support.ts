@@ -162,4 +162,6 @@ function workerOf(open: OpenShard, dataDir: string) {
   };
 }
 
-export { createTestClock, total };
+export const upstreamOfNobody: UpstreamAddress = { url: 'http://127.0.0.1:9', workgroup: 'acme', table: '-' };
+
+export { createTestClock, TEST_START_MS, total };

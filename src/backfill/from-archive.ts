@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EnergyStream } from '../energy-stream.ts';
+import { InputError } from '../errors.ts';
+import { type Clock, HOUR_MS } from '../time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { lakeFiles } from './landed.ts';
+import { daysOf } from './plan.ts';
+import type { BackfillPlan, BackfillRequest, Chunk } from './request.ts';
+
+type ArchiveRequest = Extract<BackfillRequest, { source: 'archive' }>;
+
+export interface ArchiveOptions {
+  lakeDir: string;
+  energyStreams: readonly EnergyStream[];
+  clock: Clock;
+}
+
+/** Messages of one transaction, in which the live reader waits for its turn. */
+const CHUNK_MESSAGES = 25_000;
+const BUCKET_MS = 300_000;
+/** Messages that may wait for the roll-up: a call of it takes in as many. */
+const WAITING_MAX = 250_000;
+const WAIT_MS = 100;
+/** Later than any message. */
+const END_MS = 253_402_300_800_000;
+
+/**
+ * What reading the lake again comes to: the messages that the warehouse no longer has, of the tables that energy streams read.
+ * @throws InputError where no energy stream reads the table
+ */
+export async function planArchive(
+  shard: Shard,
+  request: ArchiveRequest,
+  options: ArchiveOptions,
+): Promise<BackfillPlan> {
+  const tables = tablesOf(request, options.energyStreams);
+  const files = await filesFrom(shard, options.lakeDir, request.fromMs);
+  const buckets =
+    files.length === 0
+      ? []
+      : await shard.transaction(async (connection) =>
+          query<{ start_ms: number; messages: number }>(connection, 'backfill/archive-counts', {
+            files,
+            tables,
+            kept_batch_id: await keptBatch(connection),
+            from_ms: request.fromMs,
+            to_ms: request.toMs ?? END_MS,
+          }),
+        );
+  const chunks: BackfillPlan['chunks'] = [];
+  for (const { start_ms, messages } of buckets) {
+    const last = chunks.at(-1);
+    const fromMs = Math.max(start_ms, request.fromMs);
+    const toMs = Math.min(start_ms + BUCKET_MS, request.toMs ?? END_MS);
+    if (last && last.messagesExpected! + messages <= CHUNK_MESSAGES) {
+      last.toMs = toMs;
+      last.messagesExpected! += messages;
+    } else chunks.push({ fromMs, toMs, gapId: undefined, messagesExpected: messages });
+  }
+  const all = chunks.reduce((sum, { messagesExpected }) => sum + messagesExpected!, 0);
+  const notes =
+    all === 0
+      ? [
+          'the lake has no message of that time that the warehouse has not: what the warehouse has is read by itself',
+        ]
+      : [];
+  const days = daysOf(
+    buckets.map(({ start_ms }) => ({
+      fromMs: start_ms,
+      toMs: start_ms + 1,
+      gapId: undefined,
+      messagesExpected: undefined,
+    })),
+  );
+  return { source: 'archive', chunks, requests: 0, days, messages: all, notes, unfillable: [] };
+}
+
+/**
+ * Hands a stretch of the lake's messages to the roll-up, which takes out of them what no energy stream has read before. They get a batch
+ * of their own and are not published again.
+ * @returns how many it handed over
+ */
+export async function fillFromArchive(
+  shard: Shard,
+  backfillId: number,
+  chunk: Chunk,
+  request: ArchiveRequest,
+  { lakeDir, energyStreams, clock, signal }: ArchiveOptions & { signal: AbortSignal },
+): Promise<number> {
+  await waitForRollUp(shard, signal);
+  const tables = tablesOf(request, energyStreams);
+  const files = await filesFrom(shard, lakeDir, chunk.fromMs);
+  const now_ms = clock.now();
+  let messages = 0;
+  await shard.admit(async (connection) => {
+    const [last] = await query<{ batch_id: bigint }>(connection, 'land/last-batch');
+    const batch_id = last!.batch_id + 1n;
+    if (files.length > 0) {
+      await query(connection, 'backfill/read-archive', {
+        files,
+        tables,
+        kept_batch_id: await keptBatch(connection),
+        batch_id,
+        from_ms: chunk.fromMs,
+        to_ms: chunk.toMs,
+      });
+    }
+    const [entered] = await query<{ messages: number }>(connection, 'backfill/enter-archived', {
+      batch_id,
+      origin: `archive:${backfillId}`,
+      now_ms,
+    });
+    messages = entered!.messages;
+    await query(connection, 'backfill/finish-archived', {
+      backfill_id: backfillId,
+      chunk_no: chunk.chunkNo,
+      messages,
+      now_ms,
+    });
+    await query(connection, 'backfill/touch', { backfill_id: backfillId, now_ms });
+    return Number(batch_id);
+  });
+  chunk.isDone = true;
+  return messages;
+}
+
+/** What was handed over is bounded, however far the roll-up is behind. */
+async function waitForRollUp(shard: Shard, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const [row] = await shard.transaction((connection) =>
+      query<{ messages: number }>(connection, 'backfill/archived'),
+    );
+    if (row!.messages < WAITING_MAX) return;
+    await sleep(WAIT_MS, undefined, { signal });
+  }
+}
+
+function tablesOf({ table }: ArchiveRequest, energyStreams: readonly EnergyStream[]): string[] {
+  const tables = [...new Set(energyStreams.map((stream) => stream.table))];
+  const chosen = tables.filter((one) => table === undefined || one === table);
+  if (chosen.length > 0) return chosen;
+  const message =
+    table === undefined
+      ? 'no energy stream is configured that could read them'
+      : `no energy stream reads table "${table}"; those that are read: ${tables.join(', ') || 'none'}`;
+  throw new InputError('the backfill', [{ path: '--table', message }]);
+}
+
+/** Late and imported messages were stored at any time after they were measured, and none long before. */
+function filesFrom(shard: Shard, lakeDir: string, fromMs: number): Promise<string[]> {
+  return lakeFiles(shard.workgroupId, lakeDir, fromMs - HOUR_MS, Number.POSITIVE_INFINITY);
+}
+
+async function keptBatch(connection: DuckDBConnection): Promise<bigint> {
+  const [row] = await query<{ batch_id: bigint }>(connection, 'backfill/kept-batch');
+  return row!.batch_id;
+}
