@@ -4,6 +4,7 @@ import { InputError, TerminalError } from '../errors.ts';
 import type { Explained } from '../explain/explained.ts';
 import type { Log } from '../log.ts';
 import { addDays, type Clock, isLocalDate, type LocalDate, localDateOf } from '../time.ts';
+import { chooseWorkgroup } from './choose-workgroup.ts';
 import { printData } from './output.ts';
 import { runService } from './service.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,7 +29,7 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
       runService(command, terminal, async (config, { log, clock }) => {
         const { describeExplained } = await import('./explain-view.ts');
         const { findDevice } = await import('../devices.ts');
-        const workgroup = workgroupOf(config, options.workgroup);
+        const workgroup = chooseWorkgroup(config, options.workgroup);
         const id = findDevice(workgroup, device);
         if (id === undefined)
           throw unknownDevice(workgroup, device, 'is neither a device id nor a configured name');
@@ -64,17 +65,6 @@ async function askOrRead(
     default:
       return outcome satisfies never;
   }
-}
-
-/** @throws InputError where it is not clear which one is meant */
-function workgroupOf({ workgroups }: Config, id: string | undefined): WorkgroupConfig {
-  const found =
-    id === undefined && workgroups.length === 1 ? workgroups[0] : workgroups.find((one) => one.id === id);
-  if (found) return found;
-  const names = workgroups.map((one) => one.id).join(', ') || 'none';
-  const message =
-    id === undefined ? `is needed: there are ${names}` : `"${id}" is not configured; there are ${names}`;
-  throw new InputError('the command line', [{ path: '--workgroup', message }]);
 }
 
 function dayOf(text: string, { timezone }: WorkgroupConfig, clock: Clock): LocalDate {

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addBackfillCommand } from './backfill.ts';
+import { addChangesCommand } from './changes.ts';
 import { addConfigCommand } from './config.ts';
 import { addConformanceCommand } from './conformance.ts';
 import { addDemoCommand } from './demo.ts';
@@ -84,6 +85,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addReportCommand(program, terminal);
   addStatusCommand(program, terminal);
   addExplainCommand(program, terminal);
+  addChangesCommand(program, terminal);
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);

@@ -4,6 +4,7 @@ import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './answers.ts';
+import { registerChangesRoute } from './changes-route.ts';
 import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
 import { registerDeviceStatusRoute } from './device-routes.ts';
@@ -62,6 +63,7 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   const { lake, explain, workgroups, clock, log } = deps;
   const guard = createGuard(deps, workgroups);
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
+  registerChangesRoute(app, { lake, guard, log });
   registerDeviceStatusRoute(app, { lake, guard, log });
   registerExplainRoute(app, { explain, guard, log });
 }

@@ -25,7 +25,9 @@ test('the description names the endpoints, their parameters and what they answer
   expect(response.headers.get('content-type')).toContain('application/json');
   const document = (await response.json()) as Document;
   expect(document.openapi).toBe('3.1.0');
-  expect(Object.keys(document.paths)).toEqual(expect.arrayContaining([...reports, `${orgs}/device-status`]));
+  expect(Object.keys(document.paths)).toEqual(
+    expect.arrayContaining([...reports, `${orgs}/device-status`, `${orgs}/daily-energy/changes`]),
+  );
   expect(document.security).toEqual([{ token: [] }]);
   for (const path of reports) {
     const { get: operation, ...others } = document.paths[path]!;

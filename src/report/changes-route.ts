@@ -1,0 +1,93 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { StreamError } from '../contract/errors.ts';
+import { rejectOtherMethods } from '../http.ts';
+import type { Log } from '../log.ts';
+import { formatInstant, type UtcMs } from '../time.ts';
+import { errorAnswers } from './answers.ts';
+import { changeBound, dayChangesSchema, filesOfChanges, readDayChanges, totalsOf } from './day-changes.ts';
+import { etagOf, matchesEtag } from './etag.ts';
+import type { Guard } from './guard.ts';
+import type { LakeReader } from './lake.ts';
+import { addressSchema, devicesSchema, visibleDevices } from './request.ts';
+
+const url = '/api/v1/orgs/:workgroupId/daily-energy/changes';
+const boundSchema = z.string({ error: 'must be given, once' });
+
+const querySchema = z.object({
+  since: boundSchema.meta({
+    description:
+      "Changes that were made from here on: a day in the workgroup's time zone, or an instant (ISO 8601 with a zone, or ms since 1970)",
+    example: '2026-11-01',
+  }),
+  until: boundSchema
+    .optional()
+    .meta({ description: 'Up to the end of this day, or up to, not including, this instant. Default: now' }),
+  provisional: z
+    .literal('true', { error: 'must be "true", given once' })
+    .optional()
+    .meta({ description: 'With `true`, changes too of days that were not final yet' }),
+  devices: devicesSchema,
+});
+
+/** What has changed of days that had been reported: how closed periods are restated. */
+export function registerChangesRoute(
+  app: FastifyInstance,
+  { lake, guard, log }: { lake: LakeReader; guard: Guard; log: Log },
+): void {
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Changes of daily energy',
+        description:
+          'Every day of a device and source that got another version after it was final: what it was, what it is, and what brought that about. Keep the instant of an answer and ask from it on the next time.',
+        tags: ['report'],
+        params: addressSchema,
+        querystring: querySchema,
+        response: {
+          200: dayChangesSchema,
+          304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
+          ...errorAnswers,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, authorization } = await guard(request);
+      const parameters = request.query as z.output<typeof querySchema>;
+      const sinceMs = boundOf(parameters.since, workgroup.timezone, 'since');
+      const question = {
+        sinceMs,
+        untilMs:
+          parameters.until === undefined ? undefined : boundOf(parameters.until, workgroup.timezone, 'until'),
+        devices: visibleDevices(parameters.devices, authorization)?.sort(),
+        withProvisional: parameters.provisional !== undefined,
+      };
+      const generation = await lake.current(workgroup.id);
+      const files = filesOfChanges(generation, sinceMs).map(({ sha256 }) => sha256);
+      const etag = etagOf([question, question.devices ?? null, files]);
+      reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
+      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      const changes = await readDayChanges(lake, generation, question);
+      log.debug({ shard: workgroup.id, days: changes.length }, 'report.day_changes');
+      return {
+        since: formatInstant(sinceMs),
+        until: question.untilMs === undefined ? null : formatInstant(question.untilMs),
+        totals: totalsOf(changes),
+        changes,
+      };
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}
+
+function boundOf(text: string, zone: string, parameter: 'since' | 'until'): UtcMs {
+  const ms = changeBound(text, zone, parameter);
+  if (ms !== undefined) return ms;
+  throw new StreamError(
+    'InvalidRequest',
+    `${parameter}: must be a day such as 2026-11-20, or an instant with its zone such as 2026-11-20T13:05:00Z`,
+    { parameter },
+  );
+}

@@ -1,0 +1,182 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { dayChangesSchema } from '../../src/report/day-changes.ts';
+import { DAY_MS } from '../../src/time.ts';
+import { WORKGROUP } from '../publish/support.ts';
+import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { deviceId } from '../support/messages.ts';
+import { runCli } from '../support/run-cli.ts';
+import { openReport, type ReportFixture } from './support.ts';
+
+const PATH = `/api/v1/orgs/${WORKGROUP}/daily-energy/changes`;
+const site: EnergySite = {
+  timezone: 'Etc/UTC',
+  streams: [{ table: 't', field: 'energy', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' }],
+  closeAfterMs: 2 * DAY_MS,
+};
+
+/** Lands readings of November, rolls up and publishes at an instant. */
+async function at(
+  fixture: ReportFixture,
+  time: string,
+  readings: Array<[device: number, time: string, energy: number]>,
+) {
+  fixture.clock.set(Date.parse(`2026-11-${time}:00Z`));
+  if (readings.length > 0)
+    await landReadings(
+      fixture.shard,
+      readings.map(([device, when, energy]) => ({
+        event_time: `2026-11-${when}:00Z`,
+        device: deviceId(device),
+        source: 'roof',
+        data: { energy },
+      })),
+    );
+  await rollUpSite(fixture.shard, site, fixture.clock.now());
+  await fixture.publish();
+}
+
+/** Days that are final, of the first device one with a change from before; then late readings restate two and add one of the second device. */
+async function setUp(): Promise<ReportFixture> {
+  const fixture = await openReport({
+    devices: [{ id: deviceId(1), name: 'garage' }],
+    deviceGroups: { tenants: [deviceId(2)] },
+  });
+  const of = (device: number): Array<[number, string, number]> => [
+    [device, '01T00:00', 0],
+    [device, '02T00:00', 2400],
+    [device, '03T00:00', 4800],
+  ];
+  await at(fixture, '03T01:00', [...of(1), ...of(2)]);
+  await at(fixture, '03T02:00', [[1, '03T00:00', 4900]]);
+  await at(fixture, '09T00:00', []);
+  await at(fixture, '10T00:00', [
+    [1, '02T00:00', 2500],
+    [2, '04T00:00', 5000],
+  ]);
+  return fixture;
+}
+
+const first = {
+  day: '2026-11-01',
+  device: deviceId(1),
+  source: 'roof',
+  kind: 'restated',
+  before: { version: 1, energyWh: 2400, method: 'total_energy', flags: [], coverage: 1 },
+  after: { version: 2, energyWh: 2500, method: 'total_energy', flags: [], coverage: 1, status: 'restated' },
+  differenceWh: 100,
+  versions: 1,
+  changedAt: '2026-11-10T00:00:00.000Z',
+  causes: ['stream'],
+  batch: expect.any(String),
+};
+const second = {
+  day: '2026-11-02',
+  kind: 'restated',
+  before: { version: 2, energyWh: 2500 },
+  after: { version: 3, energyWh: 2400 },
+  differenceWh: -100,
+};
+const added = {
+  day: '2026-11-03',
+  device: deviceId(2),
+  source: 'roof',
+  kind: 'added',
+  before: null,
+  after: { version: 1, energyWh: 200, status: 'final' },
+  differenceWh: 200,
+  causes: ['stream'],
+};
+
+test('what changed after it was final is told with what it was, what it is and why, and what that comes to', async () => {
+  const fixture = await setUp();
+  const ask = async (query: string) => (await fixture.get(`${PATH}?${query}`)).json();
+  const all = await ask('since=2026-11-03');
+  expect(dayChangesSchema.parse(all)).toMatchObject({
+    since: '2026-11-03T00:00:00.000Z',
+    until: null,
+    totals: { days: 3, beforeWh: 4900, afterWh: 5100, differenceWh: 200 },
+    changes: [first, second, added],
+  });
+  expect(await ask('since=2026-11-10T00:00:00.001Z')).toMatchObject({ totals: { days: 0 }, changes: [] });
+  expect(await ask('since=2026-11-03&until=2026-11-09')).toMatchObject({ changes: [] });
+  expect(await ask('since=2026-11-03&until=2026-11-10')).toMatchObject({ changes: [first, second, added] });
+  expect(await ask(`since=2026-11-03&devices=${deviceId(2)}`)).toMatchObject({ changes: [added] });
+});
+
+test('changes of days that were not final are told only where they are asked for', async () => {
+  const fixture = await setUp();
+  const ask = async (query: string) => (await fixture.get(`${PATH}?since=2026-11-03&${query}`)).json();
+  expect(await ask('provisional=true&until=2026-11-04')).toMatchObject({
+    changes: [
+      {
+        day: '2026-11-02',
+        kind: 'provisional',
+        differenceWh: 100,
+        before: { version: 1 },
+        after: { status: 'provisional' },
+      },
+    ],
+  });
+});
+
+test('a day that is restated says so in the details', async () => {
+  const fixture = await setUp();
+  const details = await fixture.get(
+    `/api/v1/orgs/${WORKGROUP}/daily-energy/details?startDate=2026-11-01&endDate=2026-11-02&devices=${deviceId(1)}`,
+  );
+  expect(await details.json()).toMatchObject({
+    '2026-11-01': { [deviceId(1)]: { status: 'restated', version: 2 } },
+  });
+});
+
+test('a token sees the changes of its devices, and the tag of an answer changes with it', async () => {
+  const fixture = await setUp();
+  const token = await fixture.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
+  const answer = await fixture.get(`${PATH}?since=2026-11-03`, { token });
+  expect(await answer.json()).toMatchObject({ changes: [added] });
+  const headers = { 'If-None-Match': answer.headers.get('etag')! };
+  expect((await fixture.get(`${PATH}?since=2026-11-03`, { token, headers })).status).toBe(304);
+  expect((await fixture.get(`${PATH}?since=2026-11-03`, { headers })).status).toBe(200);
+  await at(fixture, '11T00:00', [[2, '02T00:00', 2300]]);
+  expect((await fixture.get(`${PATH}?since=2026-11-03`, { token, headers })).status).toBe(200);
+  const sender = await fixture.issue({ permissions: ['data:write'] });
+  expect((await fixture.get(`${PATH}?since=2026-11-03`, { token: sender })).status).toBe(403);
+});
+
+test.each([
+  '',
+  'since=yesterday',
+  'since=2026-11-01T00:00',
+  'since=2026-02-30',
+  'since=2026-11-01&until=',
+  'since=2026-11-01&provisional=no',
+])('what cannot be asked is refused: %s', async (query) => {
+  const fixture = await openReport();
+  const answer = await fixture.get(`${PATH}?${query}`);
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'InvalidRequest' }]);
+});
+
+test('the command lists the same as a table, by the names of devices, and sums it up', async () => {
+  const { dataDir: cwd } = await setUp();
+  const configuration = {
+    dataDir: cwd,
+    workgroups: [{ id: WORKGROUP, devices: [{ id: deviceId(1), name: 'garage' }] }],
+  };
+  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify(configuration));
+  const table = await runCli(['changes', '--since', '2026-11-03'], { cwd });
+  expect(table.stdout).toContain('garage');
+  expect(table.stdout).toContain('3 days: 4900 Wh before, 5100 Wh after, +200 Wh');
+  expect(table.stdout.split('\n')[1]).toMatch(
+    /2026-11-01 +garage +roof +2400 +2500 +\+100 +restated +1 -> 2 .*late readings/,
+  );
+  const one = await runCli(['changes', '--since', '2026-11-03', '--device', 'garage', '--json'], { cwd });
+  expect(JSON.parse(one.stdout)).toMatchObject({
+    workgroupId: WORKGROUP,
+    totals: { days: 2 },
+    changes: [first, second],
+  });
+  const wrong = await runCli(['changes', '--since', 'yesterday'], { cwd });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"yesterday" is no day') });
+}, 60_000);
