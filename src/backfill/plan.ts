@@ -1,7 +1,7 @@
 import type { Interpreter } from '../client/interpret.ts';
 import type { RestSource } from '../client/rest.ts';
 import { TransientError } from '../errors.ts';
-import { type Clock, DAY_MS, formatInstant, MINUTE_MS, type UtcMs } from '../time.ts';
+import { type Clock, DAY_MS, MINUTE_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
@@ -41,12 +41,14 @@ export async function planStream(
   options: PlanOptions,
 ): Promise<BackfillPlan> {
   const { source, interpret, signal } = options;
-  const endMs = Math.min(request.toMs ?? Number.POSITIVE_INFINITY, await liveEnd(shard));
+  await requireLiveReader(shard);
+  // What lies beyond the live reader's position is left to it when its turn comes.
+  const endMs = Math.min(request.toMs ?? Number.POSITIVE_INFINITY, options.clock.now() + 1);
   const from = await askAvailability(source, interpret, request.fromMs, signal);
   const startMs = from.kind === 'all' ? request.fromMs : (from.firstMs ?? endMs);
   const notes = from.kind === 'all' ? [] : [missingText(from)];
   if (request.fromMs >= endMs) {
-    notes.push(`the live reader stands at ${formatInstant(endMs)}, and reads what comes after that`);
+    notes.push('that lies in the future: the live reader reads it when it comes');
   }
   const after =
     startMs < endMs && from.messages !== undefined
@@ -71,7 +73,7 @@ export async function planStream(
 
 /** What filling every gap that the upstream has something of comes to. */
 export async function planGaps(shard: Shard, options: PlanOptions): Promise<BackfillPlan> {
-  await liveEnd(shard);
+  await requireLiveReader(shard);
   const gaps = await openGaps(shard, options);
   const plan: BackfillPlan = {
     source: 'gaps',
@@ -136,16 +138,13 @@ function boundsOf({ fromMs, toMs, detectedAtMs }: Pick<OpenGap, 'fromMs' | 'toMs
   return { fromMs: fromMs ?? 0, toMs: (toMs ?? detectedAtMs) + 1 };
 }
 
-/** The first instant that nothing has landed of yet. */
-async function liveEnd(shard: Shard): Promise<UtcMs> {
-  const live = await shard.checkpoint('stream');
-  if (!live) {
-    throw new TransientError(
-      'NothingRead',
-      'nothing of the stream has been read yet: start the worker ("wattline up"), which reads all that the upstream still has',
-    );
-  }
-  return (live.lastStoreTimeMs ?? 0) + 1;
+/** @throws TransientError where nothing was read yet, so that everything will be without a backfill */
+async function requireLiveReader(shard: Shard): Promise<void> {
+  if (await shard.checkpoint('stream')) return;
+  throw new TransientError(
+    'NothingRead',
+    'nothing of the stream has been read yet: start the worker ("wattline up"), which reads all that the upstream still has',
+  );
 }
 
 /** Days in UTC that the pieces touch. */

@@ -1,0 +1,25 @@
+// Backfills a warehouse, slowly, to be killed on the way.
+
+import { configSchema } from '../../src/config.ts';
+import { silentLog } from '../../src/log.ts';
+import { openAssignment } from '../../src/pipeline/operations.ts';
+
+const [dataDir, nowMs, address] = process.argv.slice(2) as [string, string, string];
+const { workgroups, pipeline } = configSchema.parse({ workgroups: [{ id: 'acme' }] });
+const clock = { now: () => Number(nowMs) };
+const { backfills } = await openAssignment(
+  { workgroup: workgroups[0]!, dataDir, pipeline },
+  clock,
+  silentLog,
+);
+backfills.start(
+  { source: 'stream', fromMs: Date.UTC(2026, 10, 20, 12), messagesPerSecond: 100 },
+  JSON.parse(address),
+);
+for (;;) {
+  const state = await backfills.state();
+  if (state.kind !== 'running') break;
+  process.send?.(state.progress.messagesLanded);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+}
+process.exit(0);

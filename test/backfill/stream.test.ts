@@ -1,0 +1,121 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, HOUR, openWorker, startUpstream, TEST_START_MS } from './support.ts';
+
+const request = { source: 'stream' as const, fromMs: TEST_START_MS, messagesPerSecond: 1_000_000 };
+const SPOKEN = 360;
+
+/** A worker that has passed over half an hour, because it was to read another table only. */
+async function passedOver(dataDir = tempDir()) {
+  const clock = createTestClock();
+  const upstream = await startUpstream(clock);
+  const worker = await openWorker(clock, { dataDir });
+  await upstream.speakFor(HOUR / 2);
+  await worker.poll({ ...(await upstream.address()), table: 'wind' });
+  expect(await worker.messages()).toEqual({ all: 0, distinct: 0 });
+  return { clock, upstream, worker };
+}
+
+test('a stretch that was passed over is read beside the live reader while devices speak: everything is there once', async () => {
+  const { clock, upstream, worker } = await passedOver();
+  let rounds = 0;
+  const outcome = await worker.backfill(request, await upstream.address(), async () => {
+    await upstream.speakFor(10_000);
+    await worker.poll(await upstream.address());
+    rounds++;
+  });
+  expect(rounds).toBeGreaterThan(0);
+  expect(outcome).toMatchObject({ kind: 'done', messagesLanded: SPOKEN, notes: [] });
+  const all = SPOKEN + rounds * 2;
+  expect(await worker.messages()).toEqual({ all, distinct: all });
+
+  // Asked for again, it is another backfill, which brings nothing.
+  const again = await worker.backfill(request, await upstream.address());
+  expect(again).toMatchObject({ kind: 'done', messagesLanded: 0, resumed: false });
+  expect(again.messagesRead).toBeGreaterThanOrEqual(all);
+  expect(await worker.messages()).toEqual({ all, distinct: all });
+  await worker.rollUp();
+
+  const uninterrupted = await openWorker(clock);
+  await uninterrupted.poll(await upstream.address());
+  await uninterrupted.rollUp();
+  expect(await worker.energy()).toEqual(await uninterrupted.energy());
+  expect(await worker.jobs.list()).toMatchObject([
+    { backfillId: 2, state: 'done', messagesLanded: 0 },
+    { backfillId: 1, state: 'done', messagesLanded: SPOKEN },
+  ]);
+});
+
+test('what the warehouse has let go of is known from the lake, and does not come again', async () => {
+  const { upstream, worker } = await passedOver();
+  await worker.backfill(request, await upstream.address());
+  await worker.rollUp();
+  await worker.open.shard.transaction((connection) =>
+    connection.run('DELETE FROM message').then(() => undefined),
+  );
+  expect(await worker.backfill(request, await upstream.address())).toMatchObject({ messagesLanded: 0 });
+  expect(await worker.messages()).toEqual({ all: 0, distinct: 0 });
+});
+
+test('cancelled, it ends before its next piece and what has landed stays; stopped, the same request goes on', async () => {
+  const { upstream, worker } = await passedOver();
+  const address = await upstream.address();
+  const slow = { ...request, messagesPerSecond: 200 };
+  const cancelled = await worker.backfill(slow, address, async () => {
+    const state = await worker.jobs.state();
+    if (state.kind === 'running' && state.progress.messagesLanded > 0)
+      await worker.jobs.cancel(state.progress.backfillId!).catch(() => undefined);
+  });
+  expect(cancelled.kind).toBe('cancelled');
+  expect(cancelled.messagesLanded).toBeGreaterThan(0);
+  expect(cancelled.messagesLanded).toBeLessThan(SPOKEN);
+  await expect(worker.jobs.cancel(cancelled.backfillId)).rejects.toThrow('has ended already (cancelled)');
+  await expect(worker.jobs.cancel(99)).rejects.toThrow('there is no backfill 99');
+  expect(await worker.rows(`SELECT origin FROM checkpoint WHERE origin <> 'stream'`)).toEqual([]);
+
+  const stopped = worker.backfill(slow, address, async () => {
+    const state = await worker.jobs.state();
+    if (state.kind === 'running' && state.progress.messagesLanded > 0) await worker.jobs.stop();
+  });
+  await expect(stopped).rejects.toThrow('run the same command again to go on');
+  const resumed = await worker.backfill(request, address);
+  expect(resumed).toMatchObject({ kind: 'done', backfillId: 2, resumed: true });
+  expect(resumed.messagesLanded + cancelled.messagesLanded).toBe(SPOKEN);
+  expect(await worker.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
+});
+
+test('killed on the way, wherever it is, it goes on and lands everything once', {
+  timeout: 60_000,
+}, async () => {
+  const dataDir = tempDir();
+  const { clock, upstream, worker } = await passedOver(dataDir);
+  await worker.close();
+  for (const landedMin of [1, 100]) {
+    const child = fork(
+      join(import.meta.dirname, 'backfill-child.ts'),
+      [dataDir, String(clock.now()), JSON.stringify(await upstream.address())],
+      { stdio: 'inherit', execArgv: [] },
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.on('message', (landed: number) => landed >= landedMin && child.kill('SIGKILL'));
+    expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
+  }
+  const after = await openWorker(clock, { dataDir });
+  const outcome = await after.backfill(request, await upstream.address());
+  expect(outcome).toMatchObject({ kind: 'done', backfillId: 1, resumed: true, messagesLanded: SPOKEN });
+  expect(await after.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
+});
+
+test('of what the upstream has let go of, the rest is read and the reason is told', async () => {
+  const { clock, upstream, worker } = await passedOver();
+  await clock.advance(HOUR - 10 * 60_000);
+  const outcome = await worker.backfill(request, await upstream.address());
+  expect(outcome.messagesLanded).toBeLessThan(SPOKEN);
+  expect(outcome.messagesLanded).toBeGreaterThan(0);
+  expect(outcome.notes).toEqual([expect.stringContaining('has nothing from before 2026-11-20T12:')]);
+  const fresh = await openWorker(clock);
+  await expect(fresh.jobs.plan(request, await upstream.address())).rejects.toThrow('start the worker');
+});
