@@ -8,7 +8,7 @@ FROM series_rule r
 JOIN stream_setting t USING (stream_id)
 JOIN series s USING (series_id)
 CROSS JOIN (
-  SELECT count(*) AS days, quantile_disc(power_w, 0.9) AS usual_power_w,
+  SELECT count(*) AS days, coalesce(quantile_disc(power_w, 0.9) FILTER (change_count >= 20), quantile_disc(power_w, 0.5)) AS usual_power_w,
     ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day, ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
   FROM series_day WHERE series_id = $series_id
 ) AS d

@@ -1,6 +1,7 @@
 -- What the days look like whose quarters have been learnt: the medians of their quarters, where they differ from what is known.
--- A lifetime register that hardly grows would learn from its faults, which most quarters are then in which it rises: it grows no faster
--- than if all that the day has brought had come in one quarter; a day that has brought nothing teaches nothing.
+-- A lifetime register that hardly grows would learn from its faults, which most quarters are then in which it rises: its limit (32 times
+-- this, see learn-series) is no more than twice what it takes for all that the day has brought to come in one quarter; a day that has
+-- brought nothing teaches nothing. Looked at where the median would raise the limit beyond what it is at least.
 -- $low_ms, $high_ms: bounds of those days.
 -- learnt_day: as series_day
 CREATE OR REPLACE TEMP TABLE learnt_day AS
@@ -8,7 +9,7 @@ WITH summary AS (
   SELECT
     series_id, (interval_start_ms // 86400000)::INTEGER AS utc_day,
     quantile_disc(power_w, 0.5) AS power_w,
-    count(power_w) AS growing_count,
+    min(interval_start_ms) AS first_ms, max(interval_start_ms) AS last_ms, sum(step_count) AS step_count,
     min(resolution) AS smallest,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), 20)::INTEGER AS change_count
@@ -16,19 +17,20 @@ WITH summary AS (
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT series_id FROM context WHERE learns)
   GROUP BY series_id, utc_day
 ), at_once AS (
-  SELECT series_id, utc_day, (last_value - first_value) * 4 AS power_w
+  SELECT series_id, utc_day, (last_value - first_value) * 4 * 2 / 32 AS power_w
   FROM (
-    SELECT series_id, (event_time_ms // 86400000)::INTEGER AS utc_day, count(*) AS reading_count,
+    SELECT r.series_id, s.utc_day,
       -- Medians, because a fault may stand at either end.
-      list_aggregate(arg_min(value, event_time_ms, 5), 'quantile_disc', 0.5) AS first_value,
-      list_aggregate(arg_max(value, event_time_ms, 5), 'quantile_disc', 0.5) AS last_value
-    FROM reading
-    WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (
-      SELECT series_id FROM summary JOIN series_rule USING (series_id)
-      WHERE method = 'total_energy' AND NOT net AND modulus_wh IS NULL AND growing_count BETWEEN 1 AND 24)
-    GROUP BY series_id, utc_day
+      list_aggregate(arg_min(r.value, r.event_time_ms, 5), 'quantile_disc', 0.5) AS first_value,
+      list_aggregate(arg_max(r.value, r.event_time_ms, 5), 'quantile_disc', 0.5) AS last_value
+    FROM summary s
+    JOIN series_rule rule ON rule.series_id = s.series_id AND rule.method = 'total_energy' AND NOT rule.net AND rule.modulus_wh IS NULL
+    JOIN reading r ON r.series_id = s.series_id AND (r.event_time_ms // 86400000)::INTEGER = s.utc_day
+    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= 23 AND 32 * s.power_w > 50000
+      AND (r.event_time_ms - s.first_ms < 18000000 OR s.last_ms - r.event_time_ms < 18000000)
+    GROUP BY r.series_id, s.utc_day
   )
-  WHERE last_value >= first_value AND reading_count >= 24
+  WHERE last_value >= first_value
 )
 SELECT
   series_id, utc_day,

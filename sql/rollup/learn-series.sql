@@ -1,13 +1,13 @@
 -- What is plausible for each series of which a day looks different now, from all its days: at least 32 times the usual power of its busier
 -- days and 50 kW (energy that was real must not be refused), as a power of two so that it seldom changes. Medians, because a register that
--- glitches every day must not teach what its glitches look like.
+-- glitches every day must not teach what its glitches look like; days that hardly change count only where there are no others.
 -- relearnt: series_id, learnt_power_w, resolution, step_ms, only where one that the
 -- configuration leaves open has changed
 CREATE OR REPLACE TEMP TABLE relearnt AS
 WITH learnt AS (
   SELECT
     d.series_id,
-    greatest(50000, 32 * quantile_disc(d.power_w, 0.9)) AS power_w,
+    greatest(50000, 32 * coalesce(quantile_disc(d.power_w, 0.9) FILTER (d.change_count >= 20), quantile_disc(d.power_w, 0.5))) AS power_w,
     -- a handful of values says nothing of the register's steps
     CASE WHEN sum(d.change_count) >= 20 THEN min(d.resolution) END AS resolution,
     quantile_disc(d.step_ms, 0.5) AS step_ms
