@@ -24,7 +24,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
         title: 'Wattline',
         version: options.version,
         description:
-          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON. The stream can also be followed over socket.io, see the README.',
+          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON. The stream can also be followed over socket.io, see docs/stream.md.',
       },
       tags: [
         { name: 'report', description: 'Energy over the published data' },

@@ -1,12 +1,12 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { readme, readmeBlocks, repositoryRoot } from '../support/readme.ts';
+import { linksOf, pages, readmeBlocks, repositoryRoot } from '../support/readme.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-describe('the README', () => {
+describe('the README and the pages of docs/', () => {
   test('shows configurations that are valid', () => {
     const configurations = readmeBlocks('yaml');
     expect(configurations.length).toBeGreaterThanOrEqual(2);
@@ -38,8 +38,25 @@ describe('the README', () => {
     expect(Object.values(days['2026-06-01'])).toEqual([21_500]);
   }, 60_000);
 
-  test('links to files that exist', () => {
-    for (const [, path] of readme.matchAll(/\]\(([^)#]+)\)/g))
-      expect([path, existsSync(join(repositoryRoot, path!))]).toEqual([path, true]);
+  test.each([...pages.keys()])('%s links to files that exist', (page) => {
+    for (const path of linksOf(page))
+      expect([path, existsSync(join(repositoryRoot, path))]).toEqual([path, true]);
+  });
+
+  test('every page can be reached from the README, and is in the package', () => {
+    const linked = new Set(linksOf('README.md'));
+    expect([...pages.keys()].filter((page) => page !== 'README.md' && !linked.has(page))).toEqual([]);
+    const { files } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8'));
+    expect(files).toContain('docs');
+  });
+
+  test('commands that are shown exist', async () => {
+    const { stdout } = await runCli(['--help'], { cwd: tempDir() });
+    const commands = new Set([...stdout.matchAll(/^ {2}([a-z][a-z-]+)/gm)].map(([, name]) => name!));
+    const shown = [...pages.values()].flatMap((text) => [
+      ...text.matchAll(/(?:^npm run -s wattline --|`wattline) ([a-z][a-z-]+)/gm),
+    ]);
+    expect(shown.length).toBeGreaterThan(10);
+    expect(shown.map(([, name]) => name!).filter((name) => !commands.has(name))).toEqual([]);
   });
 });

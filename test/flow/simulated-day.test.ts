@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runSimulation } from '../../src/simulate/run.ts';
 import { createSite } from '../../src/simulate/site.ts';
 import { addDays, DAY_MS, dayStart, localDateOf } from '../../src/time.ts';
-import { readmeBlocks } from '../support/readme.ts';
+import { blocksOf } from '../support/readme.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -60,7 +60,7 @@ test('what the report says of simulated days is what the simulator generated, to
   expect(reported).toEqual(expected);
   expect(untilMs - site.startMs).toBeGreaterThan(3 * DAY_MS);
   expect(await service.stop()).toBe(0);
-  for (const sql of readmeBlocks('sql')) {
+  for (const sql of blocksOf('README.md', 'sql')) {
     const rows = await queryLake(service.config, 'site', sql);
     expect([sql, /FROM (quarantine|audit_log)/.test(sql) || rows!.length > 0]).toEqual([sql, true]);
   }

@@ -1,12 +1,31 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export const repositoryRoot = join(import.meta.dirname, '..', '..');
-export const readme = readFileSync(join(repositoryRoot, 'README.md'), 'utf8');
 
-/** The README's examples in a language, as they stand. */
-export function readmeBlocks(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
+/** What people read: the README and the pages that it leads to, by path from the root. */
+export const pages: ReadonlyMap<string, string> = new Map(
+  ['README.md', ...globSync('docs/*.md', { cwd: repositoryRoot }).sort()].map((path) => [
+    path,
+    readFileSync(join(repositoryRoot, path), 'utf8'),
+  ]),
+);
+
+/** The examples of a page in a language, as they stand. */
+export function blocksOf(page: string, language: string): string[] {
+  return [...pages.get(page)!.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
     (match) => match[1]!,
+  );
+}
+
+/** The examples of all pages in a language. */
+export function readmeBlocks(language: string): string[] {
+  return [...pages.keys()].flatMap((page) => blocksOf(page, language));
+}
+
+/** Where the links of a page to files of the project lead, from the root. */
+export function linksOf(page: string): string[] {
+  return [...pages.get(page)!.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path]) =>
+    join(dirname(page), path!),
   );
 }
