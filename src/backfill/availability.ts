@@ -28,12 +28,8 @@ export async function askAvailability(
   fromMs: UtcMs,
   signal: AbortSignal,
 ): Promise<Availability> {
-  const answer = await source.fetch({
-    ask: { kind: 'timestamp', timestampMs: fromMs },
-    messagesMax: 1,
-    waitSeconds: 0,
-    signal,
-  });
+  const ask = { kind: 'timestamp', timestampMs: fromMs } as const;
+  const answer = await source.fetch({ ask, messagesMax: 1, waitSeconds: 0, signal }).catch(unreachable);
   const outcome = interpret(answer);
   if (outcome.kind === 'error') {
     const { code, message, retryable } = outcome;
@@ -52,4 +48,12 @@ export async function askAvailability(
   }
   if (firstMs === undefined) return { kind: 'nothing', firstMs, messages };
   return { kind: isOfContract ? 'part' : 'unknown', firstMs, messages };
+}
+
+function unreachable(error: unknown): never {
+  if (!(error instanceof TransientError)) throw error;
+  const next = 'start it ("wattline up" or "wattline stream", where it is the own one), then run this again';
+  throw new TransientError(error.code, `the upstream cannot be reached: ${error.message}; ${next}`, {
+    cause: error,
+  });
 }

@@ -75,8 +75,8 @@ export async function fillFromStream(
       );
     const { position, columns } = batch;
     if (position.ask.kind !== 'offset') continue;
-    const read = columns.count + columns.rejected.length;
-    const { isOver, upToMs } = await chooseRows(shard, chunk, batch, options);
+    const fetched = columns.count;
+    const { isOver, upToMs, read } = await chooseRows(shard, chunk, batch, options);
     const result = await shard.land(() => ({
       origin,
       columns,
@@ -94,7 +94,7 @@ export async function fillFromStream(
     reached = result.nextOffset;
     options.onBatch({ read, landed: result.kind === 'landed' ? result.messages : 0, upToMs });
     if (isOver) return 'done';
-    await options.pace(read, signal);
+    await options.pace(fetched, signal);
   }
   signal.throwIfAborted();
   return 'done';
@@ -118,7 +118,7 @@ async function chooseRows(
   chunk: Chunk,
   { columns, position }: StreamBatch,
   { table, lakeDir }: FromStreamOptions,
-): Promise<{ isOver: boolean; upToMs: UtcMs | undefined }> {
+): Promise<{ isOver: boolean; upToMs: UtcMs | undefined; read: number }> {
   const live = await shard.checkpoint(LIVE_ORIGIN);
   if (!live || live.logEpoch !== position.epoch) throw otherLog();
   const tableId = table === undefined ? undefined : shard.names.idOf(table);
@@ -140,7 +140,7 @@ async function chooseRows(
   );
   keepNew(columns, { rows: Uint32Array.from(fresh), afterOffset: undefined, throughOffset: undefined });
   columns.rejected = rejected;
-  return { isOver, upToMs };
+  return { isOver, upToMs, read: rows.length };
 }
 
 /** A piece never goes back: what was read before it broke off has landed. */

@@ -9,6 +9,7 @@ import { type Clock, formatInstant, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { takenIn } from '../warehouse/taken-in.ts';
+import { askAvailability } from './availability.ts';
 import { fillFromArchive, planArchive } from './from-archive.ts';
 import { fillFromStream } from './from-stream.ts';
 import {
@@ -283,7 +284,14 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
     },
     gaps: (upstream) =>
       withSource(upstream, (source) =>
-        openGaps(shard, { source, interpret: interpreter(), signal: new AbortController().signal }),
+        openGaps(shard, (fromMs) =>
+          askAvailability(source, interpreter(), fromMs, new AbortController().signal).catch(
+            (error: unknown) => {
+              if (error instanceof TransientError) return error;
+              throw error;
+            },
+          ),
+        ),
       ),
   };
 }

@@ -74,7 +74,8 @@ export async function planStream(
 /** What filling every gap that the upstream has something of comes to. */
 export async function planGaps(shard: Shard, options: PlanOptions): Promise<BackfillPlan> {
   await requireLiveReader(shard);
-  const gaps = await openGaps(shard, options);
+  const { source, interpret, signal } = options;
+  const gaps = await openGaps(shard, (fromMs) => askAvailability(source, interpret, fromMs, signal));
   const plan: BackfillPlan = {
     source: 'gaps',
     chunks: [],
@@ -99,10 +100,10 @@ export async function planGaps(shard: Shard, options: PlanOptions): Promise<Back
   return plan;
 }
 
-/** The gaps that are not closed, each with what the upstream has of it now. */
+/** The gaps that are not closed, each with what the upstream has of it now, or with why it could not be asked. */
 export async function openGaps(
   shard: Shard,
-  { source, interpret, signal }: Omit<PlanOptions, 'clock'>,
+  ask: (fromMs: UtcMs) => Promise<Availability | TransientError>,
 ): Promise<OpenGap[]> {
   const rows = await shard.transaction((connection) =>
     query<{
@@ -124,7 +125,11 @@ export async function openGaps(
       detectedAtMs: row.detected_at_ms,
     };
     const { fromMs, toMs } = boundsOf(gap);
-    const found = await askAvailability(source, interpret, fromMs, signal);
+    const found = await ask(fromMs);
+    if (found instanceof Error) {
+      gaps.push({ ...gap, available: 'unknown', note: found.message });
+      continue;
+    }
     const isGone = found.kind !== 'all' && (found.firstMs === undefined || found.firstMs >= toMs - 1);
     const available = isGone ? ('nothing' as const) : found.kind;
     const note = available === 'all' ? undefined : missingText({ ...found, kind: available });

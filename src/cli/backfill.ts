@@ -148,7 +148,10 @@ async function runAndPrint(
 }
 
 /** @throws InputError with everything that is wrong with the command line */
-function requestOf(options: BackfillCommandOptions, { timezone }: WorkgroupConfig): BackfillRequest {
+function requestOf(
+  options: BackfillCommandOptions,
+  { timezone, energyStreams }: WorkgroupConfig,
+): BackfillRequest {
   const { source, messagesPerSecond } = options;
   const problems: Array<{ path: string; message: string }> = [];
   const timeOf = (path: string, text: string | undefined): UtcMs | undefined => {
@@ -166,6 +169,14 @@ function requestOf(options: BackfillCommandOptions, { timezone }: WorkgroupConfi
   const toMs = timeOf('--to', options.to);
   const table = options.table === undefined ? undefined : tableNameSchema.safeParse(options.table);
   if (table?.success === false) problems.push({ path: '--table', message: table.error.issues[0]!.message });
+  const read = [...new Set(energyStreams.map((stream) => stream.table))];
+  if (
+    source === 'archive' &&
+    (options.table === undefined ? read.length === 0 : !read.includes(options.table))
+  ) {
+    const message = `no energy stream reads it; those that are read: ${read.join(', ') || 'none'}`;
+    problems.push({ path: '--table', message });
+  }
   if (source === 'files') {
     problems.push({ path: '--source', message: 'files are read by "wattline import <files>"' });
   }

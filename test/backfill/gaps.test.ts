@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { createTestClock, HOUR, openWorker, startUpstream } from './support.ts';
+import type { Config } from '../../src/config.ts';
+import { queryLake } from '../support/service-process.ts';
+import { createTestClock, HOUR, openWorker, startUpstream, upstreamOfNobody } from './support.ts';
 
 const gaps = { source: 'gaps' as const, messagesPerSecond: 1_000_000 };
 
@@ -32,11 +34,27 @@ test('a gap that a worker had to leave is listed, filled once from an upstream t
   expect(await worker.jobs.gaps(await backup.address())).toMatchObject([
     { gapId: 1, available: 'all', note: undefined },
   ]);
+  // From an upstream that has nothing of it, it cannot be filled: it stays, and says why.
+  const vain = await worker.backfill(gaps, await upstream.address());
+  expect(vain).toMatchObject({ kind: 'done', messagesLanded: 0, gapsFilled: [] });
+  expect(vain.notes).toEqual([expect.stringContaining('gap 1: the upstream has none of it any more')]);
+  expect(await worker.rows('SELECT note IS NOT NULL AS said, closed_at_ms FROM gap')).toEqual([
+    { said: true, closed_at_ms: null },
+  ]);
+  const unreachable = await worker.jobs.gaps(upstreamOfNobody);
+  expect(unreachable).toMatchObject([
+    { available: 'unknown', note: expect.stringContaining('cannot be reached') },
+  ]);
+
   const outcome = await worker.backfill(gaps, await backup.address());
   expect(outcome).toMatchObject({ kind: 'done', messagesLanded: 2 * 359, gapsFilled: [1], notes: [] });
   await worker.rollUp();
   expect(await worker.messages()).toEqual(whole);
   expect(await worker.energy()).toEqual(await uninterrupted.energy());
   expect((await worker.open.shard.status()).gaps).toBe(0);
+  const config = { dataDir: worker.dataDir } as Config;
+  expect(
+    await queryLake(config, 'acme', 'SELECT reason, closed_at IS NOT NULL AS is_closed, note FROM gap'),
+  ).toEqual([{ reason: 'expired', is_closed: true, note: null }]);
   expect(await worker.jobs.gaps(await backup.address())).toEqual([]);
 });
