@@ -77,6 +77,12 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
 ): ShardQueue {
   const onError = createErrorReporter(workgroupId, log);
   const { Queue, Worker } = withBackend(store.factory);
+  /** Closing waits for what the store cannot be told while it is away, and meanwhile a timer keeps the process alive. */
+  class ShardWorker extends Worker<{ workgroupId: string }, TickOutcome> {
+    stopRenewing(): Promise<void> {
+      return this.lockManager.close();
+    }
+  }
   const queue = new Queue<{ workgroupId: string }, TickOutcome>(workgroupId, {
     ...store.options,
     streams: { events: { maxLen: EVENTS_MAX } },
@@ -115,7 +121,7 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
         running.add(run);
         return run.catch(throwCodeOnly).finally(() => running.delete(run));
       };
-      const worker = new Worker<{ workgroupId: string }, TickOutcome>(workgroupId, process, {
+      const worker = new ShardWorker(workgroupId, process, {
         ...store.options,
         ...RETENTION,
         concurrency: CONCURRENCY,
@@ -134,7 +140,10 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
           const ended = await within(Promise.allSettled(running), withinMs);
           return ended === 'late' ? 'abandoned' : 'stopped';
         },
-        settle: (withinMs) => within(closed, withinMs).then(() => undefined),
+        async settle(withinMs) {
+          await within(closed, withinMs);
+          await worker.stopRenewing();
+        },
       };
     },
     async remove() {

@@ -134,6 +134,18 @@ describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
     expect((await worker.stop()).code).toBe(0);
   });
 
+  test('stop while Redis is away', async () => {
+    const { redis, options, read } = await setUp('gone', ['a']);
+    options.behaviour = { poll: 'take-100ms' };
+    const worker = await fleet.start(options);
+    await until('it is polled', () => polls(read('a')).length > 2);
+    await redis.stop();
+    await sleep(500);
+    const { code, durationMs } = await worker.stop();
+    expect(code).toBe(0);
+    expect(durationMs).toBeLessThan(20_000);
+  });
+
   test('retry a job that throws, report it, and keep in Redis no more than ids and codes', async () => {
     const { redis, options, read } = await setUp('throwing', ['a']);
     options.behaviour = { rollup: 'throw' };

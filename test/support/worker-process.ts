@@ -70,6 +70,8 @@ const worker = await startWorker({
 process.on('message', () => process.send?.(worker.health()));
 process.on('SIGTERM', async () => {
   await worker.stop();
-  process.exit(0);
+  // A stage that heeds nothing is ended with its process; of anything else, nothing may keep the process alive.
+  if (Object.values(behaviour).includes('ignore-abort')) process.exit(0);
+  process.disconnect();
 });
 process.send?.('started');
