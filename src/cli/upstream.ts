@@ -46,7 +46,7 @@ export function withUpstreams(
   addressOf: (workgroupId: string) => Promise<UpstreamAddress>,
 ): Pick<Pipeline, 'run'> {
   return {
-    async run(workgroupId, operation, args, transfer) {
+    async run(workgroupId, operation, args, transfer, signal) {
       switch (operation) {
         case 'backfillStart':
         case 'backfillPlan':
@@ -57,10 +57,11 @@ export function withUpstreams(
             operation,
             { ...(args as object), upstream } as typeof args,
             transfer,
+            signal,
           );
         }
         default:
-          return pipeline.run(workgroupId, operation, args, transfer);
+          return pipeline.run(workgroupId, operation, args, transfer, signal);
       }
     },
   };

@@ -5,6 +5,8 @@ import type { Assignment, OperationName } from './operations.ts';
 export type ThreadRequest = { id: number } & (
   | { kind: 'open'; assignment: Assignment }
   | { kind: 'run'; workgroupId: string; operation: OperationName; args: unknown }
+  /** Asks a call that was made before to end early, where it can. */
+  | { kind: 'abort'; callId: number }
   | { kind: 'close'; workgroupId: string }
   /** Closes every shard; the thread ends after the answer. */
   | { kind: 'end' }

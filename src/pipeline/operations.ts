@@ -111,6 +111,7 @@ export interface OpenShard {
 export type Handler<Name extends OperationName> = (
   open: OpenShard,
   args: Operations[Name]['args'],
+  signal?: AbortSignal,
 ) => Promise<Operations[Name]['result']>;
 
 type Connection = Awaited<ReturnType<Shard['connect']>>;
@@ -133,11 +134,17 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       closeAfterMs: assignment.pipeline.closeAfter,
       log,
     }),
-  async publish({ shard, assignment, clock, log }) {
+  async publish({ shard, assignment, clock, log }, _args, signal) {
     await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
-    return publish(shard, { lakeDir: lakeFolder(assignment), declared: assignment.workgroup, clock, log });
+    return publish(shard, {
+      lakeDir: lakeFolder(assignment),
+      declared: assignment.workgroup,
+      clock,
+      log,
+      ...(signal && { signal }),
+    });
   },
-  maintain: ({ shard, assignment, clock, log }, { dryRun }) =>
+  maintain: ({ shard, assignment, clock, log }, { dryRun }, signal) =>
     maintain(shard, {
       lakeDir: lakeFolder(assignment),
       keepGenerationsMs: assignment.pipeline.keepGenerations,
@@ -145,6 +152,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       dryRun,
       clock,
       log,
+      ...(signal && { signal }),
     }),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>

@@ -8,12 +8,17 @@ import type { Assignment, OperationName, Operations } from './operations.ts';
 export interface Pipeline {
   /** Opens a workgroup's shard and takes it over from its last owner. */
   open(assignment: Assignment): Promise<{ epoch: bigint }>;
-  /** Runs an operation on an open shard. `transfer`: buffers that move to the thread instead of being copied. */
+  /**
+   * Runs an operation on an open shard.
+   * @param transfer buffers that move to the thread instead of being copied
+   * @param signal asks it to end early; publishing and maintaining do, between two files
+   */
   run<Name extends OperationName>(
     workgroupId: string,
     operation: Name,
     args: Operations[Name]['args'],
     transfer?: ArrayBuffer[],
+    signal?: AbortSignal,
   ): Promise<Operations[Name]['result']>;
   /** Waits for what runs on the shard, and lets its file go. Closing what is not open does nothing. */
   closeShard(workgroupId: string): Promise<void>;
@@ -60,12 +65,22 @@ export function createPipeline(options: { logLevel: string; log: Log }): Pipelin
     return started;
   }
 
-  function send(to: Thread, request: RequestBody, transfer: ArrayBuffer[] = []): Promise<unknown> {
+  function send(
+    to: Thread,
+    request: RequestBody,
+    transfer: ArrayBuffer[] = [],
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     lastId += 1;
+    const callId = lastId;
     const call = Promise.withResolvers<unknown>();
-    to.pending.set(lastId, call);
-    to.worker.postMessage({ id: lastId, ...request }, transfer);
-    return call.promise;
+    to.pending.set(callId, call);
+    to.worker.postMessage({ id: callId, ...request }, transfer);
+    if (!signal) return call.promise;
+    const abort = () => void send(to, { kind: 'abort', callId }).catch(() => undefined);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    return call.promise.finally(() => signal.removeEventListener('abort', abort));
   }
 
   return {
@@ -73,9 +88,9 @@ export function createPipeline(options: { logLevel: string; log: Log }): Pipelin
       thread ??= start();
       return (await send(thread, { kind: 'open', assignment })) as { epoch: bigint };
     },
-    async run(workgroupId, operation, args, transfer) {
+    async run(workgroupId, operation, args, transfer, signal) {
       if (!thread) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open`);
-      return (await send(thread, { kind: 'run', workgroupId, operation, args }, transfer)) as never;
+      return (await send(thread, { kind: 'run', workgroupId, operation, args }, transfer, signal)) as never;
     },
     async closeShard(workgroupId) {
       if (thread) await send(thread, { kind: 'close', workgroupId });

@@ -113,14 +113,14 @@ export function createStages(options: StagesOptions): PipelineStages {
       }),
     publish: (workgroupId, signal) =>
       noted(workgroupId, 'publish', signal, async () => {
-        const { sequence } = await pipeline.run(workgroupId, 'publish', undefined);
+        const { sequence } = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
         status.update(workgroupId, 'publish', { generation: sequence });
         const { gaps, quarantined, messages, devices } = await pipeline.run(workgroupId, 'status', undefined);
         status.note(workgroupId, { gaps, quarantined, storedMessages: messages, devices });
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {
-        await pipeline.run(workgroupId, 'maintain', { dryRun: false });
+        await pipeline.run(workgroupId, 'maintain', { dryRun: false }, undefined, signal);
         const found = await pipeline.run(workgroupId, 'problems', undefined);
         const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
         const problems = found.map(({ path, message }) => ({ path: `workgroups.${index}.${path}`, message }));

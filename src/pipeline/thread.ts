@@ -20,6 +20,7 @@ import {
 const log = createLog({ level: (workerData as { logLevel: string }).logLevel });
 const shards = new Map<string, Promise<OpenShard>>();
 const running = new Set<Promise<void>>();
+const aborts = new Map<number, AbortController>();
 let failure: unknown;
 
 parentPort!.on('message', (request: ThreadRequest) => {
@@ -71,8 +72,14 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const { workgroupId, operation, args } = request;
       const open = await shards.get(workgroupId);
       if (!open) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open here`);
-      return (operations[operation] as Handler<OperationName>)(open, args as never);
+      const abort = new AbortController();
+      aborts.set(request.id, abort);
+      const handler = operations[operation] as Handler<OperationName>;
+      return handler(open, args as never, abort.signal).finally(() => aborts.delete(request.id));
     }
+    case 'abort':
+      aborts.get(request.callId)?.abort();
+      return undefined;
     case 'close':
       return closeShard(request.workgroupId);
     case 'end':

@@ -174,3 +174,20 @@ describe('the thread ends without taking the process with it', () => {
     expect({ messages, distinct }).toEqual({ messages: 200_000, distinct: 200_000 });
   });
 });
+
+test('publishing ends early, with nothing new to be seen, where it is asked to', async () => {
+  const dataDir = tempDir();
+  const pipeline = startPipeline();
+  await pipeline.open(assignmentOf(dataDir));
+  await land(pipeline, oldest, answerOf(0, 1_000));
+  await pipeline.run('acme', 'rollUp', undefined);
+  const stopped = AbortSignal.abort();
+  await expect(pipeline.run('acme', 'publish', undefined, undefined, stopped)).rejects.toThrow(/abort/i);
+  const published = await pipeline.run('acme', 'publish', undefined);
+  expect(published).toMatchObject({ kind: 'published', sequence: 1 });
+  // It is over by then, so there is nothing to stop.
+  const ending = new AbortController();
+  await pipeline.run('acme', 'status', undefined, undefined, ending.signal);
+  ending.abort();
+  expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 1_000 });
+});
