@@ -138,7 +138,8 @@ export async function addSeries(shard: Shard, series: number, device: number, so
        SELECT 1, '{"table":"solar","field":"energy_wh","method":"total_energy"}', '{}', -1 WHERE NOT EXISTS (FROM energy_stream)`,
     );
     await connection.run(
-      'INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms) VALUES ($series, 1, $device::UUID, $source, 0, 0)',
+      `INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms)
+       SELECT $series, 1, $device::UUID, $source, 0, 0 WHERE NOT EXISTS (FROM series WHERE series_id = $series)`,
       { series, device: deviceId(device), source },
     );
   });

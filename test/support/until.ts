@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await condition())) {
