@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
 import { bindStoredStreams } from '../rollup/streams.ts';
-import { dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
+import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
 import { declareDevices } from '../warehouse/declared-devices.ts';
 import { query, queryText } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
@@ -52,6 +52,8 @@ async function explain(
   if (endMs > startMs && startMs <= nowMs) {
     for (const name of asked) {
       const series = bySource.get(name)!;
+      if (!isNear(series, day) && !(await hasVersions(connection, { device, source: name, day: date })))
+        continue;
       const explained = await explainSource(connection, {
         device,
         source: name,
@@ -103,6 +105,18 @@ async function explain(
 function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): boolean {
   const [from, to] = [instant(startMs), instant(endMs)];
   return readings.some(({ time }) => time >= from && time < to);
+}
+
+/** Whether a reading can say anything of the day: on the way to one far from them all lie years of intervals. */
+function isNear(series: readonly Series[], { startMs, endMs }: Day): boolean {
+  return series.some(({ firstMs, lastMs }) => firstMs - DAY_MS < endMs && lastMs + DAY_MS > startMs);
+}
+
+async function hasVersions(
+  connection: DuckDBConnection,
+  key: { device: string; source: string; day: LocalDate },
+): Promise<boolean> {
+  return (await query(connection, 'explain/versions', key)).length > 0;
 }
 
 /** The sources that the energy of the whole device is the sum of. */

@@ -241,6 +241,27 @@ test('a day on which nothing happened is short', async () => {
   for (const line of page.split('\n')) expect(line).toBe(line.trimEnd());
 });
 
+test.each(['0001-01-02', '1969-12-31', '2026-05-01', '2026-09-01'])(
+  'a day far from all readings, %s, is answered at once',
+  async (day) => {
+    const shard = await openTestShard();
+    await landReadings(
+      shard,
+      series('roof', 'total', [
+        [0, 0],
+        [24, 500],
+      ]),
+    );
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
+    const { told, page } = await explain(shard, { day });
+    expect(told).toMatchObject({ outcome: 'no_readings', energyWh: null, sources: [] });
+    expect(page.split('\n').at(-2)).toBe(
+      day < DAY ? `the next day with energy is ${DAY}` : `the last day with energy before it is ${DAY}`,
+    );
+  },
+  5_000,
+);
+
 test('the sources that a device is not the sum of stand behind, with how to look at them', async () => {
   const shard = await openTestShard();
   const values = (factor: number): Array<[number, number]> => [
