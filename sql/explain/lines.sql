@@ -10,8 +10,8 @@ SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
 FROM (
   SELECT l.*, from_shape, to_shape,
     greatest(t0, $start_ms::BIGINT) AS from_ms, least(t1, $end_ms::BIGINT) AS to_ms,
-    CASE WHEN t0 >= $start_ms::BIGINT THEN c0 ELSE c0 + (c1 - c0) * coalesce(from_shape.share, ($start_ms::BIGINT - t0) / (t1 - t0)) END AS from_wh,
-    CASE WHEN t1 <= $end_ms::BIGINT THEN c1 ELSE c0 + (c1 - c0) * coalesce(to_shape.share, ($end_ms::BIGINT - t0) / (t1 - t0)) END AS to_wh
+    CASE WHEN t0 >= $start_ms::BIGINT THEN c0 ELSE c0 + coalesce((c1 - c0) * from_shape.share, (c1 - c0) * ($start_ms::BIGINT - t0) / (t1 - t0)) END AS from_wh,
+    CASE WHEN t1 <= $end_ms::BIGINT THEN c1 ELSE c0 + coalesce((c1 - c0) * to_shape.share, (c1 - c0) * ($end_ms::BIGINT - t0) / (t1 - t0)) END AS to_wh
   FROM (
     SELECT t0, c0, t1, c1, covered, flags FROM step WHERE series_id = $series_id
     UNION ALL

@@ -20,7 +20,17 @@ export interface RegisterRule {
   changes: ReadonlyArray<{ atMs: UtcMs; finalValue: number; initialValue: number }>;
   /** The register restarts every day: zero is a value like any other. */
   restartsDaily: boolean;
+  /** Of such a register: when the day began, its first reading, and the last one of the days before; undefined where there is none. */
+  morning: Morning | undefined;
   lastReadingMs: UtcMs;
+}
+
+interface Morning {
+  dayMs: UtcMs;
+  beforeMs: UtcMs;
+  beforeValue: number;
+  firstMs: UtcMs;
+  firstValue: number;
 }
 
 /** What a break turned out to be. */
@@ -59,8 +69,10 @@ const RESTART_MS_MAX = HOUR_MS;
 export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent[] {
   const runs = runsBetween(breaks, rule.lastReadingMs);
   const events: EnergyEvent[] = [];
-  let index = 0;
-  let believed = runs[0];
+  const spike = firstOfDaySpike(breaks, rule);
+  if (spike) events.push(spike);
+  let index = spike ? 1 : 0;
+  let believed = runs[index];
   while (believed && index + 1 < runs.length) {
     const next = runs[index + 1]!;
     const change = rule.changes.find((one) => one.atMs > believed!.lastMs && one.atMs <= next.firstMs);
@@ -82,6 +94,26 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
     believed = next;
   }
   return events;
+}
+
+/** A lone first reading of the day that neither goes on from the day before nor can have come since midnight; undefined where it is none. */
+function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent | undefined {
+  const { morning } = rule;
+  const first = breaks[0];
+  if (!morning || !first || first.fromMs !== morning.firstMs || first.toValue >= first.fromValue)
+    return undefined;
+  const { dayMs, beforeMs, beforeValue, firstMs, firstValue } = morning;
+  const grown = firstValue - beforeValue;
+  const goesOnFromBefore = grown >= -rule.jitterWh && grown <= reachWh(firstMs - beforeMs, rule);
+  if (goesOnFromBefore || firstValue <= reachWh(firstMs - dayMs, rule)) return undefined;
+  return {
+    kind: 'spike',
+    fromMs: firstMs,
+    toMs: firstMs,
+    valueBefore: beforeValue,
+    valueAfter: firstValue,
+    energyWh: 0,
+  };
 }
 
 function runsBetween(breaks: readonly SeriesBreak[], lastReadingMs: UtcMs): Run[] {
@@ -131,7 +163,7 @@ function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): n
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
     const candidate = runs[back]!;
     if (!continues(from, candidate, rule)) continue;
-    const isBackFromZero = zeros && (!rule.restartsDaily || candidate.firstMs - low.lastMs <= RESTART_MS_MAX);
+    const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
     if (!isBackFromZero && continues(low, candidate, rule)) {
       if (upwards) continue;
       return undefined;
@@ -139,6 +171,27 @@ function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): n
     return !upwards && isLoneSpike(runs, index + 1, back, rule) ? undefined : back;
   }
   return undefined;
+}
+
+/**
+ * Whether zeros of a register that restarts every day are its restart after all: what it shows after a longer silence may have grown since,
+ * and so may what it shows straight after the value of the day before, unless that is still the same value.
+ */
+function hasRestarted(
+  low: Run,
+  from: Run,
+  candidate: Run,
+  { restartsDaily, morning }: RegisterRule,
+): boolean {
+  if (!restartsDaily) return false;
+  const isCarriedOver =
+    from.firstMs === Number.NEGATIVE_INFINITY &&
+    morning?.firstValue === morning?.beforeValue &&
+    morning?.beforeValue === from.lastValue;
+  return (
+    candidate.firstMs - low.lastMs > RESTART_MS_MAX ||
+    (isCarriedOver && candidate.firstValue !== from.lastValue)
+  );
 }
 
 /** Whether the register, after a fall, has reached by plain growth what it showed before: then it was reset, whatever comes later. */

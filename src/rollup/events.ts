@@ -15,6 +15,10 @@ type BreakRow = {
   to_ms: bigint | null;
   to_value: number | null;
   day_ms: bigint | null;
+  before_ms: bigint | null;
+  before_value: number | null;
+  first_ms: bigint | null;
+  first_value: number | null;
 };
 type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
 
@@ -66,6 +70,16 @@ function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
       initialValue: change.initial_value,
     })),
     restartsDaily: row.method === 'daily_energy',
+    morning:
+      row.first_ms === null
+        ? undefined
+        : {
+            dayMs: Number(row.day_ms),
+            beforeMs: Number(row.before_ms),
+            beforeValue: row.before_value!,
+            firstMs: Number(row.first_ms),
+            firstValue: row.first_value!,
+          },
   };
 }
 
