@@ -381,7 +381,8 @@ export const analyticsViews: readonly View[] = [
     dataset: 'quality_flag',
     glob: '*.parquet',
     hive: false,
-    comment: 'What the quality flags mean',
+    comment:
+      'What the quality flags mean that stand in flags of days and intervals, one row each: join by unnest(flags). A flag says how the energy was read, not that it is wrong',
     columns: [
       { name: 'flag', type: 'VARCHAR', comment: 'Name, as it stands in flags' },
       { name: 'meaning', type: 'VARCHAR', comment: 'What it says of the energy' },

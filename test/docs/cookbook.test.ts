@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config.ts';
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import { offsetOf } from '../../src/contract/offset.ts';
+import { silentLog } from '../../src/log.ts';
+import { publish } from '../../src/publish/publish.ts';
+import { rollUp } from '../../src/rollup/rollup.ts';
+import { createSite } from '../../src/simulate/site.ts';
+import { DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/time.ts';
+import { readText } from '../../src/upload/read-upload.ts';
+import { storeUpload } from '../../src/upload/store.ts';
+import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
+import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { pages } from '../support/readme.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+const timezone = 'Europe/Paris';
+const startMs = dayStart('2026-10-24', timezone);
+const DAYS = 8;
+
+interface Recipe {
+  title: string;
+  sql: string;
+  columns: string[];
+  says: string;
+}
+
+/** The queries of the page, each with the columns that it says they have. */
+const recipes: Recipe[] = pages
+  .get('docs/cookbook.md')!
+  .split(/^## /m)
+  .slice(1)
+  .flatMap((says) => {
+    const title = says.slice(0, says.indexOf('\n'));
+    const columns = [...says.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!);
+    return [...says.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql]) => ({
+      title,
+      sql: sql!,
+      columns,
+      says,
+    }));
+  });
+
+/** A lake of a simulated site with uploads, faults, outages and a day that was restated. @returns where it lies */
+async function publishSite(): Promise<string> {
+  const site = createSite({ seed: 7, timezone, startMs, readingEveryMs: INTERVAL_MS });
+  const inverter = site.devices[0]!.id;
+  const workgroup = configSchema.parse({
+    workgroups: [
+      {
+        id: WORKGROUP,
+        timezone,
+        devices: site.devices,
+        energyStreams: site.energyStreams,
+        meters: [{ code: 'PV', device: inverter }, { code: 'REVENUE' }],
+        sites: [{ name: 'roof', meters: [{ code: 'REVENUE' }], devices: [{ id: inverter }] }],
+      },
+    ],
+  }).workgroups[0]!;
+  const clock = createTestClock(startMs);
+  const { shard, lakeDir } = await openTestShard(tempDir(), { clock });
+
+  async function land(messages: Array<{ table: string; store_time: number; [field: string]: unknown }>) {
+    const at = await shard.checkpoint('stream');
+    const whole = messages.map((message, index) => ({
+      kind: 'state' in message ? 'device_status' : message.table === 'audit_logs' ? 'audit' : 'telemetry',
+      source: null,
+      ...message,
+      offset: offsetOf(message.store_time) + BigInt(index),
+    }));
+    const landed = await shard.land({
+      origin: 'stream',
+      columns: columnsFromMessages(whole, shard.names),
+      fromOffset: at?.nextOffset,
+      nextOffset: whole.at(-1)!.offset + 1n,
+      logEpoch: 'test',
+    });
+    expect(landed).toMatchObject({ kind: 'landed', messages: messages.length });
+  }
+  async function work(nowMs: number) {
+    clock.set(nowMs);
+    await shard.transaction((connection) => noteDeviceStatus(connection, nowMs));
+    await rollUp(shard, { workgroup, clock, closeAfterMs: 2 * DAY_MS, log: silentLog });
+    await publish(shard, { lakeDir, declared: workgroup, clock, log: silentLog });
+  }
+  async function upload(topic: 'meter-data' | 'budget', text: string) {
+    const read = { topic, name: 'file.csv', meters: workgroup.meters, options: {} };
+    const stored = await storeUpload(
+      shard,
+      readText(Buffer.from(text), 'csv', read),
+      { name: 'file.csv', actor: 'test', again: false },
+      clock.now(),
+    );
+    expect(stored.kind).toBe('stored');
+  }
+
+  try {
+    const untilMs = startMs + DAYS * DAY_MS;
+    const arrivals = site.arrivals(startMs, untilMs);
+    await land(arrivals.map(({ arrivedMs, table, item }) => ({ table, ...item, store_time: arrivedMs })));
+    await work(untilMs);
+    await work(untilMs + 5 * DAY_MS);
+    const lateMs = untilMs + 5 * DAY_MS + HOUR_MS;
+    const midnightMs = dayStart('2026-10-27', timezone);
+    const { item: told } = arrivals.find(
+      ({ table, item }) =>
+        table === 'grid' && 'data' in item && item.source === 'import' && item.event_time === midnightMs,
+    )!;
+    if (!('data' in told)) throw new Error('no telemetry');
+    const data = { ...told.data, register_wh: (told.data.register_wh as number) - 2 };
+    const common = { table: 'solar', store_time: lateMs, device: inverter };
+    await land([
+      { ...told, table: 'grid', store_time: lateMs, msg_id: 999_999_999, data },
+      { ...common, event_time: lateMs, data: { total_wh: 'broken' } },
+      { ...common, table: 'devices', event_time: lateMs, state: 'offline', reason: 'timeout' },
+      {
+        table: 'audit_logs',
+        store_time: lateMs,
+        device: null,
+        event_time: lateMs,
+        actor: 'cli',
+        action: 'token.created',
+        target: 'one',
+        data: { name: 'dashboard' },
+      },
+    ]);
+    clock.set(lateMs);
+    const hours = Array.from({ length: DAYS * 24 }, (_, hour) => {
+      const at = (ms: number) => new Date(startMs + ms * HOUR_MS).toISOString();
+      return `REVENUE,${at(hour)},${at(hour + 1)},1.25`;
+    });
+    await upload('meter-data', `meter_code,interval_start,interval_end,energy_kwh\n${hours.join('\n')}\n`);
+    await upload('budget', 'meter_code,period,energy_kwh,scenario\nPV,2026-10,600,P50\nPV,2026-11,500,P50\n');
+    await work(lateMs);
+  } finally {
+    await shard.close();
+  }
+  return join(lakeDir, WORKGROUP);
+}
+
+test('every query of the cookbook answers what it says, with the columns that it says, on the views and on the files', async () => {
+  expect(new Set(recipes.map(({ title }) => title)).size).toBeGreaterThanOrEqual(12);
+  const lake = await publishSite();
+  const views = await DuckDBInstance.create(join(lake, 'current', 'analytics.duckdb'), {
+    access_mode: 'READ_ONLY',
+  });
+  const files = await DuckDBInstance.create(':memory:');
+  const problems: string[] = [];
+  try {
+    for (const { title, sql, columns } of recipes) {
+      const instance = sql.includes('read_parquet') ? files : views;
+      const connection = await instance.connect();
+      const pasted = sql
+        .replaceAll('data/lake/home', lake)
+        .replace("'daily-energy-2026.csv'", `'${join(tempDir(), 'daily-energy-2026.csv')}'`);
+      try {
+        const reader = await connection.runAndReadAll(pasted);
+        const rows = reader.getRows();
+        // A column in which nothing is ever said is not what the page promises.
+        const said = reader.columnNames().filter((_, index) => rows.some((row) => row[index] !== null));
+        if (said.join() !== columns.join())
+          problems.push(`${title}: ${rows.length} rows with values in ${said.join()}`);
+      } catch (error) {
+        problems.push(`${title}: ${error}`);
+      } finally {
+        connection.closeSync();
+      }
+    }
+  } finally {
+    views.closeSync();
+    files.closeSync();
+  }
+  expect(problems).toEqual([]);
+}, 120_000);
+
+test.each([...new Map(recipes.map((one) => [one.title, one])).values()])(
+  '$title says what it answers and what to beware of',
+  ({ says, columns }) => {
+    expect(says).toMatch(/^.+\n\n[A-Z].+\?\n/);
+    expect(says).toContain('\nBeware: ');
+    expect(columns.length).toBeGreaterThan(0);
+  },
+);
