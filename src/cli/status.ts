@@ -89,9 +89,20 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs): string {
   const problems = statuses.flatMap((status) =>
     status.problems.map(({ path, message }) => `problem: ${path}: ${message}\n`),
   );
+  const imports = statuses.flatMap(({ workgroupId, imports: open = [] }) =>
+    open.map(({ path, state, rowsRead, updatedAtMs }) => {
+      const rows = `${rowsRead.toLocaleString('en')} rows`;
+      const how =
+        state === 'landing'
+          ? `${rows} read by ${formatInstant(updatedAtMs)}; where nothing imports it any more, import it again and it goes on`
+          : `given up at ${formatInstant(updatedAtMs)} after ${rows}, none of which count; import it again`;
+      return `import: ${workgroupId}, ${path}: ${how}\n`;
+    }),
+  );
   return [
     formatTable(columnsAt(nowMs), statuses),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(imports.length > 0 ? ['\n', ...imports] : []),
     ...(errors.length > 0 ? ['\nLast errors\n', ...errors] : []),
   ].join('');
 }

@@ -115,8 +115,9 @@ export function createStages(options: StagesOptions): PipelineStages {
       noted(workgroupId, 'publish', signal, async () => {
         const { sequence } = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
         status.update(workgroupId, 'publish', { generation: sequence });
-        const { gaps, quarantined, messages, devices } = await pipeline.run(workgroupId, 'status', undefined);
-        status.note(workgroupId, { gaps, quarantined, storedMessages: messages, devices });
+        const found = await pipeline.run(workgroupId, 'status', undefined);
+        const { gaps, quarantined, messages: storedMessages, devices, imports } = found;
+        status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports });
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {

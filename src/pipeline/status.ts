@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Transport } from '../client/source.ts';
 import type { Problem } from '../errors.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../time.ts';
+import type { OpenImport } from '../warehouse/status.ts';
 
 /** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
 export interface WorkgroupStatus {
@@ -29,6 +30,8 @@ export interface WorkgroupStatus {
   storedMessages: number;
   /** How many devices are in which state, once something was published. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
+  /** Files whose import has begun and does not count, once something was published. */
+  imports?: OpenImport[] | undefined;
   /** What the data say against the configuration, by its path in it. */
   problems: Problem[];
 }
@@ -49,7 +52,9 @@ export interface StatusBook {
   ): void;
   note(
     workgroupId: string,
-    facts: Partial<Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'problems'>>,
+    facts: Partial<
+      Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems'>
+    >,
   ): void;
   of(workgroupId: string): WorkgroupStatus;
   /** Writes what has not been written yet. */

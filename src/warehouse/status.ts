@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { UtcMs } from '../time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { query } from './query.ts';
 
@@ -18,9 +19,19 @@ export interface ShardStatus {
   gaps: number;
   /** How many devices are online, offline, or neither as far as was ever said. */
   devices: { online: number; offline: number; unknown: number };
+  /** Files whose import has begun and does not count: under way, or given up. */
+  imports: OpenImport[];
   names: number;
   fileBytes: number;
   walBytes: number;
+}
+
+export interface OpenImport {
+  path: string;
+  state: 'landing' | 'dropped';
+  rowsRead: number;
+  /** When it last got on, or was given up. */
+  updatedAtMs: UtcMs;
 }
 
 export async function readStatus(
@@ -30,6 +41,7 @@ export async function readStatus(
   const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
   const reasons = await query<{ reason: string; readings: number }>(connection, 'land/quarantine-reasons');
   const states = await query<{ state: string; devices: number }>(connection, 'device-status/count');
+  const imports = await query<ImportRow>(connection, 'land/open-imports');
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -48,8 +60,16 @@ export async function readStatus(
       unknown: 0,
       ...Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
     },
+    imports: imports.map(({ path, state, rows_read, updated_at_ms }) => ({
+      path,
+      state,
+      rowsRead: rows_read,
+      updatedAtMs: updated_at_ms,
+    })),
     names: count('name_count'),
     fileBytes: bytes(shard.path),
     walBytes: bytes(`${shard.path}.wal`),
   };
 }
+
+type ImportRow = { path: string; state: OpenImport['state']; rows_read: number; updated_at_ms: number };

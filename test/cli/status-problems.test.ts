@@ -38,3 +38,23 @@ test('status shows the problems that the worker found and those of the configura
     { workgroupId: 'home', problems: [found, { path: 'workgroups.1.energyStreams.0.modulus' }] },
   ]);
 });
+
+test('status shows the imports that do not count, and how far they are', async () => {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), config);
+  mkdirSync(join(cwd, 'data'));
+  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock: systemClock });
+  const updatedAtMs = Date.UTC(2026, 0, 1);
+  book.note('home', {
+    imports: [
+      { path: 'a.csv', state: 'dropped', rowsRead: 10, updatedAtMs },
+      { path: 'b.csv', state: 'landing', rowsRead: 12_000, updatedAtMs },
+    ],
+  });
+  book.flush();
+  const { stdout } = await runCli(['status', '-w', 'home'], { cwd });
+  expect(stdout).toMatch(
+    /\nimport: home, a\.csv: given up at 2026-01-01.* after 10 rows, .* import it again\n/,
+  );
+  expect(stdout).toMatch(/\nimport: home, b\.csv: 12,000 rows read by 2026-01-01/);
+});

@@ -159,10 +159,13 @@ describe('a file that was stopped', () => {
     const stopped = fileOfRows(15_000);
     await stopAt(shard, stopped, 8_000);
     expect(await count(shard, 'message')).toBeGreaterThan(0);
+    expect((await shard.status()).imports).toMatchObject([{ path: stopped, state: 'landing' }]);
     await importInto(shard, fileOfRows(10, 20_000), mapping);
     expect(await count(shard, 'message')).toBe(10);
     expect((await entries(shard)).map(({ state }) => state)).toEqual(['dropped', 'landed']);
+    expect((await shard.status()).imports).toMatchObject([{ path: stopped, state: 'dropped' }]);
     await importInto(shard, stopped, mapping);
+    expect((await shard.status()).imports).toEqual([]);
     expect(await messagesIn(shard)).toHaveLength(15_010);
     await rollUpSite(shard, site);
     expect(await count(shard, 'reading')).toBe(15_010);
