@@ -59,7 +59,7 @@ export async function dayReportJson(
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
     return assemble(query, frame, new Map());
-  const chosen = choose(query, sourceFiles(generation, query).map(generation.path));
+  const chosen = chooseDays(query, sourceFiles(generation, query).map(generation.path));
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const rowsMost = lists.files.reduce((sum, { rows }) => sum + rows, 0);
   const days = await lake.run(async (connection) => {
@@ -72,13 +72,16 @@ export async function dayReportJson(
   return assemble(query, frame, days);
 }
 
-interface Chosen {
+export interface Chosen {
   sql: string;
   parameters: SqlParameters;
 }
 
 /** The days of the range as "chosen", for the statements that follow, each with whether it counts in what is asked for. */
-function choose({ startDay, endDay, devices }: DayQuery, deviceSources: readonly string[]): Chosen {
+export function chooseDays(
+  { startDay, endDay, devices }: DayQuery,
+  deviceSources: readonly string[],
+): Chosen {
   const days = loadSql(devices ? 'report/days-of-devices' : 'report/days');
   const parameters: SqlParameters = {
     start_day: startDay,
@@ -112,7 +115,7 @@ async function refuseTooMany(
 }
 
 /** The members of each day's series, as UTF-8. */
-async function readDays(
+export async function readDays(
   connection: DuckDBConnection,
   sql: string,
   parameters: SqlParameters,
@@ -121,8 +124,9 @@ async function readDays(
   return new Map(found.map(({ day, members }) => [day, members.bytes]));
 }
 
-function assemble(
-  { startDay, endDay }: DayQuery,
+/** A JSON object with a member for each day of a range, around the members that are known. */
+export function assemble(
+  { startDay, endDay }: Pick<DayQuery, 'startDay' | 'endDay'>,
   frame: ReturnType<DayReport['frame']>,
   days: ReadonlyMap<LocalDate, Uint8Array>,
 ): Uint8Array[] {

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rejectOtherMethods } from '../http.ts';
@@ -6,10 +5,11 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { errorAnswers } from './answers.ts';
 import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
-import { etagOf, matchesEtag } from './etag.ts';
+import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
 import type { Generation, LakeReader } from './lake.ts';
 import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './request.ts';
+import { sendParts } from './send-parts.ts';
 
 export interface DayRoute {
   /** Below `/api/v1/orgs/{workgroupId}/`. */
@@ -54,7 +54,6 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       },
     },
     async (request, reply) => {
-      const startedMs = performance.now();
       const { workgroup, authorization } = await guard(request);
       const zone = workgroup.timezone;
       const parameters = request.query as DayParameters;
@@ -62,33 +61,12 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
 
       const generation = await lake.current(workgroup.id);
       const etag = etagOf(factsOf(report, query, generation));
-      reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
-      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      let parts: Uint8Array[];
-      try {
-        parts = await dayReportJson(report, lake, generation, query, gone.signal);
-      } catch (error) {
-        // The query was stopped because nobody waits for it any more.
-        if (gone.signal.aborted) return reply.send();
-        throw error;
-      }
-      const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-      log.debug(
-        {
-          shard: workgroup.id,
-          generation: generation?.commit.sequence,
-          bytes,
-          durationMs: Math.round(performance.now() - startedMs),
-        },
-        route.event,
-      );
-      return reply
-        .type('application/json; charset=utf-8')
-        .header('Content-Length', String(bytes))
-        .send(Readable.from(parts, { objectMode: false }));
+      return sendParts(request, reply, {
+        etag,
+        read: (signal) => dayReportJson(report, lake, generation, query, signal),
+        told: (fields) =>
+          log.debug({ shard: workgroup.id, generation: generation?.commit.sequence, ...fields }, route.event),
+      });
     },
   );
   rejectOtherMethods(app, url, ['GET']);

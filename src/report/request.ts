@@ -6,13 +6,15 @@ import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type Ut
 import type { DayQuery } from './day-report.ts';
 
 const DEVICES_MAX = 10_000;
+/** Five years, a leap day or two included. */
+export const DAYS_MAX = 1_827;
 
 const once = { error: 'must be given once' };
 export const daySchema = z
   .string(once)
   // The first and the last day that can be written have no neighbour, by which the days of a range are counted.
   .refine((text) => isLocalDate(text) && text > '0000-01-01' && text < '9999-12-31', {
-    error: 'must be a day that exists, such as 2026-11-20',
+    error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
   });
 
 export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
@@ -72,7 +74,8 @@ export function visibleDevices(
   return visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
 }
 
-function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
+/** @throws StreamError InvalidRequest where there is no such range, or a longer one than can be asked for */
+export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
   const days = daysBetween(startDay, endDay) + 1;
   if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
   if (days > daysMax) throw invalid('startDate', `the range has ${days} days and ${daysMax} are the most`);
@@ -91,6 +94,12 @@ function parseDevices(value: string | readonly string[]): string[] {
   return [...devices];
 }
 
-function invalid(parameter: string, message: string): StreamError {
+/** What a caller wrote, as an error says it. */
+export function quote(value: unknown): string {
+  const text = String(value);
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+}
+
+export function invalid(parameter: string, message: string): StreamError {
   return new StreamError('InvalidRequest', `${parameter}: ${message}`, { parameter });
 }

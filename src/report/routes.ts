@@ -12,6 +12,8 @@ import { type AskForExplanation, registerExplainRoute } from './explain-route.ts
 import { createGuard } from './guard.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
+import { registerMeterRoutes } from './meter-routes.ts';
+import { DAYS_MAX } from './request.ts';
 
 export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   lake: LakeReader;
@@ -21,8 +23,6 @@ export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   log: Log;
 }
 
-/** Five years, a leap day or two included. */
-const DAYS_MAX = 1_827;
 /** A quarter of a year. */
 const PROFILE_DAYS_MAX = 92;
 
@@ -64,6 +64,7 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   const guard = createGuard(deps, workgroups);
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
   registerChangesRoute(app, { lake, guard, log });
+  registerMeterRoutes(app, { lake, guard, log });
   registerDeviceStatusRoute(app, { lake, guard, log });
   registerExplainRoute(app, { explain, guard, log });
 }

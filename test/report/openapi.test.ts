@@ -52,6 +52,32 @@ test('the description names the endpoints, their parameters and what they answer
   }
 });
 
+test('meters and budgets are described with examples', async () => {
+  const at = await openReport();
+  const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;
+  const range = [
+    ['startDate', true],
+    ['endDate', true],
+  ];
+  const workgroup = ['workgroupId', true];
+  const meters = [...range, ['timezone', false], ['meterCodes', false]];
+  const described: Array<[path: string, parameters: unknown[]]> = [
+    ['meter-data', [...meters, workgroup]],
+    ['meter-data/details', [...meters, workgroup]],
+    ['budget-data', [...meters, ['scenario', false], workgroup]],
+    ['budget-data/details', [...meters, ['scenario', false], workgroup]],
+  ];
+  for (const [path, parameters] of described) {
+    const { get: operation } = document.paths[`${orgs}/${path}`]!;
+    expect(operation!.parameters.map(({ name, required }) => [name, required ?? false])).toEqual(parameters);
+    expect(operation!.responses).toHaveProperty('304');
+    expect([path, JSON.stringify(operation!.responses['200'])]).toEqual([
+      path,
+      expect.stringContaining('"example'),
+    ]);
+  }
+});
+
 test('the explanation of a day is described as it is told', async () => {
   const at = await openReport();
   const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;

@@ -1,0 +1,151 @@
+import type { LakeFile } from '../publish/commit.ts';
+import { periodBounds } from '../publish/period.ts';
+import { dayBounds, type LocalDate, localDateOf } from '../time.ts';
+import type { SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import type { Generation } from './lake.ts';
+
+/** Something that has energy by days: a meter whose readings are uploaded, or a device or one of its sources. */
+export interface Member {
+  key: string;
+  /** Of a meter whose readings are uploaded. */
+  code?: string;
+  device?: string | undefined;
+  /** Without it the device as a whole. */
+  source?: string | undefined;
+}
+
+export interface MemberDays {
+  members: readonly Member[];
+  startDay: LocalDate;
+  /** Included. */
+  endDay: LocalDate;
+  /** The zone that the days are of. */
+  zone: string;
+  /** The zone of the workgroup, whose days are computed already. */
+  ownZone: string;
+}
+
+/** Statements that read days from files of a generation as "meter_day" (see sql/report/uploaded-days), for the one that follows. */
+export interface DaysSource {
+  /** What the answer follows from. */
+  files: LakeFile[];
+  /** Undefined where nothing is known of these days. */
+  statements: { sql: string; parameters: SqlParameters } | undefined;
+}
+
+export function memberDays(generation: Generation | undefined, asked: MemberDays): DaysSource {
+  if (!generation) return { files: [], statements: undefined };
+  // Days are rounded on the running sum of their month.
+  const days = dayBounds(`${asked.startDay.slice(0, 7)}-01`, asked.endDay, asked.zone);
+  const { startMs } = days.find(({ day }) => day === asked.startDay)!;
+  const { endMs } = days.at(-1)!;
+  const read = { generation, asked, startMs, endMs };
+  const parts = [
+    ...(asked.members.some(({ code }) => code !== undefined) ? [uploadedDays(read)] : []),
+    ...(asked.members.some(({ device }) => device !== undefined) ? [derivedDays(read)] : []),
+  ].filter((part) => part !== undefined);
+  const files = parts.flatMap((part) => part.files);
+  if (parts.length === 0) return { files, statements: undefined };
+  const needsDays = parts.some((part) => part.needsDays);
+  const tables = [
+    table('member', loadSql('report/members')),
+    ...(needsDays ? [table('local_day', loadSql('report/local-days'))] : []),
+    ...parts.flatMap((part) => part.tables),
+    table('meter_day', parts.map(({ name }) => `FROM ${name}`).join(' UNION ALL BY NAME ')),
+  ];
+  const parameters: SqlParameters = {
+    members: JSON.stringify(asked.members),
+    start_day: asked.startDay,
+    ...(needsDays && boundsParameters(days, '')),
+    ...Object.assign({}, ...parts.map((part) => part.parameters)),
+  };
+  return { files, statements: { sql: `WITH ${tables.join(',\n')}\n`, parameters } };
+}
+
+interface Read {
+  generation: Generation;
+  asked: MemberDays;
+  /** Bounds of the range. */
+  startMs: number;
+  endMs: number;
+}
+
+interface Part {
+  name: string;
+  tables: string[];
+  files: LakeFile[];
+  parameters: SqlParameters;
+  needsDays: boolean;
+}
+
+/** Readings may be long, such as those of a register that is read once a year, so all from before the end of the range are looked at. */
+function uploadedDays({ generation, endMs }: Read): Part | undefined {
+  const files = generation
+    .files('meter_reading')
+    .filter(({ period }) => periodBounds(period).startMs < endMs);
+  if (files.length === 0) return undefined;
+  return {
+    name: 'uploaded_day',
+    tables: [table('uploaded_day', loadSql('report/uploaded-days'))],
+    files,
+    parameters: { reading_files: files.map(generation.path) },
+    needsDays: true,
+  };
+}
+
+/** The days of the workgroup are read as they are; those of another zone are sums of intervals. */
+function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefined {
+  const { ownZone, zone } = asked;
+  const isOwn = zone === ownZone;
+  // A day that the zone skipped, and nothing else.
+  if (startMs === endMs) return undefined;
+  const own = isOwn
+    ? { first: asked.startDay, last: asked.endDay }
+    : { first: localDateOf(startMs, ownZone), last: localDateOf(endMs - 1, ownZone) };
+  const days = generation
+    .files('daily_energy')
+    .filter(({ period }) => period >= own.first.slice(0, 7) && period <= own.last.slice(0, 7));
+  const ownBounds = isOwn ? [] : dayBounds(own.first, own.last, ownZone);
+  const intervals = isOwn
+    ? []
+    : generation.files('interval_energy').filter(({ period }) => {
+        const file = periodBounds(period);
+        return file.startMs < ownBounds.at(-1)!.endMs && file.endMs > ownBounds[0]!.startMs;
+      });
+  if (days.length === 0 || (!isOwn && intervals.length === 0)) return undefined;
+  const sources = generation.files('device_source');
+  const everyDay = loadSql(isOwn ? 'report/source-days' : 'report/source-days-of-zone');
+  return {
+    name: 'derived_day',
+    tables: [
+      table('every_day', everyDay),
+      table(
+        'source_day',
+        sources.length > 0 ? loadSql('report/counted-days') : 'SELECT *, true AS counts FROM every_day',
+      ),
+      table('derived_day', loadSql('report/derived-days')),
+    ],
+    files: [...days, ...intervals, ...sources],
+    parameters: {
+      day_files: days.map(generation.path),
+      ...(sources.length > 0 && { device_sources: sources.map(generation.path) }),
+      ...(isOwn
+        ? { end_day: asked.endDay }
+        : { interval_files: intervals.map(generation.path), ...boundsParameters(ownBounds, 'own_') }),
+    },
+    needsDays: !isOwn,
+  };
+}
+
+function boundsParameters(days: ReturnType<typeof dayBounds>, prefix: string): SqlParameters {
+  return {
+    [`${prefix}days`]: days.map(({ day }) => day),
+    [`${prefix}starts_ms`]: days.map(({ startMs }) => BigInt(startMs)),
+    [`${prefix}ends_ms`]: days.map(({ endMs }) => BigInt(endMs)),
+  };
+}
+
+function table(name: string, sql: string): string {
+  return `${name} AS (\n${sql})`;
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { Authorization } from '../access/authorize.ts';
+import type { MeterConfig } from '../meters.ts';
+import { isTimeZone } from '../time.ts';
+import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './request.ts';
+
+/** How many names an error lists. */
+const NAMES_SHOWN_MAX = 20;
+
+const zoneSchema = z.string({ error: 'must be given once' }).refine(isTimeZone, {
+  error: ({ input }) => `must be an IANA time zone, such as Europe/Paris, not ${quote(input)}`,
+});
+
+/** The parameters of a range of days that has to be said. */
+export const rangeShape = {
+  startDate: z
+    .string({ error: 'must be given, once, such as 2026-11-01' })
+    .pipe(daySchema)
+    .meta({ description: 'First day of the range', example: '2026-11-01' }),
+  endDate: z
+    .string({ error: 'must be given, once, such as 2026-11-20' })
+    .pipe(daySchema)
+    .meta({
+      description: `Last day of the range, included. At most ${DAYS_MAX} days`,
+      example: '2026-11-20',
+    }),
+};
+export const scenarioParameter = z.string({ error: 'must be given once' }).optional().meta({
+  description:
+    'Which budget, such as P50, P90, contract or reforecast. Default: the only one there is; of several `contract`, else `P50`',
+  example: 'P50',
+});
+export const zoneParameter = (fallback: string) =>
+  zoneSchema.optional().meta({
+    description: `IANA time zone that the days are aligned to. Default: ${fallback}`,
+    example: 'Europe/Paris',
+  });
+
+export const meterQuerySchema = z.object({
+  ...rangeShape,
+  timezone: zoneParameter('Etc/UTC'),
+  meterCodes: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .meta({
+      description: 'Only these meters: repeated, or separated by commas. Default: all that the token may see',
+      example: 'GRID-1',
+    }),
+});
+export const budgetQuerySchema = meterQuerySchema.extend({
+  timezone: zoneParameter('Etc/UTC').meta({
+    description:
+      'IANA time zone. A day of a budget is a calendar day whatever the zone, so the answer is the same for all of them',
+    example: 'Europe/Paris',
+  }),
+  scenario: scenarioParameter,
+});
+export type MeterParameters = z.output<typeof budgetQuerySchema>;
+
+/** What is asked of meters, by somebody who may see them. */
+export interface MeterQuery {
+  startDay: string;
+  /** Included. */
+  endDay: string;
+  zone: string;
+  meters: readonly MeterConfig[];
+}
+
+/** @throws StreamError InvalidRequest that names the parameter and what is wrong with it */
+export function meterQuery(
+  { startDate, endDate, timezone = 'Etc/UTC', meterCodes }: MeterParameters,
+  visible: readonly MeterConfig[],
+): MeterQuery {
+  checkRange(startDate, endDate, DAYS_MAX);
+  return {
+    startDay: startDate,
+    endDay: endDate,
+    zone: timezone,
+    meters: meterCodes === undefined ? visible : chooseMeters(meterCodes, visible),
+  };
+}
+
+/**
+ * The meters that a caller may see: with a token of device groups those that are read from its devices. A meter whose readings are uploaded
+ * says nothing of whose they are, so it needs a token without device groups.
+ */
+export function visibleMeters(
+  meters: readonly MeterConfig[],
+  { devices }: Authorization,
+): readonly MeterConfig[] {
+  if (devices === 'all') return meters;
+  return meters.filter(({ device }) => device !== undefined && devices.has(device));
+}
+
+function chooseMeters(asked: string | readonly string[], visible: readonly MeterConfig[]): MeterConfig[] {
+  const byCode = new Map(visible.map((meter) => [meter.code, meter]));
+  const texts = (typeof asked === 'string' ? [asked] : asked).flatMap((text) => text.split(','));
+  const chosen = new Set<MeterConfig>();
+  for (const text of texts) {
+    const meter = byCode.get(text.trim());
+    if (!meter)
+      throw invalid(
+        'meterCodes',
+        `no meter has the code ${quote(text.trim())}; ${knownText('meters', [...byCode.keys()])}`,
+      );
+    chosen.add(meter);
+  }
+  return [...chosen];
+}
+
+/** `the meters are A, B`, of a few at most. */
+export function knownText(what: string, names: readonly string[]): string {
+  if (names.length === 0) return `there are no ${what} that the token may see`;
+  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  return `the ${what} are ${shown}${names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''}`;
+}

@@ -1,0 +1,204 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { WorkgroupConfig } from '../config.ts';
+import { StreamError } from '../contract/errors.ts';
+import { rejectOtherMethods } from '../http.ts';
+import type { Log } from '../log.ts';
+import type { MeterConfig } from '../meters.ts';
+import { daysBetween } from '../time.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import { errorAnswers } from './answers.ts';
+import { budgetDays, chooseScenario } from './budget-days.ts';
+import { assemble, readDays } from './day-report.ts';
+import { etagOf } from './etag.ts';
+import type { Guard } from './guard.ts';
+import type { Generation, LakeReader } from './lake.ts';
+import {
+  budgetDataSchema,
+  budgetDetailsSchema,
+  meterDataSchema,
+  meterDetailsSchema,
+} from './meter-answers.ts';
+import { type DaysSource, type Member, memberDays } from './meter-days.ts';
+import {
+  budgetQuerySchema,
+  type MeterParameters,
+  type MeterQuery,
+  meterQuery,
+  meterQuerySchema,
+  visibleMeters,
+} from './meter-request.ts';
+import { addressSchema } from './request.ts';
+import { sendParts } from './send-parts.ts';
+
+interface MeterRouteDeps {
+  lake: LakeReader;
+  guard: Guard;
+  log: Log;
+}
+
+interface MeterRoute {
+  path: string;
+  summary: string;
+  description: string;
+  kind: 'meter' | 'budget';
+  /** Makes a row of each day of "meter_day". */
+  select: string;
+  answer: z.ZodType;
+  /** An answer holds at most this many days of meters: some 250 MB. */
+  valuesMax: number;
+}
+
+const routes: readonly MeterRoute[] = [
+  {
+    path: 'meter-data',
+    summary: 'Meter data',
+    description:
+      'Energy in Wh for each day, by meter, in the days of any time zone. Uploaded readings that lie in several days are cut by time; meters of devices are read from their telemetry. A token of device groups sees the meters of its devices, and none whose readings are uploaded.',
+    kind: 'meter',
+    select: 'report/meters',
+    answer: meterDataSchema,
+    valuesMax: 5_000_000,
+  },
+  {
+    path: 'meter-data/details',
+    summary: 'Meter data with its quality',
+    description:
+      'As meter data, and for each value its quality, flags, how much of the day readings cover, revision, and where it comes from.',
+    kind: 'meter',
+    select: 'report/meter-details',
+    answer: meterDetailsSchema,
+    valuesMax: 1_000_000,
+  },
+  {
+    path: 'budget-data',
+    summary: 'Budget data',
+    description:
+      'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so that they add up to it; of several periods that hold a day the shortest counts, and the rest of the longer one stays as it is. A token of device groups sees the budgets of the meters of its devices.',
+    kind: 'budget',
+    select: 'report/meters',
+    answer: budgetDataSchema,
+    valuesMax: 5_000_000,
+  },
+  {
+    path: 'budget-data/details',
+    summary: 'Budget data with its periods',
+    description:
+      'As budget data, and for each value its scenario, revision, and the period that it is part of.',
+    kind: 'budget',
+    select: 'report/budget-details',
+    answer: budgetDetailsSchema,
+    valuesMax: 1_000_000,
+  },
+];
+
+/** Meters and budgets by days over the published lake: `GET .../meter-data`, `.../budget-data` and their details. */
+export function registerMeterRoutes(app: FastifyInstance, deps: MeterRouteDeps): void {
+  for (const route of routes) registerMeterRoute(app, route, deps);
+}
+
+function registerMeterRoute(
+  app: FastifyInstance,
+  route: MeterRoute,
+  { lake, guard, log }: MeterRouteDeps,
+): void {
+  const url = `/api/v1/orgs/:workgroupId/${route.path}`;
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: route.summary,
+        description: route.description,
+        tags: ['report'],
+        params: addressSchema,
+        querystring: route.kind === 'budget' ? budgetQuerySchema : meterQuerySchema,
+        response: {
+          200: route.answer,
+          304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
+          ...errorAnswers,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, authorization } = await guard(request);
+      const parameters = request.query as MeterParameters;
+      const visible = visibleMeters(workgroup.meters, authorization);
+      const query = meterQuery(parameters, visible);
+      refuseTooMany(query, route.valuesMax);
+      const generation = await lake.current(workgroup.id);
+      const source = { query, visible, generation, workgroup, asked: parameters.scenario };
+      const { files } =
+        route.kind === 'budget' ? budgetDays(generation, query, undefined) : meterDays(source);
+      return sendParts(request, reply, {
+        etag: etagOf([
+          route.path,
+          query,
+          visible,
+          parameters.scenario,
+          workgroup.timezone,
+          files.map(({ sha256 }) => sha256),
+        ]),
+        read: async (signal) => {
+          const days = await readMembers(lake, route, source, signal);
+          return assemble(query, () => ({ before: '{', after: '}' }), days);
+        },
+        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
+      });
+    },
+  );
+  // Uploads go to the same address.
+  const others = route.path.endsWith('/details') ? ['GET'] : ['GET', 'PUT'];
+  rejectOtherMethods(app, url, others);
+}
+
+interface Source {
+  query: MeterQuery;
+  visible: readonly MeterConfig[];
+  generation: Generation | undefined;
+  workgroup: WorkgroupConfig;
+  /** Scenario. */
+  asked: string | undefined;
+}
+
+async function readMembers(
+  lake: LakeReader,
+  { kind, select }: MeterRoute,
+  source: Source,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<typeof readDays>>> {
+  const { generation, query, asked } = source;
+  let days: DaysSource;
+  if (kind === 'budget') {
+    const codes = source.visible.map(({ code }) => code);
+    days = budgetDays(generation, query, await chooseScenario(lake, generation, codes, asked, signal));
+  } else days = meterDays(source);
+  const { statements } = days;
+  if (!statements || query.meters.length === 0) return new Map();
+  return lake.run(
+    (connection) => readDays(connection, statements.sql + loadSql(select), statements.parameters),
+    signal,
+  );
+}
+
+function meterDays({ generation, query, workgroup }: Source): DaysSource {
+  return memberDays(generation, {
+    ...query,
+    members: query.meters.map(memberOf),
+    ownZone: workgroup.timezone,
+  });
+}
+
+/** Where the energy of a meter comes from. */
+export function memberOf({ code, device, source }: MeterConfig): Member {
+  return device === undefined ? { key: code, code } : { key: code, device, source };
+}
+
+function refuseTooMany({ startDay, endDay, meters }: MeterQuery, valuesMax: number): void {
+  const values = meters.length * (daysBetween(startDay, endDay) + 1);
+  if (values > valuesMax)
+    throw new StreamError(
+      'InvalidRequest',
+      `the answer would be made of up to ${values} days of meters, and ${valuesMax} are the most; ask for fewer days or meters`,
+    );
+}

@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { matchesEtag } from './etag.ts';
+
+/**
+ * Answers with JSON text in parts, or says that nothing has changed. A caller that goes away takes its query along.
+ * @param read makes the text; its signal fires when nobody waits for it any more
+ * @param told is called with the size and the time once the text is there
+ */
+export async function sendParts(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    etag,
+    read,
+    told,
+  }: {
+    etag: string;
+    read: (signal: AbortSignal) => Promise<Uint8Array[]>;
+    told: (fields: { bytes: number; durationMs: number }) => void;
+  },
+): Promise<FastifyReply> {
+  const startedMs = performance.now();
+  reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
+  if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  let parts: Uint8Array[];
+  try {
+    parts = await read(gone.signal);
+  } catch (error) {
+    // The query was stopped because nobody waits for it any more.
+    if (gone.signal.aborted) return reply.send();
+    reply.removeHeader('ETag');
+    throw error;
+  }
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  told({ bytes, durationMs: Math.round(performance.now() - startedMs) });
+  return reply
+    .type('application/json; charset=utf-8')
+    .header('Content-Length', String(bytes))
+    .send(Readable.from(parts, { objectMode: false }));
+}

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { deviceId } from '../support/messages.ts';
+import { budget, budgets, openMeters, seriesOf, sum } from './meter-support.ts';
+
+const range = (startDate: string, endDate: string, more = '') =>
+  `startDate=${startDate}&endDate=${endDate}${more && `&${more}`}`;
+
+test('a year is spread over its days, leap days too, and they add up to it', async () => {
+  const at = await openMeters();
+  await at.put(budgets(budget('PV', '2028', 1_000), budget('PV', '2027', 1_000)));
+  const leap = seriesOf(await at.ask(`budget-data?${range('2028-01-01', '2028-12-31')}`), 'PV');
+  expect(leap).toHaveLength(366);
+  expect(sum(leap)).toBe(1_000);
+  // round(1000 k / 366) - round(1000 (k - 1) / 366): 2.73, 5.46, 8.20, 10.93
+  expect(leap.slice(0, 4)).toEqual([3, 2, 3, 3]);
+  expect(sum(seriesOf(await at.ask(`budget-data?${range('2027-01-01', '2027-12-31')}`), 'PV'))).toBe(1_000);
+});
+
+test('a day is a calendar day whatever the zone, and a part of a month is what the month says of it', async () => {
+  const at = await openMeters();
+  await at.put(budgets(budget('PV', '2026-05', 100)));
+  // round(100 k / 31): 3, 6, 10, 13 ... 81 (25), 84 (26)
+  const expected = { '2026-05-03': { PV: 4 }, '2026-05-04': { PV: 3 } };
+  for (const zone of ['Etc/UTC', 'Pacific/Kiritimati', 'America/Santiago'])
+    expect(await at.ask(`budget-data?${range('2026-05-03', '2026-05-04', `timezone=${zone}`)}`)).toEqual(
+      expected,
+    );
+});
+
+test('a day counts before its month, a month before its year; the rest of the longer period stays as it is', async () => {
+  const at = await openMeters();
+  await at.put(
+    budgets(
+      budget('PV', '2026', 36_500),
+      budget('PV', '2026-05', 3_100 * 2),
+      budget('PV', '2026-05-02', 7),
+      budget('PV', '2026-05-30/2026-06-02', 4),
+    ),
+  );
+  expect(seriesOf(await at.ask(`budget-data?${range('2026-04-30', '2026-05-03')}`), 'PV')).toEqual([
+    100, 200, 7, 200,
+  ]);
+  expect(seriesOf(await at.ask(`budget-data?${range('2026-05-29', '2026-06-03')}`), 'PV')).toEqual([
+    200, 1, 1, 1, 1, 100,
+  ]);
+  expect(await at.ask(`budget-data/details?${range('2026-05-02', '2026-05-03')}`)).toEqual({
+    '2026-05-02': {
+      PV: {
+        energyWh: 7,
+        scenario: 'P50',
+        periodStart: '2026-05-02',
+        periodEnd: '2026-05-02',
+        periodWh: 7,
+        flags: [],
+        revision: 1,
+        uploadedAt: new Date(at.clock.now()).toISOString(),
+      },
+    },
+    '2026-05-03': {
+      PV: expect.objectContaining({
+        periodStart: '2026-05-01',
+        periodEnd: '2026-05-31',
+        periodWh: 6_200,
+        flags: ['estimated'],
+      }),
+    },
+  });
+});
+
+test('without a scenario the only one counts, else contract, else P50, and else it has to be said', async () => {
+  const at = await openMeters();
+  const question = `budget-data?${range('2026-05-01', '2026-05-01')}`;
+  const value = async (more = '') => (await at.ask(question + more))['2026-05-01']!['GRID-1'];
+  await at.put(budgets(budget('GRID-1', '2026-05-01', 1, 'P90')));
+  expect(await value()).toBe(1);
+  await at.put(budgets(budget('GRID-1', '2026-05-01', 2, 'board')));
+  const refusal = await at.refusal(question);
+  expect([refusal.status, refusal.parameter]).toEqual([400, 'scenario']);
+  expect(refusal.message).toBe('scenario: say which one; the scenarios are P90, board');
+  await at.put(budgets(budget('GRID-1', '2026-05-01', 3, 'P50')));
+  expect(await value()).toBe(3);
+  await at.put(budgets(budget('GRID-1', '2026-05-01', 4, 'contract')));
+  expect(await value()).toBe(4);
+  expect(await value('&scenario=p90')).toBe(1);
+  const unknown = await at.refusal(`${question}&scenario=P75`);
+  expect([unknown.status, unknown.parameter]).toEqual([400, 'scenario']);
+  expect(unknown.message).toContain('"P75"');
+  expect(unknown.message).toContain('P50, P90, board, contract');
+});
+
+test('the latest revision counts, and changes the ETag', async () => {
+  const at = await openMeters();
+  const url = `/api/v1/orgs/acme/budget-data?${range('2026-05-01', '2026-05-01')}`;
+  await at.put(budgets(budget('PV', '2026-05-01', 5)));
+  const etag = (await at.get(url)).headers.get('etag')!;
+  expect((await at.get(url, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  await at.put(budgets(budget('PV', '2026-05-01', 6)));
+  const next = await at.get(url, { headers: { 'If-None-Match': etag } });
+  expect(await next.json()).toEqual({ '2026-05-01': { PV: 6 } });
+});
+
+test('a token of device groups sees budgets of the meters of its devices, and scenarios of no other', async () => {
+  const at = await openMeters({ deviceGroups: { roof: [deviceId(1)] } });
+  await at.put(budgets(budget('PV', '2026-05-01', 5), budget('GRID-1', '2026-05-01', 6, 'secret')));
+  const roof = await at.issue({ permissions: ['search:read'], deviceGroups: ['roof'] });
+  const question = `budget-data?${range('2026-05-01', '2026-05-01')}`;
+  expect(await at.ask(question, roof)).toEqual({ '2026-05-01': { PV: 5 } });
+  expect((await at.refusal(`${question}&scenario=secret`, roof)).message).toBe(
+    'scenario: no budget has the scenario "secret"; the scenarios are P50',
+  );
+});
