@@ -308,6 +308,9 @@ describe('gaps', () => {
         from_time_ms: 1n,
         to_time_ms: null,
         detected_at_ms: BigInt(NOW_MS),
+        closed_at_ms: null,
+        closed_by: null,
+        note: null,
       },
     ]);
   });
