@@ -7,6 +7,7 @@ import { deviceIdSchema, nameSchema, workgroupIdSchema } from './contract/messag
 import { SOCKET_PATH } from './contract/socket-events.ts';
 import { energyStreamSchema } from './energy-stream.ts';
 import { errorMessage, InputError, type Problem } from './errors.ts';
+import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
 import { isTimeZone } from './time.ts';
 import { parseQuantity } from './units.ts';
@@ -208,17 +209,20 @@ const settingsSchema = z.strictObject({
     .default([])
     // They name files, and some file systems do not tell upper case from lower.
     .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
+  /** Reports that are written to files by a schedule. */
+  exports: exportsSchema,
 });
 
-export const configSchema = settingsSchema.refine(
-  ({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl,
-  {
+// Whatever else is wrong, so that every problem is reported at once.
+const when = ({ value }: { value: unknown }) => isSettings(value);
+
+export const configSchema = settingsSchema
+  .refine(({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl, {
     path: ['stream', 'redisUrl'],
     error: 'is needed where the log is redis, such as "redis://127.0.0.1:6379"; that of the queue counts too',
-    // Whatever else is wrong, so that every problem is reported at once.
-    when: ({ value }) => isSettings(value),
-  },
-);
+    when,
+  })
+  .superRefine(refuseWrongExports, { when });
 
 export type Config = z.output<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;
@@ -278,6 +282,13 @@ export function loadConfig(options: {
       ...config.access,
       ...(config.access.jwksFile && { jwksFile: absolute(config.access.jwksFile) }),
     },
+    exports: config.exports.map(({ destination, ...rest }) => ({
+      ...rest,
+      destination: {
+        ...destination,
+        ...(destination.folder && { folder: absolute(destination.folder) }),
+      },
+    })),
   };
 }
 

@@ -65,6 +65,17 @@ export function dayStart(day: LocalDate, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: zone }).epochMilliseconds;
 }
 
+/**
+ * The instant at which a clock in the zone shows that time: the first where it is shown twice; where it is skipped, as much later as
+ * the clock was moved.
+ */
+export function localInstant(day: LocalDate, hour: number, minute: number, zone: string): UtcMs {
+  return Temporal.PlainDate.from(day).toZonedDateTime({
+    timeZone: zone,
+    plainTime: { hour, minute },
+  }).epochMilliseconds;
+}
+
 /** Bounds of every calendar day from `from` to `to`, both included. A day the zone skipped is empty (start = end). */
 export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBounds[] {
   const bounds: DayBounds[] = [];

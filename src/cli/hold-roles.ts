@@ -44,16 +44,36 @@ export async function holdRoles(
  * Takes it upon this process to look after the streams of a data folder, which one process does.
  * @returns gives it up; undefined while another process does it
  */
-export async function holdUpkeep(dataDir: string, clock: Clock): Promise<(() => Promise<void>) | undefined> {
+export function holdUpkeep(dataDir: string, clock: Clock): Promise<(() => Promise<void>) | undefined> {
+  return holdIfFree(dataDir, 'upkeep', clock);
+}
+
+/** As `holdUpkeep`, of one export of a data folder. */
+export function holdExport(
+  dataDir: string,
+  exportId: string,
+  clock: Clock,
+): Promise<(() => Promise<void>) | undefined> {
+  return holdIfFree(dataDir, `export-${exportId}`, clock);
+}
+
+async function holdIfFree(
+  dataDir: string,
+  what: HeldPart,
+  clock: Clock,
+): Promise<(() => Promise<void>) | undefined> {
   try {
-    return await hold(dataDir, 'upkeep', clock);
+    return await hold(dataDir, what, clock);
   } catch (error) {
     if (error instanceof TransientError && error.code === 'AlreadyRuns') return undefined;
     throw error;
   }
 }
 
-async function hold(dataDir: string, role: Role | 'upkeep', clock: Clock): Promise<() => Promise<void>> {
+/** What one process of a data folder has to itself. */
+type HeldPart = Role | 'upkeep' | `export-${string}`;
+
+async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() => Promise<void>> {
   const path = join(dataDir, 'lock', `${role}.duckdb`);
   const open = () => openDatabase({ path, memoryMegabytes: MEMORY_MEGABYTES, threads: 1, clock });
   try {

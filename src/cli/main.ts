@@ -6,6 +6,7 @@ import { addConformanceCommand } from './conformance.ts';
 import { addDemoCommand } from './demo.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { addExplainCommand } from './explain.ts';
+import { addExportsCommand } from './exports.ts';
 import { addImportCommand } from './import.ts';
 import { printError } from './print-error.ts';
 import { addReplayCommand } from './replay.ts';
@@ -92,6 +93,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addBackfillCommand(program, terminal);
   addMeterDataCommand(program, terminal);
   addBudgetCommand(program, terminal);
+  addExportsCommand(program, terminal);
   addReplayCommand(program, terminal);
   addConformanceCommand(program, terminal);
   addDemoCommand(program, terminal);

@@ -7,6 +7,8 @@ import { openQueryPool, type QueryPool } from './query-pool.ts';
 
 export interface LakeReaderOptions {
   lakeDir: string;
+  /** Beside the lake, folders that queries may write files to. */
+  writeFolders?: readonly string[];
   threads?: number;
   memoryMegabytes?: number;
   queriesMax?: number;
@@ -44,7 +46,11 @@ const defaults = {
 
 export async function openLakeReader(options: LakeReaderOptions): Promise<LakeReader> {
   const lakeDir = resolve(options.lakeDir);
-  const pool = await openQueryPool({ ...defaults, ...options, folders: [lakeDir] });
+  const pool = await openQueryPool({
+    ...defaults,
+    ...options,
+    folders: [lakeDir, ...(options.writeFolders ?? [])],
+  });
   /** The last generation that was read of each workgroup: commits never change. */
   const known = new Map<string, Generation>();
 

@@ -1,0 +1,10 @@
+-- As intervals-by-source, the sources of a device added up.
+SELECT
+  s.day,
+  make_timestamptz(s.at_ms * 1000) AS interval_start,
+  timezone($zone, make_timestamptz(s.at_ms * 1000)) AS interval_start_local,
+  s.device,
+  n.device_name,
+  s.energy_wh
+FROM (SELECT day, device, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms) AS s
+LEFT JOIN (SELECT unnest($device_ids::UUID[]) AS device, unnest($device_names::VARCHAR[]) AS device_name) AS n USING (device)

@@ -1,0 +1,165 @@
+import { nextCronInstant, parseCron } from '../cron.ts';
+import type { ExportConfig } from '../export-settings.ts';
+import type { Exports } from '../exports/exports.ts';
+import { type ExportRun, runName } from '../exports/ledger.ts';
+import { formatInstant, formatLocal, type UtcMs } from '../time.ts';
+import { type Column, formatRows, formatTable, section } from './table.ts';
+
+/** An export as it is listed. */
+export interface ListedExport {
+  id: string;
+  workgroup: string;
+  report: string;
+  range: string;
+  format: string;
+  destination: string;
+  /** When it is due next; null where only by hand. */
+  nextAt: string | null;
+  nextLocal: string | null;
+  lastRun: ExportRun | null;
+  /** Files that wait to be delivered, or cannot be made. */
+  pending: number;
+  failed: number;
+  outdated: number;
+  /** What the outdated files would come to otherwise, Wh. */
+  outdatedWh: number;
+}
+
+export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
+  return exports.list().map(({ config, workgroup, ledger }) => {
+    const zone = config.timezone ?? workgroup.timezone;
+    const pattern = parseCron(config.schedule ?? '');
+    const nextMs = typeof pattern === 'string' ? undefined : nextCronInstant(pattern, zone, nowMs);
+    const runs = ledger.runs();
+    const current = [...new Map(runs.map((run) => [run.period, run])).values()];
+    const outdated = current.flatMap((run) => run.outdated ?? []);
+    return {
+      id: config.id,
+      workgroup: workgroup.id,
+      report: config.report,
+      range: config.range,
+      format: config.format,
+      destination: destinationInWords(config.destination),
+      nextAt: nextMs === undefined ? null : formatInstant(nextMs),
+      nextLocal: nextMs === undefined ? null : formatLocal(nextMs, zone),
+      lastRun: runs.at(-1) ?? null,
+      pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
+      failed: runs.filter(({ state }) => state === 'failed').length,
+      outdated: outdated.length,
+      outdatedWh: sum(
+        outdated.flatMap(({ days }) => days.map((day) => (day.afterWh ?? 0) - (day.beforeWh ?? 0))),
+      ),
+    };
+  });
+}
+
+/** Without what may be secret. */
+function destinationInWords({ folder, s3, webhook }: ExportConfig['destination']): string {
+  if (folder !== undefined) return folder;
+  return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
+}
+
+export function describeExports(listed: readonly ListedExport[]): string {
+  if (listed.length === 0) return '';
+  const columns: Column<ListedExport>[] = [
+    { title: 'Export', value: ({ id }) => id },
+    { title: 'Report', value: ({ report }) => report },
+    { title: 'Range', value: ({ range }) => range },
+    { title: 'Format', value: ({ format }) => format },
+    { title: 'Next', value: ({ nextLocal }) => nextLocal?.slice(0, 16) ?? 'by hand' },
+    { title: 'Last', value: ({ lastRun }) => (lastRun ? runName(lastRun) : '-') },
+    { title: 'State', value: ({ lastRun }) => lastRun?.state ?? '-' },
+    { title: 'Waiting', value: ({ pending }) => String(pending), align: 'right' },
+    { title: 'Outdated', value: ({ outdated }) => String(outdated), align: 'right' },
+    { title: 'To', value: ({ destination }) => destination },
+  ];
+  const notes = listed.flatMap(({ id, lastRun, outdated, outdatedWh }) => [
+    ...(lastRun?.lastError && lastRun.state !== 'delivered'
+      ? [`${id}, ${runName(lastRun)}: ${lastRun.lastError.message}${retryOf(lastRun)}\n`]
+      : []),
+    ...(outdated > 0
+      ? [
+          `${id}: ${outdated === 1 ? 'a file has' : `${outdated} files have`} changed since by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" tells which\n`,
+        ]
+      : []),
+  ]);
+  return [formatTable(columns, listed), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
+}
+
+/** Runs one under the other. */
+export function describeRuns(runs: readonly ExportRun[]): string {
+  if (runs.length === 0) return '';
+  const right = 'right' as const;
+  return formatTable<ExportRun>(
+    [
+      { title: 'Run', value: runName },
+      { title: 'State', value: ({ state }) => state },
+      { title: 'Rows', value: ({ file }) => whole(file?.rows), align: right },
+      { title: 'Wh', value: ({ file }) => whole(file?.energyWh), align: right },
+      { title: 'Bytes', value: ({ file }) => whole(file?.bytes), align: right },
+      { title: 'Generation', value: ({ file }) => (file ? String(file.generation) : '-'), align: right },
+      { title: 'Attempts', value: ({ attempts }) => String(attempts), align: right },
+      {
+        title: 'Delivered (UTC)',
+        value: ({ delivered }) => delivered?.at.slice(0, 19).replace('T', ' ') ?? '-',
+      },
+      { title: 'File', value: ({ file }) => file?.name ?? '-' },
+      { title: 'Since then', value: sinceThen },
+    ],
+    runs,
+  );
+}
+
+/** All that is known of a run. */
+export function describeRun(run: ExportRun): string {
+  const { file, delivered, lastError, outdated } = run;
+  const lines: Array<[string, string]> = [
+    ['export', `${run.exportId} ${runName(run)}, ${run.reason}`],
+    ['days', `${run.startDay} to ${run.endDay}`],
+    ['state', run.state],
+    ...(file
+      ? ([
+          ['file', file.name],
+          ['holds', `${whole(file.rows)} rows, ${whole(file.energyWh)} Wh, ${whole(file.bytes)} bytes`],
+          ['generation', String(file.generation)],
+          ['sha256', file.sha256],
+        ] as Array<[string, string]>)
+      : []),
+    ...(delivered ? ([['delivered', `${delivered.at} to ${delivered.to}`]] as Array<[string, string]>) : []),
+    ...(lastError
+      ? ([['failed', `${lastError.at}: ${lastError.message}${retryOf(run)}`]] as Array<[string, string]>)
+      : []),
+  ];
+  const facts = formatRows<[string, string]>(
+    [{ value: ([name]) => name }, { value: ([, text]) => text }],
+    lines,
+  );
+  if (!outdated) return facts;
+  const changes = formatTable(
+    [
+      { title: 'Day', value: ({ day }) => day },
+      { title: 'Exported Wh', value: ({ beforeWh }) => whole(beforeWh), align: 'right' },
+      { title: 'Now Wh', value: ({ afterWh }) => whole(afterWh), align: 'right' },
+    ],
+    outdated.days,
+  );
+  return `${facts}${section(`changed since (seen ${outdated.since})`, changes)}`;
+}
+
+function sinceThen({ outdated, lastError, state }: ExportRun): string {
+  if (state !== 'delivered') return lastError?.message ?? '';
+  if (!outdated) return '';
+  const { days } = outdated;
+  const changeWh = sum(days.map(({ beforeWh, afterWh }) => (afterWh ?? 0) - (beforeWh ?? 0)));
+  return `outdated: ${days.length === 1 ? days[0]!.day : `${days.length} days`}, ${signed(changeWh)} Wh`;
+}
+
+function retryOf({ nextAttemptAt, state }: ExportRun): string {
+  if (state === 'failed') return '; run it by hand once that is settled';
+  return nextAttemptAt ? `; tried again after ${nextAttemptAt.slice(0, 19)}Z` : '';
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const whole = (value: number | null | undefined) =>
+  value === null || value === undefined ? '-' : value.toLocaleString('en');
+const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toLocaleString('en')}`;

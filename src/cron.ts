@@ -1,0 +1,119 @@
+import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
+
+/** A pattern of five fields (minute, hour, day of month, month, day of week), as cron reads it. */
+export interface CronPattern {
+  minutes: readonly number[];
+  hours: readonly number[];
+  isDay(day: LocalDate): boolean;
+}
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+const fields = [
+  { name: 'minute', min: 0, max: 59, names: [] },
+  { name: 'hour', min: 0, max: 23, names: [] },
+  { name: 'day of month', min: 1, max: 31, names: [] },
+  { name: 'month', min: 1, max: 12, names: months },
+  // 7 is Sunday too.
+  { name: 'day of week', min: 0, max: 7, names: weekdays },
+] as const;
+type Field = (typeof fields)[number];
+
+/** The 29th of February can be eight years away. */
+const SEARCH_DAYS_MAX = 8 * 366;
+
+/**
+ * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. Where both days are restricted, either will do.
+ * @returns what is wrong with it, where it is no such pattern
+ */
+export function parseCron(text: string): CronPattern | string {
+  const parts = text.trim().toLowerCase().split(/\s+/);
+  if (parts.length !== fields.length)
+    return 'must have five fields: minute, hour, day of month, month, day of week, such as "0 6 * * *"';
+  const sets: number[][] = [];
+  for (const [index, field] of fields.entries()) {
+    const values = parseField(parts[index]!, field);
+    if (!values) {
+      return `"${parts[index]}" is no ${field.name}: it takes *, numbers from ${field.min} to ${field.max}, lists, ranges and steps, such as 1,15 or 8-18/2`;
+    }
+    sets.push(values);
+  }
+  const [minutes, hours, daysOfMonth, monthsOfYear, daysOfWeek] = sets as [
+    number[],
+    number[],
+    number[],
+    number[],
+    number[],
+  ];
+  const anyDate = parts[2]!.startsWith('*');
+  const anyWeekday = parts[4]!.startsWith('*');
+  return {
+    minutes,
+    hours,
+    isDay(day) {
+      if (!monthsOfYear.includes(Number(day.slice(5, 7)))) return false;
+      const isDate = daysOfMonth.includes(Number(day.slice(8)));
+      const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
+      const isWeekday = daysOfWeek.includes(weekday) || (weekday === 0 && daysOfWeek.includes(7));
+      return anyDate || anyWeekday ? isDate && isWeekday : isDate || isWeekday;
+    },
+  };
+}
+
+/**
+ * The instants of a pattern after `afterMs` and up to `untilMs`, in order; of more than `max`, the newest. A time that the zone skips
+ * comes as much later as the clock was moved, one that it repeats comes once.
+ */
+export function cronInstants(
+  pattern: CronPattern,
+  zone: string,
+  { afterMs, untilMs, max }: { afterMs: UtcMs; untilMs: UtcMs; max: number },
+): UtcMs[] {
+  const found: UtcMs[] = [];
+  const firstDay = localDateOf(afterMs, zone);
+  for (let day = localDateOf(untilMs, zone); day >= firstDay && found.length < max; day = addDays(day, -1)) {
+    const ofDay = instantsOf(pattern, day, zone).filter((ms) => ms > afterMs && ms <= untilMs);
+    found.push(...ofDay.reverse());
+  }
+  return found.slice(0, max).reverse();
+}
+
+/** The next instant of a pattern; undefined where it never comes, as the 31st of February. */
+export function nextCronInstant(pattern: CronPattern, zone: string, afterMs: UtcMs): UtcMs | undefined {
+  const today = localDateOf(afterMs, zone);
+  for (let day = today; daysBetween(today, day) < SEARCH_DAYS_MAX; day = addDays(day, 1)) {
+    const next = instantsOf(pattern, day, zone).find((ms) => ms > afterMs);
+    if (next !== undefined) return next;
+  }
+  return undefined;
+}
+
+function instantsOf({ minutes, hours, isDay }: CronPattern, day: LocalDate, zone: string): UtcMs[] {
+  if (!isDay(day)) return [];
+  const instants = hours.flatMap((hour) => minutes.map((minute) => localInstant(day, hour, minute, zone)));
+  // Times within an hour that is skipped come with those of the next.
+  return [...new Set(instants)].sort((a, b) => a - b);
+}
+
+function parseField(text: string, { min, max, names }: Field): number[] | undefined {
+  const values = new Set<number>();
+  for (const item of text.split(',')) {
+    const match = /^(\*|[a-z0-9]+)(?:-([a-z0-9]+))?(?:\/(\d{1,2}))?$/.exec(item);
+    if (!match) return undefined;
+    const [, start = '', end, step] = match;
+    const from = start === '*' ? min : numberOf(start, min, names);
+    const to = end !== undefined ? numberOf(end, min, names) : start === '*' || step ? max : from;
+    const by = step === undefined ? 1 : Number(step);
+    if (from === undefined || to === undefined || (start === '*' && end !== undefined) || by < 1)
+      return undefined;
+    if (from < min || to > max || from > to) return undefined;
+    for (let value = from; value <= to; value += by) values.add(value);
+  }
+  return [...values].sort((a, b) => a - b);
+}
+
+function numberOf(text: string, min: number, names: readonly string[]): number | undefined {
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  const index = names.indexOf(text);
+  return index < 0 ? undefined : index + min;
+}

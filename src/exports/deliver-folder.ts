@@ -1,0 +1,30 @@
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage, TransientError } from '../errors.ts';
+import { errorCode, syncFile, syncFolder } from '../publish/durable.ts';
+import type { Outgoing } from './deliver.ts';
+import { fromDiskError } from './disk-error.ts';
+
+/** Whoever watches the folder sees the file whole or not at all. */
+export async function deliverToFolder(folder: string, { path, name }: Outgoing): Promise<string> {
+  const target = join(folder, name);
+  // One name for all attempts, so that one that was killed leaves nothing behind.
+  const draft = join(folder, `.${name}.part`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await copyFile(path, draft);
+    await syncFile(draft);
+    await rename(draft, target);
+    await syncFolder(folder);
+    return target;
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    const full = fromDiskError(error, folder);
+    if (full !== error) throw full;
+    throw new TransientError(
+      'DestinationFailed',
+      `${folder} cannot be written to (${errorCode(error) ?? errorMessage(error)}); look at the folder and its rights`,
+      { cause: error },
+    );
+  }
+}

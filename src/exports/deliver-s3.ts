@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { AwsV4Signer } from 'aws4fetch';
+import { TransientError } from '../errors.ts';
+import type { ExportConfig } from '../export-settings.ts';
+import type { Outgoing } from './deliver.ts';
+import { type SendAnswer, send } from './send.ts';
+
+type S3 = NonNullable<ExportConfig['destination']['s3']>;
+
+/** An object comes into being at once: one PUT, whose bytes the storage checks, and a HEAD that tells what is there then. */
+export async function deliverToS3(
+  s3: S3,
+  { path, name, bytes, sha256, contentType }: Outgoing,
+  signal: AbortSignal,
+): Promise<string> {
+  const key = `${s3.prefix}${name}`;
+  const place = `s3://${s3.bucket}/${key}`;
+  const url = `${s3.endpoint.replace(/\/+$/, '')}/${[s3.bucket, ...key.split('/')].map(encodeURIComponent).join('/')}`;
+  const ask = async (method: 'PUT' | 'HEAD', headers: Record<string, string>, bodyPath?: string) => {
+    const signed = await new AwsV4Signer({
+      ...credentialsOf(s3),
+      method,
+      url,
+      headers,
+      service: 's3',
+    }).sign();
+    return send(
+      {
+        method,
+        url: signed.url.href,
+        headers: {
+          ...Object.fromEntries(signed.headers),
+          ...(bodyPath && { 'content-length': String(bytes) }),
+        },
+        ...(bodyPath && { bodyPath }),
+      },
+      signal,
+    );
+  };
+  const put = await ask(
+    'PUT',
+    {
+      'Content-Type': contentType,
+      'Content-MD5': await md5Of(path),
+      'X-Amz-Content-Sha256': sha256,
+      'X-Amz-Meta-Sha256': sha256,
+    },
+    path,
+  );
+  if (put.status !== 200) throw refused(place, 'PUT', put);
+  const head = await ask('HEAD', { 'X-Amz-Content-Sha256': EMPTY_SHA256 });
+  if (head.status !== 200) throw refused(place, 'HEAD', head);
+  const storedSha256 = head.headers['x-amz-meta-sha256'] ?? sha256;
+  if (Number(head.headers['content-length']) !== bytes || storedSha256 !== sha256)
+    throw new TransientError(
+      'DestinationDiffers',
+      `${place} is not what was stored there: ${head.headers['content-length']} bytes instead of ${bytes}; does something else write it?`,
+    );
+  return place;
+}
+
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+
+function credentialsOf({ region, accessKeyId, secretAccessKey }: S3) {
+  return { region, accessKeyId, secretAccessKey };
+}
+
+function refused(place: string, method: string, { status, text }: SendAnswer): TransientError {
+  const code = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
+  const said = code ? `HTTP ${status}, ${code}` : `HTTP ${status}`;
+  const advice =
+    status === 403 || status === 401
+      ? 'look at accessKeyId, secretAccessKey, region and what the key may do'
+      : status === 404
+        ? 'look at endpoint and bucket'
+        : 'the storage itself may tell why';
+  return new TransientError('DestinationRefused', `${place}: ${method} is refused with ${said}; ${advice}`);
+}
+
+async function md5Of(path: string): Promise<string> {
+  const hash = createHash('md5');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('base64');
+}

@@ -1,0 +1,66 @@
+import type { Generation, LakeReader } from '../report/lake.ts';
+import { addDays, formatInstant, type LocalDate, type UtcMs } from '../time.ts';
+import type { OpenExport } from './attempt.ts';
+import { type DayFingerprint, readFingerprints } from './fingerprint.ts';
+import type { ChangedDay, ExportRun } from './ledger.ts';
+import { exportQuery, selectRows } from './reports.ts';
+
+/** Older runs are not compared any more. */
+const COMPARED_DAYS_MAX = 800;
+
+/**
+ * Compares what was exported with what the lake says now, and marks in the ledger the runs whose energy has changed since; one that is
+ * right again is marked no more. Of a period the newest revision counts.
+ * @returns the runs that have become outdated
+ */
+export async function markOutdated(
+  open: OpenExport,
+  lake: LakeReader,
+  generation: Generation,
+  nowMs: UtcMs,
+  signal?: AbortSignal,
+): Promise<ExportRun[]> {
+  const runs = newestRuns(open.ledger.runs());
+  const lastDay = runs
+    .map(({ endDay }) => endDay)
+    .sort()
+    .at(-1);
+  if (lastDay === undefined) return [];
+  const compared = runs.filter(({ startDay }) => startDay >= addDays(lastDay, -COMPARED_DAYS_MAX));
+  const startDay = compared.map((run) => run.startDay).sort()[0]!;
+  const select = selectRows(
+    exportQuery(open.config, open.workgroup, { name: '', startDay, endDay: lastDay }),
+    generation,
+  );
+  const days = await lake.run((connection) => readFingerprints(connection, select), signal);
+  const became: ExportRun[] = [];
+  for (const run of compared) {
+    const changed = changedDays(run, days);
+    const { outdated: before, ...rest } = run;
+    if (JSON.stringify(before?.days ?? []) === JSON.stringify(changed)) continue;
+    const since = before?.since ?? formatInstant(nowMs);
+    const outdated = { since, generation: generation.commit.sequence, days: changed };
+    const marked = changed.length === 0 ? rest : { ...rest, outdated };
+    open.ledger.save(marked);
+    if (!before && changed.length > 0) became.push(marked);
+  }
+  return became;
+}
+
+function newestRuns(runs: readonly ExportRun[]): ExportRun[] {
+  const newest = new Map(runs.filter(({ state }) => state === 'delivered').map((run) => [run.period, run]));
+  return [...newest.values()];
+}
+
+function changedDays({ startDay, endDay, file }: ExportRun, days: readonly DayFingerprint[]): ChangedDay[] {
+  const before = new Map(file!.days.map((day) => [day.day, day]));
+  const after = new Map(
+    days.filter(({ day }) => day >= startDay && day <= endDay).map((day) => [day.day, day]),
+  );
+  const all: LocalDate[] = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return all.flatMap((day) => {
+    const [was, is] = [before.get(day), after.get(day)];
+    if (was?.hash === is?.hash && was?.rows === is?.rows) return [];
+    return [{ day, beforeWh: was?.energyWh ?? null, afterWh: is?.energyWh ?? null }];
+  });
+}

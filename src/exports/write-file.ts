@@ -1,0 +1,166 @@
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ExportConfig } from '../export-settings.ts';
+import { hashFile, syncFolder } from '../publish/durable.ts';
+import { dayReportJson } from '../report/day-report.ts';
+import type { Generation, LakeReader } from '../report/lake.ts';
+import { queryText } from '../warehouse/query.ts';
+import { type ColumnName, columnTypes } from './columns.ts';
+import { fromDiskError } from './disk-error.ts';
+import { hashOf, readFingerprints } from './fingerprint.ts';
+import type { ExportRun } from './ledger.ts';
+import { type ExportQuery, type RowSelect, reportOf, selectRows } from './reports.ts';
+
+export type ExportFormat = ExportConfig['format'];
+export type ExportedFile = NonNullable<ExportRun['file']>;
+
+export interface WriteRequest {
+  query: ExportQuery;
+  format: ExportFormat;
+  /** How the file is to be called. */
+  name: string;
+  /** Where it is to stand, whole or not at all. */
+  folder: string;
+}
+
+/**
+ * Writes the rows of one generation to a file, and tells what they come to.
+ * @throws TransientError DiskFull, TerminalError TooManyRows where the format does not hold so many
+ */
+export async function writeExportFile(
+  lake: LakeReader,
+  generation: Generation,
+  { query, format, name, folder }: WriteRequest,
+  signal?: AbortSignal,
+): Promise<ExportedFile> {
+  const path = join(folder, name);
+  const draft = `${path}.part`;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const select = selectRows(query, generation);
+    const { sequence } = generation.commit;
+    const days = await lake.run(async (connection) => {
+      const found = await readFingerprints(connection, select);
+      const rows = found.reduce((sum, day) => sum + day.rows, 0);
+      switch (format) {
+        case 'csv':
+          await copyTo(connection, select, csvCell, CSV, draft);
+          break;
+        case 'parquet':
+          await copyTo(connection, select, (column) => column, parquetOptions(query, sequence), draft);
+          break;
+        case 'xlsx': {
+          // Only who asks for a sheet waits for what makes one.
+          const { writeXlsx } = await import('./write-xlsx.ts');
+          await writeXlsx(connection, select, { query, generation: sequence, rows, path: draft });
+          break;
+        }
+        case 'json':
+          break;
+        default:
+          format satisfies never;
+      }
+      return found;
+    }, signal);
+    if (format === 'json') await writeBody(lake, generation, query, draft, signal);
+    const sha256 = await settle(draft, path, folder);
+    const { size } = await stat(path);
+    return {
+      name,
+      rows: days.reduce((sum, day) => sum + day.rows, 0),
+      bytes: size,
+      sha256,
+      generation: sequence,
+      zone: query.day.zone,
+      energyWh: days.reduce((sum, day) => sum + day.energyWh, 0),
+      rowsHash: hashOf(days),
+      days,
+    };
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw fromDiskError(error, folder);
+  }
+}
+
+/** RFC 4180, with times as ISO 8601 has them. */
+const CSV =
+  "FORMAT csv, HEADER, NEW_LINE '\\r\\n', DATEFORMAT '%Y-%m-%d', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%SZ'";
+const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3';
+
+async function copyTo(
+  connection: DuckDBConnection,
+  { sql, parameters, columns, order }: RowSelect,
+  cell: (column: ColumnName) => string,
+  options: string,
+  path: string,
+): Promise<void> {
+  const cells = columns.map((column) => `${cell(column)} AS ${column}`).join(', ');
+  await queryText(
+    connection,
+    `COPY (SELECT ${cells} FROM (\n${sql}\n) AS exported ORDER BY ${order.map((column) => `exported.${column}`).join(', ')}) TO $path (${options})`,
+    { ...parameters, path },
+  );
+}
+
+/** What a spreadsheet would take for a formula gets an apostrophe in front; lists become words. */
+function csvCell(column: ColumnName): string {
+  switch (columnTypes[column].sql) {
+    case 'VARCHAR':
+      return `CASE WHEN regexp_matches(${column}, '^[=+@\\t\\r\\n-]') THEN '''' || ${column} ELSE ${column} END`;
+    case 'VARCHAR[]':
+      return `nullif(array_to_string(${column}, ' '), '')`;
+    case 'TIMESTAMP':
+      // Local, so that no Z may stand behind it.
+      return `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
+    default:
+      return column;
+  }
+}
+
+/** What the columns mean stands in the file itself, for whoever reads its metadata. */
+function parquetOptions(query: ExportQuery, generation: number): string {
+  const { columns } = reportOf(query);
+  const facts = {
+    ...factsOf(query, generation),
+    columns: Object.fromEntries(columns.map((column) => [column, columnTypes[column].about])),
+  };
+  return `${PARQUET}, KV_METADATA { wattline: '${JSON.stringify(facts).replaceAll("'", "''")}' }`;
+}
+
+/** What a file is of. */
+export function factsOf({ report, workgroup, period, day }: ExportQuery, generation: number) {
+  return {
+    report,
+    workgroup: workgroup.id,
+    startDate: period.startDay,
+    endDate: period.endDay,
+    timezone: day.zone,
+    ...(day.devices && { devices: day.devices }),
+    generation,
+  };
+}
+
+async function writeBody(
+  lake: LakeReader,
+  generation: Generation,
+  query: ExportQuery,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const parts = await dayReportJson(reportOf(query).body, lake, generation, query.day, signal);
+  await using file = await open(path, 'w', 0o600);
+  for (const part of parts) await file.writeFile(part);
+}
+
+/** Makes a file durable, then gives it its name. @returns its SHA-256 */
+async function settle(draft: string, path: string, folder: string): Promise<string> {
+  {
+    await using file = await open(draft, 'r');
+    await file.sync();
+  }
+  const sha256 = await hashFile(draft);
+  await rename(draft, path);
+  await syncFolder(folder);
+  return sha256;
+}

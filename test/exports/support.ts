@@ -1,0 +1,83 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { createAudit } from '../../src/audit/audit.ts';
+import { holdExport } from '../../src/cli/hold-roles.ts';
+import { type Config, type ConfigInput, configSchema } from '../../src/config.ts';
+import { createExports, type Exports } from '../../src/exports/exports.ts';
+import { type ExportLedger, openLedger } from '../../src/exports/ledger.ts';
+import { silentLog } from '../../src/log.ts';
+import { type LakeReader, openLakeReader } from '../../src/report/lake.ts';
+import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+type ExportInput = NonNullable<ConfigInput['exports']>[number];
+type Settings = Partial<NonNullable<ConfigInput['workgroups']>[number]>;
+
+export interface ExportFixture extends Fixture {
+  dataDir: string;
+  /** Where files are delivered to, unless the export says otherwise. */
+  target: string;
+  config: Config;
+  lake: LakeReader;
+  exports: Exports;
+  ledger(id?: string): ExportLedger;
+  /** One turn of the job. */
+  work(): Promise<void>;
+}
+
+/** A real warehouse and lake, and exports of it with a clock that the test moves. */
+export async function openExportFixture(
+  exports: ReadonlyArray<Partial<ExportInput>>,
+  settings: Settings = {},
+): Promise<ExportFixture> {
+  const dataDir = tempDir();
+  const target = join(dataDir, 'target');
+  const clock = createTestClock();
+  const input = {
+    dataDir,
+    workgroups: [{ id: WORKGROUP, ...settings }],
+    exports: exports.map((one, index) => ({
+      id: `export${index + 1}`,
+      workgroup: WORKGROUP,
+      report: 'daily_energy' as const,
+      range: 'yesterday' as const,
+      groupBy: 'source' as const,
+      format: 'csv' as const,
+      destination: { folder: target },
+      ...one,
+    })),
+  };
+  writeFileSync(join(dataDir, 'wattline.yaml'), stringify(input));
+  const config = configSchema.parse(input);
+  const fixture = await openFixture(dataDir, clock, [], config.workgroups[0]!);
+  onTestFinished(() => fixture.shard.close());
+  mkdirSync(join(dataDir, 'exports'), { recursive: true });
+  const lake = await openLakeReader({
+    lakeDir: fixture.lakeDir,
+    writeFolders: [join(dataDir, 'exports')],
+  });
+  onTestFinished(() => lake.close());
+  const audit = createAudit({ dataDir, actor: 'test', clock });
+  const created = createExports({
+    config,
+    dataDir,
+    lake,
+    audit,
+    clock,
+    log: silentLog,
+    hold: (exportId) => holdExport(dataDir, exportId, clock),
+  });
+  return {
+    ...fixture,
+    dataDir,
+    target,
+    config,
+    lake,
+    exports: created,
+    ledger: (id = 'export1') => openLedger(dataDir, id),
+    work: () => created.work(WORKGROUP, new AbortController().signal),
+  };
+}
