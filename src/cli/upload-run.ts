@@ -5,6 +5,7 @@ import { createControl } from '../control/control.ts';
 import { TransientError } from '../errors.ts';
 import { uploadsClosed } from '../pipeline/operations.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
+import { MINUTE_MS } from '../time.ts';
 import type { UploadList } from '../upload/list.ts';
 import { RefusedFile } from '../upload/refusals.ts';
 import type { Upload } from '../upload/rows.ts';
@@ -17,6 +18,9 @@ export interface PutFile {
   path: string;
   outcome: Exclude<StoreOutcome, { kind: 'refused' }>;
 }
+
+/** For half a million rows on a busy machine. */
+const STORE_MS = 10 * MINUTE_MS;
 
 /** Stores files one after another, through the running service, or in this process where there is none. */
 export async function putAll(
@@ -32,7 +36,7 @@ export async function putAll(
 
   async function take(request: TakeRequest): Promise<StoreOutcome> {
     if (own) return own.run(workgroup.id, 'upload', request);
-    const asked = await control.ask(workgroup.id, 'upload', request, { signal });
+    const asked = await control.ask(workgroup.id, 'upload', request, { signal, withinMs: STORE_MS });
     switch (asked.kind) {
       case 'answer':
         return asked.answer;

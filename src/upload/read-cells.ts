@@ -125,18 +125,21 @@ export function meterReader(
     return `no meter has the code "${clip(code)}"; ${codes === '' ? 'none is configured: list them under meters of the workgroup' : `configured are ${codes}${meters.length > 10 ? ' ...' : ''}`}`;
   }
 
+  if (!column) {
+    const found = options.meter === undefined ? undefined : find(options.meter);
+    // What the command line says is wrong once, not in every row.
+    if (typeof found === 'string') refusals.add(0, 'meter_code', found);
+    return () => (typeof found === 'string' ? undefined : found);
+  }
   return ({ line, cells }) => {
-    const code = column ? cells[column.index]! : options.meter;
-    if (code === undefined) return undefined;
+    const code = cells[column.index]!;
     let found = known.get(code);
     if (found === undefined) {
       found = find(code);
       known.set(code, found);
     }
     if (typeof found !== 'string') return found;
-    // What the command line says is wrong once, not in every row.
-    if (column || !refusals.shown.some(({ line: at, column: name }) => at === 0 && name === 'meter_code'))
-      refusals.add(column ? line : 0, column?.name ?? 'meter_code', found);
+    refusals.add(line, column.name, found);
     return undefined;
   };
 }

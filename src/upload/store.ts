@@ -109,6 +109,7 @@ function hashOf({ kind, rows }: Upload): string {
 }
 
 async function bringIn(connection: DuckDBConnection, { kind, rows }: Upload): Promise<void> {
+  await query(connection, 'upload/settings');
   await query(connection, 'upload/create-incoming');
   const add = kind === 'budget' ? 'upload/add-budget-rows' : 'upload/add-meter-rows';
   for (let from = 0; from < rows.length; from += SLICE_ROWS) {
@@ -137,6 +138,7 @@ async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Pr
 async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   await query(connection, statements[kind].current);
   await query(connection, 'upload/compare');
+  await query(connection, 'upload/compare-others');
   const cut = await query<{ line: number; start_at: number; end_at: number; received_at_ms: number }>(
     connection,
     'upload/conflicts',
