@@ -1,8 +1,9 @@
+import type { LocalDate } from '../time.ts';
 import { queryText } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import type { Generation, LakeReader } from './lake.ts';
 import type { DaysSource } from './meter-days.ts';
-import { knownText, type MeterQuery } from './meter-request.ts';
+import { knownText } from './meter-request.ts';
 import { invalid, quote } from './request.ts';
 
 /** What is asked for where nobody says it, where there are several. */
@@ -11,7 +12,7 @@ const PREFERRED = ['contract', 'P50'] as const;
 /** Days of the budget of a scenario as "meter_day"; see sql/report/budget-days. */
 export function budgetDays(
   generation: Generation | undefined,
-  { startDay, endDay, meters }: Pick<MeterQuery, 'startDay' | 'endDay' | 'meters'>,
+  { startDay, endDay, codes }: { startDay: LocalDate; endDay: LocalDate; codes: readonly string[] },
   scenario: string | undefined,
 ): DaysSource {
   const files = generation?.files('budget') ?? [];
@@ -22,7 +23,7 @@ export function budgetDays(
       sql: `WITH meter_day AS (\n${loadSql('report/budget-days')})\n`,
       parameters: {
         budget_files: files.map(generation.path),
-        codes: meters.map(({ code }) => code),
+        codes,
         start_day: startDay,
         end_day: endDay,
         scenario,

@@ -1,3 +1,4 @@
+import type { MeterConfig } from '../meters.ts';
 import type { LakeFile } from '../publish/commit.ts';
 import { periodBounds } from '../publish/period.ts';
 import { dayBounds, type LocalDate, localDateOf } from '../time.ts';
@@ -13,6 +14,11 @@ export interface Member {
   device?: string | undefined;
   /** Without it the device as a whole. */
   source?: string | undefined;
+}
+
+/** Where the energy of a meter comes from. */
+export function memberOf({ code, device, source }: MeterConfig): Member {
+  return device === undefined ? { key: code, code } : { key: code, device, source };
 }
 
 export interface MemberDays {

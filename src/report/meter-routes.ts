@@ -19,7 +19,7 @@ import {
   meterDataSchema,
   meterDetailsSchema,
 } from './meter-answers.ts';
-import { type DaysSource, type Member, memberDays } from './meter-days.ts';
+import { type DaysSource, memberDays, memberOf } from './meter-days.ts';
 import {
   budgetQuerySchema,
   type MeterParameters,
@@ -128,8 +128,7 @@ function registerMeterRoute(
       refuseTooMany(query, route.valuesMax);
       const generation = await lake.current(workgroup.id);
       const source = { query, visible, generation, workgroup, asked: parameters.scenario };
-      const { files } =
-        route.kind === 'budget' ? budgetDays(generation, query, undefined) : meterDays(source);
+      const { files } = route.kind === 'budget' ? budgetDaysOf(source, undefined) : meterDays(source);
       return sendParts(request, reply, {
         etag: etagOf([
           route.path,
@@ -167,14 +166,9 @@ async function readMembers(
   source: Source,
   signal: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof readDays>>> {
-  const { generation, query, asked } = source;
-  let days: DaysSource;
-  if (kind === 'budget') {
-    const codes = source.visible.map(({ code }) => code);
-    days = budgetDays(generation, query, await chooseScenario(lake, generation, codes, asked, signal));
-  } else days = meterDays(source);
-  const { statements } = days;
-  if (!statements || query.meters.length === 0) return new Map();
+  const { statements } =
+    kind === 'meter' ? meterDays(source) : budgetDaysOf(source, await scenarioOf(lake, source, signal));
+  if (!statements || source.query.meters.length === 0) return new Map();
   return lake.run(
     (connection) => readDays(connection, statements.sql + loadSql(select), statements.parameters),
     signal,
@@ -182,16 +176,17 @@ async function readMembers(
 }
 
 function meterDays({ generation, query, workgroup }: Source): DaysSource {
-  return memberDays(generation, {
-    ...query,
-    members: query.meters.map(memberOf),
-    ownZone: workgroup.timezone,
-  });
+  const members = query.meters.map(memberOf);
+  return memberDays(generation, { ...query, members, ownZone: workgroup.timezone });
 }
 
-/** Where the energy of a meter comes from. */
-export function memberOf({ code, device, source }: MeterConfig): Member {
-  return device === undefined ? { key: code, code } : { key: code, device, source };
+function budgetDaysOf({ generation, query }: Source, scenario: string | undefined): DaysSource {
+  return budgetDays(generation, { ...query, codes: query.meters.map(({ code }) => code) }, scenario);
+}
+
+function scenarioOf(lake: LakeReader, source: Source, signal: AbortSignal): Promise<string | undefined> {
+  const codes = source.visible.map(({ code }) => code);
+  return chooseScenario(lake, source.generation, codes, source.asked, signal);
 }
 
 function refuseTooMany({ startDay, endDay, meters }: MeterQuery, valuesMax: number): void {

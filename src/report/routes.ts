@@ -14,6 +14,7 @@ import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
 import { registerMeterRoutes } from './meter-routes.ts';
 import { DAYS_MAX } from './request.ts';
+import { registerSiteRoutes } from './site-routes.ts';
 
 export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   lake: LakeReader;
@@ -65,6 +66,7 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
   registerChangesRoute(app, { lake, guard, log });
   registerMeterRoutes(app, { lake, guard, log });
+  registerSiteRoutes(app, { lake, guard, clock, log });
   registerDeviceStatusRoute(app, { lake, guard, log });
   registerExplainRoute(app, { explain, guard, log });
 }

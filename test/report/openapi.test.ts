@@ -52,7 +52,7 @@ test('the description names the endpoints, their parameters and what they answer
   }
 });
 
-test('meters and budgets are described with examples', async () => {
+test('meters, budgets and sites are described with examples', async () => {
   const at = await openReport();
   const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;
   const range = [
@@ -66,6 +66,11 @@ test('meters and budgets are described with examples', async () => {
     ['meter-data/details', [...meters, workgroup]],
     ['budget-data', [...meters, ['scenario', false], workgroup]],
     ['budget-data/details', [...meters, ['scenario', false], workgroup]],
+    ['sites/{site}/reconciliation', [...range, ['timezone', false], workgroup, ['site', true]]],
+    [
+      'sites/{site}/variance',
+      [...range, ['timezone', false], ['scenario', false], workgroup, ['site', true]],
+    ],
   ];
   for (const [path, parameters] of described) {
     const { get: operation } = document.paths[`${orgs}/${path}`]!;

@@ -1,0 +1,77 @@
+import type { SiteConfig } from '../meters.ts';
+import type { LocalDate } from '../time.ts';
+import { queryText } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import type { LakeReader } from './lake.ts';
+import type { DaysSource } from './meter-days.ts';
+
+/** A meter or device of a site, or a source of a device, as its answers name it. */
+export type SiteMember = ({ meter: string } | { device: string; source?: string | undefined }) & {
+  /** Of its energy; see `Member`. */
+  key: string;
+  sign: 1 | -1;
+  /** Days of validity, included. */
+  from?: LocalDate | undefined;
+  to?: LocalDate | undefined;
+};
+
+/** What is known of a member on a day. */
+export interface DayValue {
+  /** Null where the energy is not known. */
+  energyWh: number | null;
+  /** Share of the day that readings cover. */
+  coverage: number;
+  flags: readonly string[];
+}
+
+/** Values by key, by day. */
+export type DayValues = ReadonlyMap<LocalDate, ReadonlyMap<string, DayValue>>;
+
+export function metersOf({ meters }: SiteConfig): SiteMember[] {
+  return meters.map(({ code, ...member }) => ({ ...member, meter: code, key: code }));
+}
+
+export function devicesOf({ devices }: SiteConfig): SiteMember[] {
+  return devices.map(({ id, ...member }) => ({
+    ...member,
+    device: id,
+    key: `device ${id} ${member.source ?? ''}`,
+  }));
+}
+
+export function isMemberOn({ from, to }: SiteMember, day: LocalDate): boolean {
+  return (from === undefined || from <= day) && (to === undefined || day <= to);
+}
+
+/** The days of "meter_day"; of budgets, which are known as a whole. */
+export async function readDayValues(
+  lake: LakeReader,
+  { statements }: DaysSource,
+  kind: 'meter' | 'budget',
+  signal?: AbortSignal,
+): Promise<DayValues> {
+  const days = new Map<LocalDate, Map<string, DayValue>>();
+  if (!statements) return days;
+  const rows = await lake.run(
+    (connection) =>
+      queryText<{
+        key: string;
+        day: string;
+        energy_wh: number | null;
+        coverage: number;
+        flags: string | null;
+      }>(connection, statements.sql + loadSql(`report/${kind}-values`), statements.parameters),
+    signal,
+  );
+  for (const { key, day, energy_wh, coverage, flags } of rows) {
+    const values = days.get(day) ?? new Map<string, DayValue>();
+    values.set(key, { energyWh: energy_wh, coverage, flags: flags ? flags.split(',') : [] });
+    days.set(day, values);
+  }
+  return days;
+}
+
+/** A share in percent with two decimals. @returns null of nothing */
+export function percentOf(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((10_000 * part) / whole) / 100;
+}

@@ -1,0 +1,236 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Authorization } from '../access/authorize.ts';
+import type { WorkgroupConfig } from '../config.ts';
+import { StreamError } from '../contract/errors.ts';
+import { rejectOtherMethods } from '../http.ts';
+import type { Log } from '../log.ts';
+import type { SiteConfig } from '../meters.ts';
+import { addDays, type Clock, daysBetween, type LocalDate, localDateOf } from '../time.ts';
+import { errorAnswers, errorSchema } from './answers.ts';
+import { budgetDays, chooseScenario } from './budget-days.ts';
+import { etagOf } from './etag.ts';
+import type { Guard } from './guard.ts';
+import type { Generation, LakeReader } from './lake.ts';
+import { type Member, memberDays, memberOf } from './meter-days.ts';
+import { knownText, rangeShape, scenarioParameter, visibleMeters, zoneParameter } from './meter-request.ts';
+import { reconcile, reconciliationSchema } from './reconciliation.ts';
+import { addressSchema, checkRange, DAYS_MAX, invalid, quote } from './request.ts';
+import { sendParts } from './send-parts.ts';
+import { devicesOf, metersOf, readDayValues, type SiteMember } from './site-days.ts';
+import { varianceOf, varianceSchema } from './variance.ts';
+
+interface SiteRouteDeps {
+  lake: LakeReader;
+  guard: Guard;
+  clock: Clock;
+  log: Log;
+}
+
+/** Days of members that one answer is computed of. */
+const VALUES_MAX = 200_000;
+
+const siteAddressSchema = addressSchema.extend({
+  site: z.string().meta({ description: 'Name of the site, as configured', example: 'roof' }),
+});
+const siteQuerySchema = z.object({
+  ...rangeShape,
+  timezone: zoneParameter("the workgroup's"),
+});
+const varianceQuerySchema = siteQuerySchema.extend({ scenario: scenarioParameter });
+
+interface SiteQuestion {
+  workgroup: WorkgroupConfig;
+  site: SiteConfig;
+  days: readonly LocalDate[];
+  startDay: LocalDate;
+  /** Included. */
+  endDay: LocalDate;
+  zone: string;
+  generation: Generation | undefined;
+}
+
+/** Sites over the published lake: `GET .../sites/{site}/reconciliation` and `.../variance`. */
+export function registerSiteRoutes(app: FastifyInstance, deps: SiteRouteDeps): void {
+  registerReconciliation(app, deps);
+  registerVariance(app, deps);
+}
+
+function registerReconciliation(app: FastifyInstance, { lake, guard, log }: SiteRouteDeps): void {
+  const url = '/api/v1/orgs/:workgroupId/sites/:site/reconciliation';
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Reconciliation of a site',
+        description:
+          'The sum of the meters of a site against the sum of its devices, by their signs and days of validity, per day and in all, over days on which all of them are complete; the other days with what is missing. A token of device groups sees sites all of whose members it sees.',
+        tags: ['report'],
+        params: siteAddressSchema,
+        querystring: siteQuerySchema,
+        response: siteAnswers(reconciliationSchema),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, authorization } = await guard(request);
+      const asked = await questionOf(request, workgroup, authorization, lake);
+      const members = { meters: metersOf(asked.site), devices: devicesOf(asked.site) };
+      for (const [side, list] of Object.entries(members))
+        if (list.length === 0)
+          throw invalid(
+            'site',
+            `${quote(asked.site.name)} has no ${side}, so that there is nothing to compare`,
+          );
+      const source = actualDays(asked, [...members.meters, ...members.devices]);
+      return sendParts(request, reply, {
+        etag: etagOf(['reconciliation', factsOf(asked), source.files.map(({ sha256 }) => sha256)]),
+        read: async (signal) => {
+          const values = await readDayValues(lake, source, 'meter', signal);
+          return json({
+            site: asked.site.name,
+            timezone: asked.zone,
+            ...reconcile(asked.days, members, values),
+          });
+        },
+        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.reconciliation'),
+      });
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}
+
+function registerVariance(app: FastifyInstance, { lake, guard, clock, log }: SiteRouteDeps): void {
+  const url = '/api/v1/orgs/:workgroupId/sites/:site/variance';
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Variance of a site',
+        description:
+          'Actual energy of the meters of a site minus their budget, per day, month and in all, by their signs and days of validity. Sums and percent are of days that are over and have both; a month that is not over has its budget to date. Meters without any budget in the range are left out of both sides.',
+        tags: ['report'],
+        params: siteAddressSchema,
+        querystring: varianceQuerySchema,
+        response: siteAnswers(varianceSchema),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, authorization } = await guard(request);
+      const asked = await questionOf(request, workgroup, authorization, lake);
+      const { scenario: wanted } = request.query as z.output<typeof varianceQuerySchema>;
+      const { site, zone, generation } = asked;
+      const meters = metersOf(site);
+      if (meters.length === 0)
+        throw invalid('site', `${quote(site.name)} has no meters, and budgets are of meters`);
+      const codes = [...new Set(site.meters.map(({ code }) => code))];
+      const today = localDateOf(clock.now(), zone);
+      const actual = actualDays(asked, meters);
+      const files = [...actual.files, ...(generation?.files('budget') ?? [])].map(({ sha256 }) => sha256);
+      // Days that are over are told from those that are not.
+      const over = [asked.startDay, today, addDays(asked.endDay, 1)].sort()[1];
+      return sendParts(request, reply, {
+        etag: etagOf(['variance', factsOf(asked), wanted, over, files]),
+        read: async (signal) => {
+          const scenario = await chooseScenario(lake, generation, codes, wanted, signal);
+          const budget = await readDayValues(
+            lake,
+            budgetDays(generation, { ...asked, codes }, scenario),
+            'budget',
+            signal,
+          );
+          const values = { actual: await readDayValues(lake, actual, 'meter', signal), budget, today };
+          const found = varianceOf(asked.days, meters, values);
+          return json({ site: site.name, timezone: zone, scenario: scenario ?? null, ...found });
+        },
+        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.variance'),
+      });
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}
+
+function siteAnswers(answer: z.ZodType) {
+  return {
+    200: answer,
+    304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
+    ...errorAnswers,
+    404: errorSchema,
+  };
+}
+
+async function questionOf(
+  request: FastifyRequest,
+  workgroup: WorkgroupConfig,
+  authorization: Authorization,
+  lake: LakeReader,
+): Promise<SiteQuestion> {
+  const { site: name } = request.params as z.output<typeof siteAddressSchema>;
+  const { startDate, endDate, timezone } = request.query as z.output<typeof siteQuerySchema>;
+  const site = findSite(workgroup, authorization, name);
+  checkRange(startDate, endDate, DAYS_MAX);
+  const count = daysBetween(startDate, endDate) + 1;
+  const members = site.meters.length + site.devices.length;
+  if (count * members > VALUES_MAX)
+    throw invalid(
+      'endDate',
+      `${count} days of ${members} meters and devices are more than ${VALUES_MAX} values; ask for fewer days`,
+    );
+  return {
+    workgroup,
+    site,
+    days: Array.from({ length: count }, (_, index) => addDays(startDate, index)),
+    startDay: startDate,
+    endDay: endDate,
+    zone: timezone ?? workgroup.timezone,
+    generation: await lake.current(workgroup.id),
+  };
+}
+
+/** A site is seen by who sees all of its members: a part of a sum would mislead. */
+function findSite(
+  { meters, sites }: WorkgroupConfig,
+  authorization: Authorization,
+  name: string,
+): SiteConfig {
+  const codes = new Set(visibleMeters(meters, authorization).map(({ code }) => code));
+  const { devices } = authorization;
+  const visible = sites.filter(
+    (site) =>
+      site.meters.every(({ code }) => codes.has(code)) &&
+      (devices === 'all' || site.devices.every(({ id }) => devices.has(id))),
+  );
+  const site = visible.find((one) => one.name === name);
+  if (site) return site;
+  const known = knownText(
+    'sites',
+    visible.map((one) => one.name),
+  );
+  throw new StreamError('NotFound', `site: there is no site ${quote(name)}; ${known}`, { parameter: 'site' });
+}
+
+function actualDays(
+  { workgroup, generation, startDay, endDay, zone }: SiteQuestion,
+  side: readonly SiteMember[],
+) {
+  const meters = new Map(workgroup.meters.map((meter) => [meter.code, meter]));
+  const members = new Map(
+    side.map((one): [string, Member] => [
+      one.key,
+      'meter' in one
+        ? memberOf(meters.get(one.meter)!)
+        : { key: one.key, device: one.device, source: one.source },
+    ]),
+  );
+  const own = { ownZone: workgroup.timezone, zone };
+  return memberDays(generation, { ...own, members: [...members.values()], startDay, endDay });
+}
+
+function factsOf({ workgroup, site, startDay, endDay, zone }: SiteQuestion) {
+  return [site, workgroup.meters, workgroup.timezone, startDay, endDay, zone];
+}
+
+function json(answer: unknown): Uint8Array[] {
+  return [Buffer.from(JSON.stringify(answer))];
+}
