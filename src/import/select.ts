@@ -91,12 +91,15 @@ function isNumber(type: string): boolean {
   return integerTypes.test(type) || numberTypes.test(type);
 }
 
+/** DuckDB makes a join of a longer `IN`, and from a join the rows of a file come in any order. */
+function isOneOf(text: string, values: readonly string[]): string {
+  return `list_contains([${values.map(quoted).join(', ')}], ${text})`;
+}
+
 /** Text without blanks around it; null where it stands for no value. */
 function textOf({ sql, type }: Cell, { nullTexts }: Mapping): string {
   const text = type === 'VARCHAR' ? `trim(${sql})` : `${sql}::VARCHAR`;
-  return nullTexts.length === 0
-    ? text
-    : `CASE WHEN ${text} NOT IN (${nullTexts.map(quoted).join(', ')}) THEN ${text} END`;
+  return nullTexts.length === 0 ? text : `CASE WHEN NOT ${isOneOf(text, nullTexts)} THEN ${text} END`;
 }
 
 function deviceColumns(cell: Cell | undefined, mapping: Mapping, [first]: Steps): string[] {
@@ -188,14 +191,12 @@ function valueColumns(
   // Nearly every cell is a number, so only what is none is compared with the texts for no value, unless those look like numbers.
   const numeric = nullTexts.filter((text) => /\d/.test(text));
   const known =
-    numeric.length === 0
-      ? sql
-      : `CASE WHEN trim(${sql}) NOT IN (${numeric.map(quoted).join(', ')}) THEN ${sql} END`;
+    numeric.length === 0 ? sql : `CASE WHEN NOT ${isOneOf(`trim(${sql})`, numeric)} THEN ${sql} END`;
   const [parsed, number] = [`parsed${place}`, `number${place}`];
   first.push(`plain_number(${pointNumber(known, mapping)}) AS ${parsed}`);
   second.push(`exact_number(${parsed}, ${sql}) AS ${number}`);
   const isText = [`${number} IS NULL`, `${sql} IS NOT NULL`];
-  if (nullTexts.length > 0) isText.push(`trim(${sql}) NOT IN (${nullTexts.map(quoted).join(', ')})`);
+  if (nullTexts.length > 0) isText.push(`NOT ${isOneOf(`trim(${sql})`, nullTexts)}`);
   return [number, `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`];
 }
 
