@@ -116,5 +116,10 @@ function describeRejected({ rejected, rowsRejected }: FileCounts, examples: read
   ]);
   const kept =
     rowsRejected > REJECTED_KEPT_MAX ? `  the first ${REJECTED_KEPT_MAX} are in the quarantine\n` : '';
-  return `${lines.join('\n')}\n${kept}`;
+  const isNumbered = examples.some(({ detail }) => detail.startsWith('row '));
+  const counting =
+    isNumbered && rejected.malformed_row
+      ? '  rows are counted without the header and without malformed ones\n'
+      : '';
+  return `${lines.join('\n')}\n${counting}${kept}`;
 }

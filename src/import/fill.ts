@@ -1,4 +1,4 @@
-import type { DuckDBDataChunk, DuckDBUUIDValue, DuckDBVector } from '@duckdb/node-api';
+import { type DuckDBDataChunk, DuckDBUUIDValue, type DuckDBVector } from '@duckdb/node-api';
 import type { MessageColumns, NameTable } from '../contract/columns.ts';
 import { reserveFields, reserveMessage } from '../contract/columns-buffer.ts';
 import { setWords, withMember } from '../contract/columns-from.ts';
@@ -181,6 +181,7 @@ function vectorsOf(chunk: DuckDBDataChunk): Vectors {
   };
 }
 
+/** As a person reads it: a UUID is not the number that holds it. */
 function plain(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+  return typeof value === 'bigint' || value instanceof DuckDBUUIDValue ? String(value) : value;
 }
