@@ -8,7 +8,8 @@ import {
 import { z } from 'zod';
 import type { Log } from '../src/log.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/time.ts';
-import { type Schedule, type StageName, stageNames } from './stages.ts';
+import { scheduleKey } from './schedule.ts';
+import { type AnySchedule, isPeriodic, type StageName, stageNames } from './stages.ts';
 import { within } from './within.ts';
 
 /** The queue of one workgroup, reduced to what the pipeline needs of it. */
@@ -16,8 +17,8 @@ export interface ShardQueue {
   readonly workgroupId: string;
   /** What is scheduled now; rows that no job of ours stands behind have no stage. */
   schedules(): Promise<ScheduledRow[]>;
-  /** Adds a schedule or replaces the one of the same stage; the next tick keeps its time where the period is the same. */
-  schedule(row: Schedule): Promise<void>;
+  /** Adds a schedule or replaces the one of the same key; the next tick keeps its time where the period is the same. */
+  schedule(row: AnySchedule): Promise<void>;
   unschedule(key: string): Promise<void>;
   /** Starts taking ticks. The handler's failures are recorded in the queue by their code alone. */
   consume(handler: TickHandler): Consumer;
@@ -30,6 +31,8 @@ export interface ScheduledRow {
   key: string;
   stage: StageName | undefined;
   everyMs: number | undefined;
+  pattern: string | undefined;
+  timeZone: string | undefined;
   nextAtMs: number | undefined;
 }
 
@@ -92,16 +95,23 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
     workgroupId,
     async schedules() {
       const rows = await queue.getJobSchedulers(0, -1, true);
-      return rows.map(({ key, every, next }) => ({
+      return rows.map(({ key, every, pattern, tz, next }) => ({
         key,
         stage: stageSchema.safeParse(key).data,
         everyMs: every ?? undefined,
+        pattern: pattern ?? undefined,
+        timeZone: tz ?? undefined,
         nextAtMs: next ?? undefined,
       }));
     },
-    async schedule({ stage, everyMs }) {
+    async schedule(row) {
       const opts = { ...RETENTION, attempts: 1, stackTraceLimit: 0 };
-      await queue.upsertJobScheduler(stage, { every: everyMs }, { name: stage, data: { workgroupId }, opts });
+      const when = isPeriodic(row) ? { every: row.everyMs } : { pattern: row.pattern, tz: row.timeZone };
+      await queue.upsertJobScheduler(scheduleKey(row), when, {
+        name: row.stage,
+        data: { workgroupId },
+        opts,
+      });
     },
     async unschedule(key) {
       await queue.removeJobScheduler(key);

@@ -1,6 +1,6 @@
-import { SECOND_MS, type UtcMs } from '../src/time.ts';
-import type { ShardQueue } from './queue.ts';
-import type { Schedule } from './stages.ts';
+import { MINUTE_MS, SECOND_MS, type UtcMs } from '../src/time.ts';
+import type { ScheduledRow, ShardQueue } from './queue.ts';
+import { type AnySchedule, isPeriodic } from './stages.ts';
 
 /** What had to be changed, by the key of the schedule. */
 export interface ScheduleChanges {
@@ -17,18 +17,19 @@ export interface ScheduleChanges {
  */
 export async function reconcileSchedules(
   queue: ShardQueue,
-  wanted: readonly Schedule[],
+  wanted: readonly AnySchedule[],
   nowMs: UtcMs,
 ): Promise<ScheduleChanges> {
   const changes: ScheduleChanges = { added: [], changed: [], repaired: [], removed: [] };
   const present = new Map((await queue.schedules()).map((row) => [row.key, row]));
   for (const row of wanted) {
-    const found = present.get(row.stage);
-    present.delete(row.stage);
-    if (!found) changes.added.push(row.stage);
-    else if (found.everyMs !== row.everyMs) changes.changed.push(row.stage);
+    const key = scheduleKey(row);
+    const found = present.get(key);
+    present.delete(key);
+    if (!found) changes.added.push(key);
+    else if (!isAsWanted(found, row)) changes.changed.push(key);
     else if (found.nextAtMs === undefined || found.nextAtMs < nowMs - overdueAfterMs(row))
-      changes.repaired.push(row.stage);
+      changes.repaired.push(key);
     else continue;
     await queue.schedule(row);
   }
@@ -39,6 +40,17 @@ export async function reconcileSchedules(
   return changes;
 }
 
-function overdueAfterMs({ everyMs }: Schedule): number {
-  return 2 * everyMs + SECOND_MS;
+/** What a schedule is known by. */
+export function scheduleKey(row: AnySchedule): string {
+  return isPeriodic(row) ? row.stage : row.name;
+}
+
+function isAsWanted(found: ScheduledRow, row: AnySchedule): boolean {
+  return isPeriodic(row)
+    ? found.everyMs === row.everyMs
+    : found.pattern === row.pattern && found.timeZone === row.timeZone;
+}
+
+function overdueAfterMs(row: AnySchedule): number {
+  return isPeriodic(row) ? 2 * row.everyMs + SECOND_MS : MINUTE_MS;
 }

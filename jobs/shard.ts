@@ -7,7 +7,7 @@ import { createProgress, type StageHealth } from './progress.ts';
 import type { ShardQueue, TickOutcome } from './queue.ts';
 import { runStage } from './run-stage.ts';
 import { reconcileSchedules } from './schedule.ts';
-import type { Schedule, StageName, Stages } from './stages.ts';
+import { type AnySchedule, isPeriodic, type StageName, type Stages } from './stages.ts';
 import { jobTable } from './table.ts';
 import { within } from './within.ts';
 
@@ -26,7 +26,7 @@ export interface Shard {
 export interface ShardOptions {
   /** Belongs to the shard from now on, and is closed with it. */
   queue: ShardQueue;
-  schedules: readonly Schedule[];
+  schedules: readonly AnySchedule[];
   stages: Stages;
   clock: Clock;
   log: Log;
@@ -38,7 +38,10 @@ export interface ShardOptions {
 export async function startShard(options: ShardOptions): Promise<Shard> {
   const { queue, schedules, stages, clock, log, onLost } = options;
   const { workgroupId } = queue;
-  const progress = createProgress(schedules, { clock, timeLimitMs: (stage) => jobTable[stage].timeLimitMs });
+  const progress = createProgress(schedules.filter(isPeriodic), {
+    clock,
+    timeLimitMs: (stage) => jobTable[stage].timeLimitMs,
+  });
   const lanes = createLanes();
 
   async function handleTick(stage: StageName, signal: AbortSignal): Promise<TickOutcome> {

@@ -1,7 +1,7 @@
 import type { Config } from '../src/config.ts';
 
 /** The jobs of a workgroup, in the order in which data passes through them. */
-export const stageNames = ['poll', 'rollup', 'publish', 'maintain'] as const;
+export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'export'] as const;
 export type StageName = (typeof stageNames)[number];
 
 /**
@@ -16,7 +16,7 @@ export type Stages = Readonly<
 export interface JobDefinition {
   stage: StageName;
   /** Jobs of one lane never run at once in a shard; jobs of different lanes may, and rely on the warehouse's transactions. */
-  lane: 'land' | 'derive';
+  lane: 'land' | 'derive' | 'export';
   everyMs: (pipeline: Config['pipeline']) => number;
   /** A run that takes longer is told to stop. */
   timeLimitMs: number;
@@ -28,4 +28,20 @@ export interface Schedule {
   stage: StageName;
   workgroupId: string;
   everyMs: number;
+}
+
+/** Times of the clock at which a stage is due besides, under a name of its own. */
+export interface ClockSchedule {
+  stage: StageName;
+  workgroupId: string;
+  name: string;
+  /** As cron has it. */
+  pattern: string;
+  timeZone: string;
+}
+
+export type AnySchedule = Schedule | ClockSchedule;
+
+export function isPeriodic(schedule: AnySchedule): schedule is Schedule {
+  return 'everyMs' in schedule;
 }

@@ -33,7 +33,7 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups'>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups' | 'exports'>;
   dependencies: WorkerDependencies;
   log: Log;
   clock?: Clock;
@@ -64,7 +64,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     close: dependencies.closeShard,
     async open(workgroupId, onLost) {
       await dependencies.openShard(workgroupId);
-      const schedules = schedulesOf(workgroupId, config.pipeline);
+      const workgroup = config.workgroups.find(({ id }) => id === workgroupId)!;
+      const schedules = schedulesOf(workgroup, config);
       const queue = backend.queue(workgroupId);
       return startShard({ queue, schedules, stages: dependencies.stages, clock, log, onLost });
     },

@@ -5,6 +5,8 @@ export interface CronPattern {
   minutes: readonly number[];
   hours: readonly number[];
   isDay(day: LocalDate): boolean;
+  /** The same as plain lists, which every reader of such patterns understands, and in the same way. */
+  plain: string;
 }
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -45,16 +47,17 @@ export function parseCron(text: string): CronPattern | string {
     number[],
     number[],
   ];
-  const anyDate = parts[2]!.startsWith('*');
-  const anyWeekday = parts[4]!.startsWith('*');
+  const anyDate = parts[2] === '*';
+  const anyWeekday = parts[4] === '*';
   return {
     minutes,
     hours,
+    plain: sets.map((values, index) => (parts[index] === '*' ? '*' : values.join(','))).join(' '),
     isDay(day) {
       if (!monthsOfYear.includes(Number(day.slice(5, 7)))) return false;
       const isDate = daysOfMonth.includes(Number(day.slice(8)));
       const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
-      const isWeekday = daysOfWeek.includes(weekday) || (weekday === 0 && daysOfWeek.includes(7));
+      const isWeekday = daysOfWeek.includes(weekday);
       return anyDate || anyWeekday ? isDate && isWeekday : isDate || isWeekday;
     },
   };
@@ -107,7 +110,7 @@ function parseField(text: string, { min, max, names }: Field): number[] | undefi
     if (from === undefined || to === undefined || (start === '*' && end !== undefined) || by < 1)
       return undefined;
     if (from < min || to > max || from > to) return undefined;
-    for (let value = from; value <= to; value += by) values.add(value);
+    for (let value = from; value <= to; value += by) values.add(max === 7 ? value % 7 : value);
   }
   return [...values].sort((a, b) => a - b);
 }

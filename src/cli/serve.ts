@@ -5,7 +5,7 @@ import { within } from '../../jobs/within.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
-import { createAudit } from '../audit/audit.ts';
+import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { createControl } from '../control/control.ts';
@@ -26,9 +26,10 @@ import { registerStreamSocket } from '../stream/socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { startSystemTimer } from '../stream/timer.ts';
 import { startUpkeep } from '../stream/upkeep.ts';
-import { SECOND_MS } from '../time.ts';
+import { MINUTE_MS, SECOND_MS } from '../time.ts';
 import { registerUploadRoutes } from '../upload/routes.ts';
 import { auditConfigChanges } from './config-changes.ts';
+import { openExports } from './exports.ts';
 import { holdRoles, holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
 import { openStreamLogs } from './stream-logs.ts';
@@ -48,6 +49,8 @@ export interface Running {
 
 /** What is left of the pipeline once its worker has stopped. */
 const CLOSE_MS = 2 * SECOND_MS;
+/** Exports wait this long at most for a stream that is behind, or that cannot be reached. */
+const CATCH_UP_MS = 10 * MINUTE_MS;
 
 /** Starts the roles in this process, those that serve HTTP on one port. */
 export async function startRoles(
@@ -85,7 +88,7 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
-      const worker = await addWorker(config, ownUrl, { access, log, clock });
+      const worker = await addWorker(config, ownUrl, { access, audit, log, clock });
       stops.push(worker.stop);
       health?.addLiveness('worker', () => ({ ok: worker.health().live }));
     }
@@ -209,7 +212,7 @@ async function addReport(
 async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, log, clock }: Omit<Parts, 'accessAudit'>,
+  { access, audit, log, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
 ): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
   const pipeline = createPipeline({ logLevel: config.logLevel, log });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
@@ -220,8 +223,20 @@ async function addWorker(
     pipeline: withUpstreams(pipeline, addressOf),
     log,
   });
+  // A reader of the lake takes memory, which few need twice.
+  const exporting = config.exports.length > 0 ? await openExports(config, { audit, clock, log }) : undefined;
+  const startedAtMs = clock.now();
   const dependencies = {
-    stages,
+    stages: {
+      ...stages,
+      async export(workgroupId: string, signal: AbortSignal) {
+        const { poll, publish } = status.of(workgroupId);
+        const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
+        // What came while nobody listened is not published yet.
+        if (hasCaughtUp || clock.now() - startedAtMs > CATCH_UP_MS)
+          await exporting?.exports.work(workgroupId, signal);
+      },
+    },
     async openShard(workgroupId: string) {
       await stages.openShard(workgroupId);
       await control.open(workgroupId);
@@ -237,7 +252,7 @@ async function addWorker(
     async stop() {
       await worker.stop();
       // What does not end now ends with the process.
-      await within(Promise.all([stages.close(), control.end()]), CLOSE_MS);
+      await within(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { cronInstants, parseCron } from '../cron.ts';
 import { formatInstant, type UtcMs } from '../time.ts';
 import type { OpenExport } from './attempt.ts';
-import type { ExportRun } from './ledger.ts';
+import type { ExportProgress, ExportRun } from './ledger.ts';
 import { type ExportPeriod, periodAt } from './period.ts';
 
 /** After a long absence the newest periods count; whoever wants those before runs them by hand. */
@@ -10,32 +10,37 @@ const CATCH_UP_MAX = 31;
 /**
  * Enters what has come due into the ledger: a run for each period of the schedule's instants since the last time, those of an absence included.
  * A new export begins with what comes.
- * @returns how many there are
  */
-export function planDue(open: OpenExport, nowMs: UtcMs): number {
-  const { config, workgroup, ledger } = open;
-  const pattern = parseCron(config.schedule ?? '');
-  if (typeof pattern === 'string') return 0;
+export function planDue(open: OpenExport, nowMs: UtcMs): void {
+  const { ledger } = open;
   const progress = ledger.progress();
   if (!progress) {
     ledger.setProgress({ dueAfter: formatInstant(nowMs) });
-    return 0;
+    return;
   }
-  const instants = cronInstants(pattern, config.timezone ?? workgroup.timezone, {
-    afterMs: Date.parse(progress.dueAfter),
-    untilMs: nowMs,
-    max: CATCH_UP_MAX,
-  });
-  if (instants.length === 0) return 0;
-  let planned = 0;
-  for (const ms of instants) {
-    const period = periodAt(config.range, ms, workgroup.timezone);
-    if (ledger.runsOf(period.name).length > 0) continue;
-    ledger.save(newRun(open, period, { revision: 1, reason: 'schedule', nowMs }));
-    planned += 1;
+  const due = duePeriods(open, progress, nowMs);
+  for (const { period } of due) {
+    if (ledger.runsOf(period.name).length === 0)
+      ledger.save(newRun(open, period, { revision: 1, reason: 'schedule', nowMs }));
   }
-  ledger.setProgress({ ...progress, dueAfter: formatInstant(instants.at(-1)!) });
-  return planned;
+  const last = due.at(-1);
+  if (last) ledger.setProgress({ ...progress, dueAfter: formatInstant(last.atMs) });
+}
+
+/** What the schedule's instants since the last time ask for. */
+export function duePeriods(
+  { config, workgroup }: OpenExport,
+  { dueAfter }: ExportProgress,
+  nowMs: UtcMs,
+): Array<{ atMs: UtcMs; period: ExportPeriod }> {
+  const pattern = parseCron(config.schedule ?? '');
+  if (typeof pattern === 'string') return [];
+  const zone = config.timezone ?? workgroup.timezone;
+  const afterMs = Date.parse(dueAfter);
+  return cronInstants(pattern, zone, { afterMs, untilMs: nowMs, max: CATCH_UP_MAX }).map((atMs) => ({
+    atMs,
+    period: periodAt(config.range, atMs, workgroup.timezone),
+  }));
 }
 
 export function newRun(

@@ -3,8 +3,8 @@ import { errorMessage, InputError, TransientError } from '../errors.ts';
 import type { ExportConfig } from '../export-settings.ts';
 import { formatInstant, HOUR_MS, localDateOf } from '../time.ts';
 import { attemptRun, type ExportDeps, type OpenExport } from './attempt.ts';
-import { newRun, planDue } from './due.ts';
-import { type ExportRun, openLedger, runName } from './ledger.ts';
+import { duePeriods, newRun, planDue } from './due.ts';
+import { type ExportProgress, type ExportRun, openLedger, runName } from './ledger.ts';
 import { markOutdated } from './outdated.ts';
 import { type ExportPeriod, periodAt } from './period.ts';
 
@@ -59,7 +59,7 @@ export function createExports(options: ExportsOptions): Exports {
     planDue(open, clock.now());
     for (const run of ledger.pending()) {
       if (signal.aborted) return;
-      if (run.state === 'failed' || Date.parse(run.nextAttemptAt ?? run.plannedAt) > clock.now()) continue;
+      if (!isToBeTried(run, clock.now())) continue;
       // What has gone wrong stands in the ledger, and others must not wait for it.
       await attempt(open, run, signal).catch(() => undefined);
     }
@@ -68,7 +68,7 @@ export function createExports(options: ExportsOptions): Exports {
     if (!generation || !progress || signal.aborted) return;
     const { compared } = progress;
     const { sequence } = generation.commit;
-    if (compared && clock.now() - Date.parse(compared.at) < COMPARE_MS) return;
+    if (!isToBeCompared(progress, clock.now())) return;
     if (compared?.generation !== sequence) {
       for (const { period, outdated } of await markOutdated(open, lake, generation, clock.now(), signal))
         log.warn(
@@ -98,6 +98,7 @@ export function createExports(options: ExportsOptions): Exports {
       const failures: unknown[] = [];
       for (const one of all.filter(({ workgroup }) => workgroup.id === workgroupId)) {
         if (signal.aborted) return;
+        if (!hasWork(one, clock.now())) continue;
         const release = await hold(one.config.id);
         // The command line is at it, and leaves nothing to do.
         if (!release) continue;
@@ -141,6 +142,25 @@ export function createExports(options: ExportsOptions): Exports {
       }
     },
   };
+}
+
+/** Whether there is anything to do: asked every minute, so that it looks at little. */
+function hasWork(open: OpenExport, nowMs: number): boolean {
+  const progress = open.ledger.progress();
+  return (
+    !progress ||
+    duePeriods(open, progress, nowMs).length > 0 ||
+    open.ledger.pending().some((run) => isToBeTried(run, nowMs)) ||
+    isToBeCompared(progress, nowMs)
+  );
+}
+
+function isToBeTried({ state, nextAttemptAt, plannedAt }: ExportRun, nowMs: number): boolean {
+  return state !== 'failed' && Date.parse(nextAttemptAt ?? plannedAt) <= nowMs;
+}
+
+function isToBeCompared({ compared }: ExportProgress, nowMs: number): boolean {
+  return !compared || nowMs - Date.parse(compared.at) >= COMPARE_MS;
 }
 
 function openExport(

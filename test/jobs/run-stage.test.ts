@@ -8,7 +8,13 @@ import { systemClock } from '../../src/time.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
   const idle = async () => undefined;
-  const stages: Stages = { poll: (_, signal) => poll(signal), rollup: idle, publish: idle, maintain: idle };
+  const stages: Stages = {
+    poll: (_, signal) => poll(signal),
+    rollup: idle,
+    publish: idle,
+    maintain: idle,
+    export: idle,
+  };
   const job: JobDefinition = {
     stage: 'poll',
     lane: 'land',

@@ -10,6 +10,7 @@ import { reconcileSchedules } from '../../jobs/schedule.ts';
 import type { Schedule, StageName } from '../../jobs/stages.ts';
 import { schedulesOf } from '../../jobs/table.ts';
 import { configSchema } from '../../src/config.ts';
+import { type CronPattern, nextCronInstant, parseCron } from '../../src/cron.ts';
 import { silentLog } from '../../src/log.ts';
 import { seedQueueImage } from '../support/queue-image.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -46,14 +47,58 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
 
   test('a queue without schedules gets one for every job of the table, with the periods of the configuration', async () => {
     const { queue } = newQueue();
-    const { pipeline } = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
-    await reconcileSchedules(queue, schedulesOf(queue.workgroupId, pipeline), Date.now());
+    const workgroup = { id: queue.workgroupId, timezone: 'Etc/UTC' };
+    const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
+    await reconcileSchedules(queue, schedulesOf(workgroup, config), Date.now());
     const rows = await queue.schedules();
     expect(Object.fromEntries(rows.map(({ stage, everyMs }) => [stage, everyMs]))).toEqual({
       poll: 3_000,
       rollup: 2_000,
       publish: 5_000,
       maintain: 300_000,
+    });
+    await queue.close();
+  });
+
+  test('an export has a schedule by the clock of its zone beside the ticks of a minute, and follows its configuration', async () => {
+    const { queue } = newQueue('w-export');
+    const workgroup = { id: 'w-export', timezone: 'Europe/Berlin' };
+    const schedules = (schedule?: string, timezone?: string) =>
+      schedulesOf(
+        workgroup,
+        configSchema.parse({
+          workgroups: [workgroup],
+          exports: [
+            {
+              id: 'billing',
+              workgroup: workgroup.id,
+              report: 'daily_energy',
+              range: 'last_month',
+              format: 'csv',
+              destination: { folder: 'out' },
+              ...(schedule && { schedule }),
+              ...(timezone && { timezone }),
+            },
+          ],
+        }),
+      );
+    await reconcileSchedules(queue, schedules('30 2 * * mon-fri'), Date.now());
+    const find = async (name: string) => (await queue.schedules()).find(({ key }) => key === name);
+    expect(await find('export')).toMatchObject({ everyMs: 60_000 });
+    const clock = (await find('export-billing'))!;
+    expect(clock).toMatchObject({ pattern: '30 2 * * 1,2,3,4,5', timeZone: 'Europe/Berlin' });
+    expect(nextCronInstant(parseCron('30 2 * * mon-fri') as CronPattern, 'Europe/Berlin', Date.now())).toBe(
+      clock.nextAtMs,
+    );
+    expect(await reconcileSchedules(queue, schedules('30 2 * * mon-fri'), Date.now())).toEqual(unchanged);
+    const changed = { ...unchanged, changed: ['export-billing'] };
+    expect(await reconcileSchedules(queue, schedules('30 2 1 * *'), Date.now())).toEqual(changed);
+    expect(await reconcileSchedules(queue, schedules('30 2 1 * *', 'Asia/Tokyo'), Date.now())).toEqual(
+      changed,
+    );
+    expect(await reconcileSchedules(queue, schedules(), Date.now())).toEqual({
+      ...unchanged,
+      removed: ['export-billing'],
     });
     await queue.close();
   });

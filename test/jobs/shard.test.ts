@@ -36,7 +36,7 @@ async function setUp(run: Partial<Stages>, onLost: (reason: LossReason) => void 
       workgroupId,
       everyMs: 200,
     })),
-    stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, ...run },
+    stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, export: idle, ...run },
     clock,
     log: silentLog,
     onLost,

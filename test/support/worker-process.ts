@@ -62,6 +62,7 @@ const worker = await startWorker({
       rollup: stage('rollup'),
       publish: stage('publish'),
       maintain: stage('maintain'),
+      export: stage('export'),
     },
     openShard: async (workgroupId) => write(workgroupId, 'shard open'),
     closeShard: async (workgroupId) => write(workgroupId, 'shard close'),

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type CronPattern, cronInstants, nextCronInstant, parseCron } from '../../src/cron.ts';
+import { DAY_MS, formatInstant, HOUR_MS } from '../../src/time.ts';
+
+const pattern = (text: string): CronPattern => {
+  const parsed = parseCron(text);
+  if (typeof parsed === 'string') throw new Error(parsed);
+  return parsed;
+};
+const between = (text: string, zone: string, from: string, to: string, max = 100) =>
+  cronInstants(pattern(text), zone, { afterMs: Date.parse(from), untilMs: Date.parse(to), max }).map((ms) =>
+    formatInstant(ms).slice(0, 16),
+  );
+
+describe('a cron pattern', () => {
+  test('means the times of a clock in its zone', () => {
+    expect(between('0 6 * * *', 'Europe/Berlin', '2026-11-19T05:00Z', '2026-11-21T05:00Z')).toEqual([
+      '2026-11-20T05:00',
+      '2026-11-21T05:00',
+    ]);
+    expect(between('30 18 * * mon-fri', 'Asia/Kolkata', '2026-11-20T00:00Z', '2026-11-24T00:00Z')).toEqual([
+      '2026-11-20T13:00',
+      '2026-11-23T13:00',
+    ]);
+    expect(between('0 0 1,15 * 7', 'Etc/UTC', '2026-11-10T00:00Z', '2026-11-23T00:00Z')).toEqual([
+      '2026-11-15T00:00',
+      '2026-11-22T00:00',
+    ]);
+  });
+
+  test('comes an hour later where the clock skips its time, and once where the clock repeats it', () => {
+    expect(between('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', '2026-03-30T12:00Z')).toEqual([
+      '2026-03-29T01:30',
+      '2026-03-30T00:30',
+    ]);
+    expect(between('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', '2026-10-26T12:00Z')).toEqual([
+      '2026-10-25T00:30',
+      '2026-10-26T01:30',
+    ]);
+    // 02:00 and 03:00 are the same instant on the day on which the clock goes from 02:00 to 03:00.
+    expect(between('0 2,3 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', '2026-03-29T12:00Z')).toEqual([
+      '2026-03-29T01:00',
+    ]);
+  });
+
+  test('gives the newest instants where there are more than are wanted', () => {
+    expect(between('0 * * * *', 'Etc/UTC', '2020-01-01T00:00Z', '2026-11-20T05:30Z', 2)).toEqual([
+      '2026-11-20T04:00',
+      '2026-11-20T05:00',
+    ]);
+  });
+
+  test('its next instant is the first of those that follow, in any zone and year', () => {
+    const number = (min: number, max: number) => fc.integer({ min, max }).map(String);
+    const field = (min: number, max: number) =>
+      fc.oneof(
+        fc.constant('*'),
+        number(min, max),
+        fc.tuple(number(min, max), number(1, 9)).map((ab) => ab.join('/')),
+      );
+    fc.assert(
+      fc.property(
+        fc.tuple(field(0, 59), field(0, 23), fc.constantFrom('*', '1', '*/3'), fc.constant('*'), field(0, 7)),
+        fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'Australia/Lord_Howe', 'America/St_Johns'),
+        fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2040, 0) }),
+        (fields, zone, afterMs) => {
+          const parsed = pattern(fields.join(' '));
+          const next = nextCronInstant(parsed, zone, afterMs)!;
+          const untilMs = Math.min(next + HOUR_MS, afterMs + 40 * DAY_MS);
+          const found = cronInstants(parsed, zone, { afterMs, untilMs, max: 1_000_000 });
+          expect(found[0]).toBe(next <= untilMs ? next : undefined);
+          expect(found).toEqual(
+            cronInstants(pattern(parsed.plain), zone, { afterMs, untilMs, max: 1_000_000 }),
+          );
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('is refused, with what is wrong, where it is none', () => {
+    for (const [text, said] of [
+      ['0 6 * *', 'five fields'],
+      ['60 6 * * *', '"60" is no minute'],
+      ['0 6 0 * *', '"0" is no day of month'],
+      ['0 6 * foo *', '"foo" is no month'],
+      ['0 9-6 * * *', '"9-6" is no hour'],
+      ['*/0 6 * * *', '"*/0" is no minute'],
+      ['0 6 L * *', '"l" is no day of month'],
+    ] as const)
+      expect(parseCron(text)).toContain(said);
+    expect(nextCronInstant(pattern('0 0 31 2 *'), 'Etc/UTC', 0)).toBeUndefined();
+    expect(nextCronInstant(pattern('0 0 29 2 *'), 'Etc/UTC', 0)).toBe(Date.UTC(1972, 1, 29));
+  });
+});
