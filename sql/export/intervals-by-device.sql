@@ -7,4 +7,7 @@ SELECT
   n.device_name,
   s.energy_wh
 FROM (SELECT day, device, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms) AS s
-LEFT JOIN (SELECT unnest($device_ids::UUID[]) AS device, unnest($device_names::VARCHAR[]) AS device_name) AS n USING (device)
+LEFT JOIN (
+  SELECT (named->>'id')::UUID AS device, named->>'name' AS device_name
+  FROM (SELECT unnest(from_json($named_devices, '["JSON"]')) AS named)
+) AS n USING (device)

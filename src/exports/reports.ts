@@ -116,12 +116,10 @@ export function selectRows(query: ExportQuery, generation: Generation): RowSelec
     return { columns, order, key, sql: `SELECT ${none} WHERE false`, parameters: {} };
   }
   const chosen = chooseDays(query.day, sourceFiles(generation, query.day).map(generation.path));
-  const named = query.workgroup.devices.filter(({ name }) => name !== undefined);
   const parameters: SqlParameters = {
     ...chosen.parameters,
     ...body.parameters?.(query.day),
-    device_ids: named.map(({ id }) => id),
-    device_names: named.map(({ name }) => name!),
+    named_devices: JSON.stringify(query.workgroup.devices.map(({ id, name }) => ({ id, name }))),
     ...(query.report === 'interval_energy' && { zone: query.day.zone }),
   };
   for (const [name, files] of Object.entries(lists)) parameters[name] = files.map(generation.path);

@@ -29,14 +29,16 @@ test('a day is a calendar day whatever the zone, and a part of a month is what t
 
 test('a day counts before its month, a month before its year; the rest of the longer period stays as it is', async () => {
   const at = await openMeters();
-  await at.put(
-    budgets(
-      budget('PV', '2026', 36_500),
-      budget('PV', '2026-05', 3_100 * 2),
-      budget('PV', '2026-05-02', 7),
-      budget('PV', '2026-05-30/2026-06-02', 4),
-    ),
-  );
+  // The longest comes last: it is not the newest that counts.
+  for (const one of [
+    budget('PV', '2026-05-30/2026-06-02', 4),
+    budget('PV', '2026-05-02', 7),
+    budget('PV', '2026-05', 6_200),
+    budget('PV', '2026', 36_500),
+  ]) {
+    at.clock.set(at.clock.now() + 1_000);
+    await at.put(budgets(one));
+  }
   expect(seriesOf(await at.ask(`budget-data?${range('2026-04-30', '2026-05-03')}`), 'PV')).toEqual([
     100, 200, 7, 200,
   ]);
@@ -53,7 +55,7 @@ test('a day counts before its month, a month before its year; the rest of the lo
         periodWh: 7,
         flags: [],
         revision: 1,
-        uploadedAt: new Date(at.clock.now()).toISOString(),
+        uploadedAt: new Date(at.clock.now() - 2_000).toISOString(),
       },
     },
     '2026-05-03': {

@@ -1,0 +1,178 @@
+import { createHash, createHmac } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { fromDiskError } from '../../src/exports/disk-error.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { storeDays } from '../publish/support.ts';
+import { startS3Server } from './s3-server.ts';
+import { openExportFixture } from './support.ts';
+import { startWebhookServer } from './webhook-server.ts';
+
+const signal = new AbortController().signal;
+const run = { corrected: false };
+const day = { day: '2026-11-19', device: 1, energyWh: 12_345 };
+const credentials = {
+  accessKeyId: 'AKIDEXAMPLE',
+  secretAccessKey: 'wJalrXUtnFEMI/K7MDENG',
+  region: 'eu-west-1',
+};
+
+test('a file is put into a bucket once, signed, and looked at there', async () => {
+  const s3 = await startS3Server(credentials);
+  const at = await openExportFixture([
+    {
+      destination: {
+        s3: { endpoint: s3.url, bucket: 'energy', prefix: 'acme/daily reports/', ...credentials },
+      },
+    },
+  ]);
+  await storeDays(at.shard, [day]);
+  await at.publish();
+  const { run: done } = await at.exports.run('export1', run, signal);
+  const key = '/energy/acme/daily reports/export1_2026-11-19.csv';
+  expect(s3.requests).toEqual([`PUT ${key}`, `HEAD ${key}`]);
+  const stored = s3.objects.get(key)!.bytes;
+  expect(stored.toString()).toContain(',12345,');
+  expect(createHash('sha256').update(stored).digest('hex')).toBe(done.file!.sha256);
+  expect(done.delivered!.to).toBe('s3://energy/acme/daily reports/export1_2026-11-19.csv');
+  expect(readdirSync(at.ledger().outbox)).toEqual([]);
+});
+
+test('a bucket that refuses or holds something else keeps the file in the outbox, and no secret is told', async () => {
+  const s3 = await startS3Server(credentials);
+  const wrong = { ...credentials, secretAccessKey: 'not-the-secret-at-all' };
+  const at = await openExportFixture([
+    { destination: { s3: { endpoint: s3.url, bucket: 'energy', ...wrong } } },
+    { destination: { s3: { endpoint: s3.url, bucket: 'energy', ...credentials } } },
+  ]);
+  await storeDays(at.shard, [day]);
+  await at.publish();
+  await expect(at.exports.run('export1', run, signal)).rejects.toThrow(
+    's3://energy/export1_2026-11-19.csv: PUT is refused with HTTP 403, SignatureDoesNotMatch; look at accessKeyId',
+  );
+  expect(readdirSync(at.ledger().outbox)).toEqual(['export1_2026-11-19.csv']);
+  expect(JSON.stringify(at.ledger().runs())).not.toContain('not-the-secret');
+  s3.spoilNext();
+  await expect(at.exports.run('export2', run, signal)).rejects.toThrow('is not what was stored there');
+  await at.clock.advance(MINUTE_MS);
+  await at.work();
+  expect(at.ledger('export2').runs()[0]).toMatchObject({ state: 'delivered', attempts: 2 });
+});
+
+test('a webhook that fails first gets the same bytes again with the same key, and can tell by the signature whose they are', async () => {
+  const webhook = await startWebhookServer();
+  const at = await openExportFixture([
+    {
+      destination: {
+        webhook: {
+          url: webhook.url,
+          headers: { Authorization: 'Bearer hidden-token' },
+          secret: 'shared-secret',
+        },
+      },
+    },
+  ]);
+  await storeDays(at.shard, [day]);
+  await at.publish();
+  webhook.answers.push(503, 302, 403);
+  await expect(at.exports.run('export1', run, signal)).rejects.toThrow('refuses the file with HTTP 503');
+  // What is published meanwhile is for a correction: this file is made.
+  await storeDays(at.shard, [{ ...day, energyWh: 1 }]);
+  await at.publish();
+  const waits = [];
+  for (let minutes = 0; minutes < 10; minutes++) {
+    await at.work();
+    waits.push(webhook.received.length);
+    await at.clock.advance(MINUTE_MS);
+  }
+  // After one minute, two and four.
+  expect(waits).toEqual([1, 2, 2, 3, 3, 3, 3, 4, 4, 4]);
+  const { received } = webhook;
+  expect(received.map(({ status }) => status)).toEqual([503, 302, 403, 204]);
+  expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
+  expect(new Set(received.map(({ headers }) => headers['idempotency-key']))).toEqual(
+    new Set(['export1/2026-11-19']),
+  );
+  const { headers, body } = received.at(-1)!;
+  expect(headers).toMatchObject({
+    authorization: 'Bearer hidden-token',
+    'content-type': 'text/csv; charset=utf-8; header=present',
+    'content-disposition': 'attachment; filename="export1_2026-11-19.csv"',
+    'wattline-signature': `sha256=${createHmac('sha256', 'shared-secret').update(body).digest('hex')}`,
+  });
+  expect(body.toString()).toContain(',12345,');
+  const [ended] = at.ledger().runs();
+  expect(ended).toMatchObject({ state: 'delivered', attempts: 4 });
+  expect(JSON.stringify(ended)).not.toMatch(/hidden|shared-secret/);
+});
+
+test('nobody who answers is waited for, with longer and longer pauses, and other exports go on', async () => {
+  const at = await openExportFixture([
+    { id: 'unreachable', destination: { webhook: { url: 'http://127.0.0.1:1/' } }, schedule: '0 6 * * *' },
+    { id: 'fine', schedule: '0 6 * * *' },
+  ]);
+  await storeDays(at.shard, [day, { ...day, day: '2026-11-20' }]);
+  await at.publish();
+  await at.work();
+  await at.clock.advance(24 * HOUR_MS);
+  await at.work();
+  expect(at.ledger('fine').runs()).toMatchObject([{ period: '2026-11-20', state: 'delivered' }]);
+  const [waiting] = at.ledger('unreachable').runs();
+  expect(waiting).toMatchObject({
+    state: 'waiting',
+    attempts: 1,
+    lastError: { code: 'DestinationUnreachable' },
+  });
+  expect(waiting!.lastError!.message).toBe('127.0.0.1:1 does not answer (ECONNREFUSED)');
+});
+
+test('a folder that cannot be written to is told, and gets its file once it can; a lost outbox is made again', async () => {
+  const at = await openExportFixture([{}]);
+  await storeDays(at.shard, [day]);
+  await at.publish();
+  writeFileSync(at.target, 'a file where the folder should be');
+  await expect(at.exports.run('export1', run, signal)).rejects.toThrow(
+    `${at.target} cannot be written to (EEXIST)`,
+  );
+  rmSync(join(at.ledger().outbox, 'export1_2026-11-19.csv'));
+  rmSync(at.target);
+  mkdirSync(at.target);
+  await at.clock.advance(MINUTE_MS);
+  await at.work();
+  expect(readdirSync(at.target)).toEqual(['export1_2026-11-19.csv']);
+  expect(at.ledger().pending()).toEqual([]);
+});
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is called so, whoever notices it', async () => {
+  const at = await openExportFixture([{ format: 'json' }]);
+  await storeDays(at.shard, [day]);
+  await at.publish();
+  const { outbox } = at.ledger();
+  mkdirSync(outbox, { recursive: true });
+  // Everything that is written to this device fails for want of room.
+  symlinkSync('/dev/full', join(outbox, 'export1_2026-11-19.json.part'));
+  await expect(at.exports.run('export1', run, signal)).rejects.toThrow(`the disk of ${outbox} is full`);
+  expect(at.ledger().runs()).toMatchObject([{ state: 'planned', lastError: { code: 'DiskFull' } }]);
+  await at.clock.advance(MINUTE_MS);
+  await at.work();
+  expect(readFileSync(join(at.target, 'export1_2026-11-19.json'), 'utf8')).toContain('12345');
+
+  const full = join(outbox, 'full.csv');
+  symlinkSync('/dev/full', full);
+  const database = await DuckDBInstance.create(':memory:');
+  const connection = await database.connect();
+  const failed = await connection.run(`COPY (SELECT 1) TO '${full}'`).catch((error: unknown) => error);
+  connection.closeSync();
+  database.closeSync();
+  expect(fromDiskError(new Error('wrapped', { cause: failed }), outbox)).toMatchObject({ code: 'DiskFull' });
+});

@@ -1,0 +1,169 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parsePeriod, periodAt } from '../../src/exports/period.ts';
+import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { storeDays } from '../publish/support.ts';
+import { openExportFixture } from './support.ts';
+
+test('each range is the days that are over when it is due', () => {
+  // A Sunday evening in UTC, a Monday in Tokyo.
+  const atMs = Date.parse('2026-03-01T20:00:00Z');
+  const names = (zone: string) =>
+    (
+      [
+        'yesterday',
+        'last_7_days',
+        'last_week',
+        'last_month',
+        'month_to_date',
+        'last_year',
+        'year_to_date',
+      ] as const
+    ).map((range) => periodAt(range, atMs, zone).name);
+  expect(names('Etc/UTC')).toEqual([
+    '2026-02-28',
+    '2026-02-22_to_2026-02-28',
+    '2026-02-16_to_2026-02-22',
+    '2026-02',
+    '2026-02',
+    '2025',
+    '2026-01-01_to_2026-02-28',
+  ]);
+  expect(names('Asia/Tokyo')).toEqual([
+    '2026-03-01',
+    '2026-02-23_to_2026-03-01',
+    '2026-02-23_to_2026-03-01',
+    '2026-02',
+    '2026-03-01',
+    '2025',
+    '2026-01-01_to_2026-03-01',
+  ]);
+});
+
+test('a period is read as it is called, and what is none is not', () => {
+  for (const name of ['2026-11-20', '2026-11', '2026', '2024-02', '2026-11-14_to_2026-11-20'])
+    expect(parsePeriod(name)?.name).toBe(name);
+  expect(parsePeriod('2026-11-01_to_2026-11-30')?.name).toBe('2026-11');
+  for (const text of ['2026-13', '2026-02-30', '20', 'yesterday', '2026-11-20_to_2026-11-19', '../x', ''])
+    expect(parsePeriod(text)).toBeUndefined();
+});
+
+test('a daily export over the days on which the clock changes comes once a day, at its time', async () => {
+  const at = await openExportFixture([{ schedule: '30 2 * * *' }], { timezone: 'Europe/Berlin' });
+  const first = '2026-03-27';
+  await storeDays(
+    at.shard,
+    Array.from({ length: 5 }, (_, index) => ({ day: addDays(first, index - 1), device: 1, energyWh: index })),
+  );
+  await at.publish();
+  at.clock.set(Date.parse('2026-03-27T12:00:00Z'));
+  await at.work();
+  const due: string[] = [];
+  for (let half = 0; half < 3 * 48; half++) {
+    await at.clock.advance(30 * MINUTE_MS);
+    const before = at.ledger().runs().length;
+    await at.work();
+    if (at.ledger().runs().length > before) due.push(new Date(at.clock.now()).toISOString().slice(0, 16));
+  }
+  expect(due).toEqual(['2026-03-28T01:30', '2026-03-29T01:30', '2026-03-30T00:30']);
+  expect(
+    at
+      .ledger()
+      .runs()
+      .map(({ period }) => period),
+  ).toEqual(['2026-03-27', '2026-03-28', '2026-03-29']);
+});
+
+test('what came due while nothing ran is caught up, the newest 31 periods, each once', async () => {
+  const at = await openExportFixture([
+    { schedule: '0 6 * * *' },
+    { id: 'monthly', range: 'last_month', schedule: '0 6 * * *' },
+  ]);
+  await storeDays(at.shard, [{ day: '2026-11-25', device: 1, energyWh: 5 }]);
+  await at.publish();
+  await at.work();
+  expect(at.ledger().runs()).toEqual([]);
+  await at.clock.advance(7 * DAY_MS);
+  await at.work();
+  await at.work();
+  expect(
+    at
+      .ledger()
+      .runs()
+      .map(({ period, state }) => `${period} ${state}`),
+  ).toEqual(Array.from({ length: 7 }, (_, index) => `${addDays('2026-11-20', index)} delivered`));
+  await at.clock.advance(100 * DAY_MS);
+  await at.work();
+  expect(at.ledger().runs()).toHaveLength(7 + 31);
+  expect(at.ledger().runs().at(-1)!.period).toBe('2027-03-06');
+  expect(
+    at
+      .ledger('monthly')
+      .runs()
+      .map(({ period }) => period),
+  ).toEqual(['2026-10', '2027-01', '2027-02']);
+  expect(readdirSync(at.target)).toHaveLength(7 + 31 + 3);
+});
+
+test('energy that has changed since marks the files of its days, until it is as before or a correction went out', async () => {
+  const at = await openExportFixture([{ range: 'last_7_days' }, { id: 'other' }]);
+  const week = (energyWh: number) => [
+    { day: '2026-11-15', device: 1, energyWh: 100 },
+    { day: '2026-11-18', device: 1, energyWh },
+    { day: '2026-11-19', device: 1, energyWh: 50 },
+  ];
+  const signal = new AbortController().signal;
+  await storeDays(at.shard, week(200));
+  await at.publish();
+  await at.exports.run('export1', { corrected: false }, signal);
+  await at.exports.run('other', { corrected: false }, signal);
+  const compare = async (days: Parameters<typeof storeDays>[1]) => {
+    await storeDays(at.shard, days);
+    await at.publish();
+    await at.clock.advance(HOUR_MS);
+    await at.work();
+    return at
+      .ledger()
+      .runs()
+      .map(({ revision, outdated }) => ({ revision, days: outdated?.days }));
+  };
+  // A later version of the same energy is no change.
+  expect(await compare(week(200).map((one) => ({ ...one, version: 2 })))).toEqual([
+    { revision: 1, days: undefined },
+  ]);
+  const changed = [
+    { day: '2026-11-17', beforeWh: null, afterWh: 9 },
+    { day: '2026-11-18', beforeWh: 200, afterWh: 260 },
+  ];
+  expect(await compare([...week(260), { day: '2026-11-17', device: 2, energyWh: 9 }])).toEqual([
+    { revision: 1, days: changed },
+  ]);
+  expect(at.ledger('other').runs()[0]!.outdated).toBeUndefined();
+  const { kind, run } = await at.exports.run('export1', { corrected: true }, signal);
+  expect(kind).toBe('delivered');
+  expect(run).toMatchObject({
+    revision: 2,
+    reason: 'correction',
+    file: { name: 'export1_2026-11-13_to_2026-11-19_r2.csv', energyWh: 419 },
+  });
+  expect(await compare(week(261))).toEqual([
+    { revision: 1, days: changed },
+    { revision: 2, days: [{ day: '2026-11-18', beforeWh: 260, afterWh: 261 }] },
+  ]);
+  expect((await compare(week(260)))[1]).toEqual({ revision: 2, days: undefined });
+});
+
+test('a period that is not over, or was delivered, is not exported by hand; an export that is held elsewhere waits', async () => {
+  const at = await openExportFixture([{}]);
+  await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
+  await at.publish();
+  const signal = new AbortController().signal;
+  const today = parsePeriod('2026-11-20')!;
+  await expect(at.exports.run('export1', { period: today, corrected: false }, signal)).rejects.toThrow(
+    '2026-11-20 is not over yet; today is 2026-11-20',
+  );
+  await expect(at.exports.run('nothing', { corrected: false }, signal)).rejects.toThrow('there are export1');
+  expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('delivered');
+  expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('already-delivered');
+  expect(at.ledger().runs()).toHaveLength(1);
+});
