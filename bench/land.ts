@@ -8,7 +8,7 @@ import type { RawAnswer } from '../src/client/rest.ts';
 import { configSchema } from '../src/config.ts';
 import { createMessageDecoder } from '../src/contract/walker.ts';
 import { silentLog } from '../src/log.ts';
-import type { LandReply } from '../src/pipeline/operations.ts';
+import type { LandReply } from '../src/pipeline/land.ts';
 import { createPipeline, type Pipeline } from '../src/pipeline/pipeline.ts';
 import { systemClock } from '../src/time.ts';
 import type { Checkpoint } from '../src/warehouse/checkpoint.ts';

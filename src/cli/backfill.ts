@@ -7,7 +7,7 @@ import { InputError, TerminalError } from '../errors.ts';
 import { dayStart, isLocalDate, type UtcMs } from '../time.ts';
 import { printData } from './output.ts';
 import type { WarehouseOwner } from './owner.ts';
-import { runService, type Service } from './service.ts';
+import { runTask, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 interface BackfillCommandOptions {
@@ -103,7 +103,7 @@ async function withOwner(
   options: BackfillCommandOptions,
   work: (asked: Asked) => Promise<void>,
 ): Promise<void> {
-  await runService(command, terminal, async (config, service) => {
+  await runTask(command, terminal, async (config, service) => {
     const workgroup = workgroupOf(config, options.workgroup);
     // What is wrong with the command line is told before anything is opened.
     if (command.name() === 'backfill') requestOf(options, workgroup);

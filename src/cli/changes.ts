@@ -37,7 +37,7 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
     .action(async (options: ChangesOptions) => {
       const config = readConfig(command, terminal);
       const workgroup = chooseWorkgroup(config, options.workgroup);
-      const { lakeFolder } = await import('../pipeline/operations.ts');
+      const { lakeFolder } = await import('../pipeline/assignment.ts');
       const { openLakeReader } = await import('../report/lake.ts');
       const { changeBound, readDayChanges, totalsOf } = await import('../report/day-changes.ts');
       const boundOf = (text: string, name: 'since' | 'until'): UtcMs => {

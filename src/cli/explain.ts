@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import { addDays, type Clock, isLocalDate, type LocalDate, localDateOf } from '../time.ts';
 import { chooseWorkgroup } from './choose-workgroup.ts';
 import { printData } from './output.ts';
-import { runService } from './service.ts';
+import { runTask } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 interface ExplainCommandOptions {
@@ -26,7 +26,7 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
     .option('--all', 'show every reading, however many there are')
     .addHelpText('after', help)
     .action((device: string, day: string, options: ExplainCommandOptions) =>
-      runService(command, terminal, async (config, { log, clock }) => {
+      runTask(command, terminal, async (config, { log, clock }) => {
         const { describeExplained } = await import('./explain-view.ts');
         const { findDevice } = await import('../devices.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
@@ -59,7 +59,7 @@ async function askOrRead(
       throw outcome.error;
     case 'not-running': {
       log.debug({ shard: workgroup.id }, 'explain.read');
-      const { explainClosed } = await import('../pipeline/operations.ts');
+      const { explainClosed } = await import('../pipeline/closed.ts');
       return explainClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, args, clock);
     }
     default:

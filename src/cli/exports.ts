@@ -8,7 +8,7 @@ import type { ExportPeriod } from '../exports/period.ts';
 import { describeExports, describeRun, listedExports } from './exports-view.ts';
 import { holdExport, requireDataDir } from './hold-roles.ts';
 import { printData, printNote } from './output.ts';
-import { runService, type Service } from './service.ts';
+import { runTask, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 interface RunOptions {
@@ -26,7 +26,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
     .description('show each export, when it is due, how it went, and what has changed since it went out')
     .addHelpText('after', listHelp)
     .action((_options: object, list: Command) =>
-      runService(list, terminal, (config, service) =>
+      runTask(list, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
           const listed = listedExports(exports, service.clock.now());
           printData(list, terminal, listed, () => describeExports(listed));
@@ -45,7 +45,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
     .option('--corrected', 'a new revision of a period that was delivered, called ..._r2 and so on')
     .addHelpText('after', runHelp)
     .action((id: string, options: RunOptions, run: Command) =>
-      runService(run, terminal, (config, service) =>
+      runTask(run, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
           const period = await periodOf(options.period);
           const corrected = options.corrected ?? false;
@@ -69,7 +69,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
     .option('-p, --period <period>', 'only the revisions of this period, with what has changed since, by day')
     .addHelpText('after', showHelp)
     .action((id: string, options: Pick<RunOptions, 'period'>, show: Command) =>
-      runService(show, terminal, (config, service) =>
+      runTask(show, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
           const period = await periodOf(options.period);
           const { ledger } = exports.open(id);
@@ -113,7 +113,7 @@ export async function openExports(
   { audit, clock, log }: Pick<Service, 'clock' | 'log'> & { audit: ReturnType<typeof createAudit> },
 ): Promise<{ exports: Exports; close: () => Promise<void> }> {
   const { join } = await import('node:path');
-  const { lakeFolder } = await import('../pipeline/operations.ts');
+  const { lakeFolder } = await import('../pipeline/assignment.ts');
   const { openLakeReader } = await import('../report/lake.ts');
   const { createExports } = await import('../exports/exports.ts');
   const { dataDir } = config;

@@ -5,7 +5,7 @@ import { tableNameSchema } from '../contract/messages.ts';
 import { InputError, TerminalError } from '../errors.ts';
 import type { Mapping } from '../import/mapping.ts';
 import { printData, printNote } from './output.ts';
-import { runService, type Service } from './service.ts';
+import { runTask, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 interface ImportCommandOptions {
@@ -26,9 +26,7 @@ export function addImportCommand(program: Command, terminal: Terminal): void {
     .option('--dry-run', 'show what would land and import nothing')
     .addHelpText('after', help)
     .action((files: string[], options: ImportCommandOptions) =>
-      runService(command, terminal, (config, service) =>
-        runCommand(command, config, service, files, options),
-      ),
+      runTask(command, terminal, (config, service) => runCommand(command, config, service, files, options)),
     );
 }
 

@@ -13,7 +13,7 @@ import { createControlServer } from '../control/server.ts';
 import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import { type Health, registerHealth } from '../health.ts';
 import { createHttpServer } from '../http.ts';
-import { lakeFolder } from '../pipeline/operations.ts';
+import { lakeFolder } from '../pipeline/assignment.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/stages.ts';
 import { createStatusBook } from '../pipeline/status.ts';

@@ -27,6 +27,19 @@ export async function runService(
   await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
 }
 
+/** As `runService`, for a command that a person waits for: it logs what is wrong, and more only where `--log-level` asks for it. */
+export async function runTask(
+  command: Command,
+  terminal: Terminal,
+  run: (config: Config, service: Service) => Promise<void>,
+): Promise<void> {
+  const configured = readConfig(command, terminal);
+  const isTold = globalOptions(command).logLevel !== undefined;
+  const isChatty = configured.logLevel === 'debug' || configured.logLevel === 'info';
+  const config: Config = isTold || !isChatty ? configured : { ...configured, logLevel: 'warn' };
+  await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
+}
+
 /** As `runService`, for what needs no configuration. */
 export async function runWithoutConfig(
   command: Command,

@@ -1,6 +1,6 @@
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { TransientError } from '../errors.ts';
-import { lakeFolder } from '../pipeline/operations.ts';
+import { lakeFolder } from '../pipeline/assignment.ts';
 import { type DeviceState, readDeviceStates } from '../report/device-status.ts';
 import { openLakeReader } from '../report/lake.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../time.ts';

@@ -1,13 +1,15 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Config, WorkgroupConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import { InputError, type Problem } from '../errors.ts';
 import type { UploadOptions } from '../upload/options.ts';
 import type { UploadTopic } from '../upload/read-upload.ts';
 import type { Upload } from '../upload/rows.ts';
+import { chooseWorkgroup } from './choose-workgroup.ts';
 import { printData, printNote } from './output.ts';
-import { runService, type Service } from './service.ts';
+import { runTask, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
+import type { PutFile } from './upload-run.ts';
 
 interface PutOptions {
   workgroup?: string;
@@ -72,7 +74,7 @@ function addPutOptions(command: Command): Command {
 
 function addPutAction(command: Command, terminal: Terminal, topic: UploadTopic): void {
   command.action((files: string[], options: PutOptions) =>
-    runService(command, terminal, (config, service) => put(command, config, service, topic, files, options)),
+    runTask(command, terminal, (config, service) => put(command, config, service, topic, files, options)),
   );
 }
 
@@ -88,7 +90,7 @@ async function put(
   const { findFiles } = await import('./import-mapping.ts');
   const { readUploadFile } = await import('../upload/read-file.ts');
   const { describeChecked, describePut } = await import('./upload-view.ts');
-  const workgroup = workgroupOf(config, options.workgroup);
+  const workgroup = chooseWorkgroup(config, options.workgroup);
   const said = await saidOf(options);
   const files: Array<{ path: string; upload: Upload }> = [];
   const problems: Problem[] = [];
@@ -112,12 +114,19 @@ async function put(
     const checked = files.map(({ path, upload }) => ({ path, kind: upload.kind, rows: upload.rows }));
     return printData(command, terminal, { files: checked }, () => describeChecked(files, workgroup.timezone));
   }
+  const { findOwner } = await import('./owner.ts');
   const { putAll } = await import('./upload-run.ts');
-  const { isService, stored } = await putAll(config, workgroup, service, files, {
-    again: options.again ?? false,
-  });
-  printData(command, terminal, { files: stored }, () => describePut(stored));
-  if (isService) printNote(command, terminal, 'the service publishes it within seconds');
+  const owner = await findOwner(config, workgroup, service);
+  const stored: PutFile[] = [];
+  try {
+    const { dataDir } = config;
+    const { again = false } = options;
+    await putAll(files, { owner, dataDir, again, ...service }, (file) => stored.push(file));
+  } finally {
+    if (stored.length > 0) printData(command, terminal, { files: stored }, () => describePut(stored));
+    await owner.close();
+  }
+  if (owner.isService) printNote(command, terminal, 'the service publishes it within seconds');
 }
 
 /** @throws InputError with everything that is wrong with the options */
@@ -149,26 +158,15 @@ function addListCommand(group: Command, terminal: Terminal, topic: UploadTopic, 
     .description(description)
     .option('-w, --workgroup <id>', 'the workgroup; needed where there are several')
     .action(({ workgroup: id }: { workgroup?: string }) =>
-      runService(command, terminal, async (config, service) => {
+      runTask(command, terminal, async (config, service) => {
         const { listAll } = await import('./upload-run.ts');
         const { describeBudgets, describeMeters } = await import('./upload-view.ts');
-        const workgroup = workgroupOf(config, id);
+        const workgroup = chooseWorkgroup(config, id);
         const { budgets, meters } = await listAll(config, workgroup, service);
         if (topic === 'budget') printData(command, terminal, budgets, () => describeBudgets(budgets));
         else printData(command, terminal, meters, () => describeMeters(meters, workgroup));
       }),
     );
-}
-
-/** @throws InputError where it is not clear which one is meant */
-function workgroupOf({ workgroups }: Config, id: string | undefined): WorkgroupConfig {
-  const found =
-    id === undefined && workgroups.length === 1 ? workgroups[0] : workgroups.find((one) => one.id === id);
-  if (found) return found;
-  const names = workgroups.map((one) => one.id).join(', ') || 'none';
-  const message =
-    id === undefined ? `is needed: there are ${names}` : `"${id}" is not configured; there are ${names}`;
-  throw new InputError('the command line', [{ path: '--workgroup', message }]);
 }
 
 const whole = `

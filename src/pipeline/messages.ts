@@ -1,5 +1,6 @@
-import { StaleOwnerError, TerminalError, TransientError } from '../errors.ts';
-import type { Assignment, OperationName } from './operations.ts';
+import { InputError, type Problem, StaleOwnerError, TerminalError, TransientError } from '../errors.ts';
+import type { Assignment } from './assignment.ts';
+import type { OperationName } from './operations.ts';
 
 /** What goes to the pipeline's thread. Every request is answered once. */
 export type ThreadRequest = { id: number } & (
@@ -15,7 +16,7 @@ export type ThreadReply = { id: number } & ({ result: unknown } | { error: Plain
 
 /** An error as plain values, because its class does not survive the way between threads. */
 export interface PlainError {
-  type: 'transient' | 'terminal' | 'stale-owner' | 'other';
+  type: 'transient' | 'terminal' | 'input' | 'stale-owner' | 'other';
   code: string;
   message: string;
   details: Record<string, unknown>;
@@ -25,16 +26,16 @@ export interface PlainError {
 export function toPlainError(error: unknown): PlainError {
   if (error instanceof TransientError || error instanceof TerminalError) {
     const { code, message, details, stack } = error;
-    const type =
-      error instanceof StaleOwnerError
-        ? 'stale-owner'
-        : error instanceof TransientError
-          ? 'transient'
-          : 'terminal';
-    return { type, code, message, details: cloneable(details), stack };
+    return { type: typeOf(error), code, message, details: cloneable(details), stack };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return { type: 'other', code: 'Unexpected', message, details: {}, stack };
+}
+
+function typeOf(error: TransientError | TerminalError): PlainError['type'] {
+  if (error instanceof StaleOwnerError) return 'stale-owner';
+  if (error instanceof InputError) return 'input';
+  return error instanceof TransientError ? 'transient' : 'terminal';
 }
 
 /** What cannot be copied to another thread is told as text: an error that cannot be told would end the thread. */
@@ -46,17 +47,26 @@ function cloneable(details: Readonly<Record<string, unknown>>): Record<string, u
   }
 }
 
-export function fromPlainError({ type, code, message, details, stack }: PlainError): Error {
-  const error =
-    type === 'stale-owner'
-      ? new StaleOwnerError(
-          String(details.workgroupId),
-          BigInt(String(details.ownEpoch)),
-          BigInt(String(details.currentEpoch)),
-        )
-      : type === 'terminal'
-        ? new TerminalError(code, message, { details })
-        : new TransientError(code, message, { details });
-  if (stack !== undefined) error.stack = stack;
+export function fromPlainError(plain: PlainError): Error {
+  const error = classed(plain);
+  if (plain.stack !== undefined) error.stack = plain.stack;
   return error;
+}
+
+function classed({ type, code, message, details }: PlainError): Error {
+  switch (type) {
+    case 'stale-owner': {
+      const { workgroupId, ownEpoch, currentEpoch } = details;
+      return new StaleOwnerError(String(workgroupId), BigInt(String(ownEpoch)), BigInt(String(currentEpoch)));
+    }
+    case 'input':
+      return new InputError(String(details.what), details.problems as Problem[]);
+    case 'terminal':
+      return new TerminalError(code, message, { details });
+    case 'transient':
+    case 'other':
+      return new TransientError(code, message, { details });
+    default:
+      return type satisfies never;
+  }
 }

@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Assignment } from './assignment.ts';
 import { fromPlainError, type ThreadReply, type ThreadRequest } from './messages.ts';
-import type { Assignment, OperationName, Operations } from './operations.ts';
+import type { OperationName, Operations } from './operations.ts';
 
 /** The pipeline's thread as the main thread sees it: shards are opened, asked for work, and closed. */
 export interface Pipeline {

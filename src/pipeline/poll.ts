@@ -4,8 +4,8 @@ import type { StreamSource } from '../client/source.ts';
 import { limits } from '../contract/limits.ts';
 import { TerminalError, TransientError } from '../errors.ts';
 import { SECOND_MS, type UtcMs } from '../time.ts';
+import type { LandReply } from './land.ts';
 import { toPlainError } from './messages.ts';
-import type { LandReply } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { isBatchFailure } from './stuck.ts';
 

@@ -1,8 +1,6 @@
 import { type Ask, sameAsk } from '../client/position.ts';
 import { limits } from '../contract/limits.ts';
 
-export { sameAsk };
-
 /** Where landing has failed, how often in a row, and how many messages are asked for at a time because of it. */
 export interface Stuck {
   ask: Ask;

@@ -2,7 +2,7 @@
 
 import { configSchema } from '../../src/config.ts';
 import { silentLog } from '../../src/log.ts';
-import { openAssignment } from '../../src/pipeline/operations.ts';
+import { openAssignment } from '../../src/pipeline/assignment.ts';
 
 const [dataDir, nowMs, address] = process.argv.slice(2) as [string, string, string];
 const { workgroups, pipeline } = configSchema.parse({ workgroups: [{ id: 'acme' }] });

@@ -7,12 +7,8 @@ import { type ConfigInput, configSchema } from '../../src/config.ts';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
 import { TransientError } from '../../src/errors.ts';
 import { silentLog } from '../../src/log.ts';
-import {
-  closeAssignment,
-  type OpenShard,
-  openAssignment,
-  operations,
-} from '../../src/pipeline/operations.ts';
+import { closeAssignment, type OpenShard, openAssignment } from '../../src/pipeline/assignment.ts';
+import { operations } from '../../src/pipeline/operations.ts';
 import { pollSlice } from '../../src/pipeline/poll.ts';
 import { openLmdbLog } from '../../src/stream/log-lmdb.ts';
 import type { Clock } from '../../src/time.ts';

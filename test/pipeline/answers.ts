@@ -2,7 +2,7 @@ import type { RawAnswer } from '../../src/client/rest.ts';
 import { configSchema } from '../../src/config.ts';
 import { encodeMessages, stampMessages } from '../../src/contract/message-bytes.ts';
 import { readBodyHeader } from '../../src/contract/read-body.ts';
-import type { Assignment } from '../../src/pipeline/operations.ts';
+import type { Assignment } from '../../src/pipeline/assignment.ts';
 import { telemetry } from '../support/messages.ts';
 
 export function assignmentOf(dataDir: string, id = 'acme'): Assignment {

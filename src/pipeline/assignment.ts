@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
+import { type BackfillJob, createBackfillJob } from '../backfill/job.ts';
+import { createInterpreter } from '../client/interpret.ts';
+import type { Config, WorkgroupConfig } from '../config.ts';
+import { createImportJob, type ImportJob } from '../import/job.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time.ts';
+import { openShard } from '../warehouse/shard.ts';
+import { type LiveReader, storedPosition } from './land.ts';
+
+/** A workgroup to work on, as the thread needs it. */
+export interface Assignment {
+  workgroup: WorkgroupConfig;
+  dataDir: string;
+  pipeline: Config['pipeline'];
+}
+
+/** A shard that this thread has open, and what is done with it. */
+export interface OpenShard extends LiveReader {
+  assignment: Assignment;
+  imports: ImportJob;
+  backfills: BackfillJob;
+  clock: Clock;
+  log: Log;
+}
+
+/** Opens a workgroup's warehouse and puts its reader where the checkpoint is. */
+export async function openAssignment(assignment: Assignment, clock: Clock, log: Log): Promise<OpenShard> {
+  const { workgroup, pipeline } = assignment;
+  const shard = await openShard({
+    path: warehousePath(assignment),
+    workgroupId: workgroup.id,
+    memoryMegabytes: pipeline.warehouseMemoryMegabytes,
+    threads: pipeline.threads,
+    folders: [lakeFolder(assignment)],
+    clock,
+    log,
+  });
+  const table = workgroup.upstream?.table;
+  const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
+  const position = await storedPosition(shard);
+  const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
+  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, log });
+  const lakeDir = lakeFolder(assignment);
+  const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, log });
+  return { shard, assignment, interpret, position, stuck: undefined, imports, backfills, clock, log };
+}
+
+/** Ends what runs on it and lets its file go. */
+export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
+  await Promise.all([imports.stop(), backfills.stop()]);
+  await shard.close();
+}
+
+export function warehousePath({ dataDir, workgroup }: Assignment): string {
+  return join(dataDir, 'warehouse', `${workgroup.id}.duckdb`);
+}
+
+export function lakeFolder({ dataDir }: { dataDir: string }): string {
+  return join(dataDir, 'lake');
+}

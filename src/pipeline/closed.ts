@@ -1,0 +1,41 @@
+import { explainDay } from '../explain/explain.ts';
+import type { ExplainArgs, Explained } from '../explain/explained.ts';
+import type { Clock } from '../time.ts';
+import { listUploads, type UploadList } from '../upload/list.ts';
+import { readShard } from '../warehouse/read-shard.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { type Assignment, warehousePath } from './assignment.ts';
+
+/**
+ * As the operation `explain`, of a warehouse that no process has open; it is only read.
+ * @throws TransientError where there is none yet, or where a process has it open after all
+ */
+export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: Clock): Promise<Explained> {
+  const { workgroup } = assignment;
+  return readClosed(assignment, clock, (connection) =>
+    explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+  );
+}
+
+/** As the operation `uploads`, of a warehouse that no process has open; else as `explainClosed`. */
+export function uploadsClosed(assignment: Assignment, clock: Clock): Promise<UploadList> {
+  return readClosed(assignment, clock, listUploads);
+}
+
+function readClosed<Result>(
+  assignment: Assignment,
+  clock: Clock,
+  work: (connection: Awaited<ReturnType<Shard['connect']>>) => Promise<Result>,
+): Promise<Result> {
+  const { workgroup, pipeline } = assignment;
+  return readShard(
+    {
+      path: warehousePath(assignment),
+      workgroupId: workgroup.id,
+      memoryMegabytes: pipeline.warehouseMemoryMegabytes,
+      threads: pipeline.threads,
+      clock,
+    },
+    work,
+  );
+}
