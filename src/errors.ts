@@ -49,7 +49,7 @@ export class InputError extends TerminalError {
       'InvalidInput',
       `${what} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${lines.join('\n')}`,
       {
-        details: { problems },
+        details: { what, problems },
       },
     );
     this.problems = problems;

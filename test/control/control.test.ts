@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createControl } from '../../src/control/control.ts';
 import type { ControlFile } from '../../src/control/control-file.ts';
 import { createControlServer } from '../../src/control/server.ts';
-import { TerminalError, TransientError } from '../../src/errors.ts';
+import { InputError, TerminalError, TransientError } from '../../src/errors.ts';
 import { silentLog } from '../../src/log.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
@@ -165,6 +165,7 @@ describe('a failure', () => {
   test.each([
     ['transient', new TransientError('DiskFull', 'no room', { details: { bytes: 5n } }), TransientError],
     ['terminal', new TerminalError('NoSuchDay', 'no such day'), TerminalError],
+    ['input', new InputError('may.csv', [{ path: 'line 2', message: 'is odd' }]), InputError],
   ])('that is %s over there is so here', async (_, error, type) => {
     const dataDir = tempDir();
     await startServer(dataDir, () => Promise.reject(error));
