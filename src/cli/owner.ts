@@ -13,6 +13,7 @@ export interface WarehouseOwner {
   ask<Name extends AskableName>(
     operation: Name,
     args: Operations[Name]['args'],
+    options?: { signal?: AbortSignal; withinMs?: number },
   ): Promise<Told<Operations[Name]['result']>>;
   /** One more piece of what follows landing; a service does that by itself. @returns false once nothing is left to do */
   followUp(): Promise<boolean>;
@@ -55,8 +56,8 @@ export async function findOwner(
 function serviceOwner(control: ReturnType<typeof createControl>, workgroupId: string): WarehouseOwner {
   return {
     isService: true,
-    async ask(operation, args) {
-      const outcome = await control.ask(workgroupId, operation, args);
+    async ask(operation, args, options) {
+      const outcome = await control.ask(workgroupId, operation, args, options);
       switch (outcome.kind) {
         case 'answer':
           return outcome.answer;
