@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
-import { StreamError } from './contract/errors.ts';
+import { StreamError, type StreamErrorCode } from './contract/errors.ts';
 import { sendError, toStreamError } from './http-errors.ts';
 import type { Log } from './log.ts';
 import { createRateLimit, rateLimitKey } from './rate-limit.ts';
@@ -54,6 +56,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     connectionTimeout: timeoutsMs.socketIdle,
     keepAliveTimeout: timeoutsMs.keepAlive,
     exposeHeadRoutes: false,
+    // Clients that take us for a proxy name the whole address, which a server must accept (RFC 9112 section 3.2.2).
+    rewriteUrl: ({ url = '/' }) => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/',
     routerOptions: { maxParamLength: 512 },
     http: {
       headersTimeout: timeoutsMs.headers,
@@ -61,6 +65,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       maxHeaderSize: HEADER_BYTES_MAX,
       // Looked for below, so that what is missing is said.
       requireHostHeader: false,
+      // Whoever would rather speak HTTP/2 is answered as he asked (RFC 9110 section 7.8); Java's client offers it every time.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
     },
     frameworkErrors: (error, request, reply) => {
       sendError(request, reply, toStreamError(error, request, log));
@@ -132,19 +138,19 @@ function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const [status, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'the headers are too large']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'the request took too long to arrive']
-        : ['400 Bad Request', 'this is not an HTTP request'];
-  const body = JSON.stringify({
-    error: 'InvalidRequest',
-    message,
-    status: Number.parseInt(status!, 10),
-    retryable: false,
-  });
+  const [status, message] = brokenRequests[error.code ?? ''] ?? [400, 'this is not an HTTP request'];
+  endWithError(socket, status, 'InvalidRequest', message);
+}
+
+const brokenRequests: Readonly<Record<string, [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+};
+
+/** Answers on a connection that no request's reply can be sent on, and ends it. */
+export function endWithError(socket: Duplex, status: number, error: StreamErrorCode, message: string): void {
+  const body = JSON.stringify({ error, message, status, retryable: false });
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

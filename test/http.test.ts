@@ -246,6 +246,19 @@ describe('connections', () => {
     );
   });
 
+  test('a request that offers another protocol, or names the whole address, is answered as any other', async () => {
+    const close = 'Connection: close, Upgrade, HTTP2-Settings\r\n\r\n';
+    for (const head of [
+      `GET /here HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n${close}`,
+      `GET http://a.example:80/here HTTP/1.1\r\nHost: a.example\r\n${close}`,
+    ]) {
+      const app = setUp();
+      app.server.on('upgrade', (_request, connection) => connection.destroy());
+      app.get('/here', async () => ({ ok: true }));
+      expect(await talk(app, head)).toMatch(/^HTTP\/1\.1 200 .*\{"ok":true\}$/s);
+    }
+  });
+
   test('headers of more than 16 KiB are refused', async () => {
     const received = await talk(setUp(), `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(received).toMatch(/^HTTP\/1\.1 431 /);

@@ -18,7 +18,7 @@ export const workgroupIdSchema = z
   );
 export const tableNamePattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 export const tableNameSchema = z
-  .string()
+  .string('must be text')
   .regex(
     tableNamePattern,
     'must be 1 to 128 letters, digits, "_", "." or "-", starting with a letter, digit or "_"',

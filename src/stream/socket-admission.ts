@@ -26,8 +26,8 @@ export interface Handshake {
 }
 
 const textSchema = z.string().min(1).optional().catch(undefined);
-const authSchema = z.object({ token: textSchema, workgroupId: textSchema }).catch({});
-const querySchema = z.object({ token: textSchema, orgName: textSchema }).catch({});
+const authSchema = z.object({ token: textSchema, workgroupId: z.unknown().optional() }).catch({});
+const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional() }).catch({});
 
 /** @throws StreamError with the code that a REST read would answer with */
 export type Admit = (handshake: Handshake) => Promise<Admission>;
@@ -53,10 +53,11 @@ export function createAdmission(options: AdmissionOptions): Admit {
     const waitSeconds = rateLimit.take(rateLimitKey(token, handshake.address));
     if (waitSeconds > 0)
       throw new StreamError('RateLimited', `too many connections with this token; wait ${waitSeconds} s`);
+    const given = auth.workgroupId || query.orgName;
     const workgroupId =
-      auth.workgroupId ??
-      query.orgName ??
-      onlyWorkgroup(await access.authenticate(token).catch(explainMissing));
+      typeof given === 'string'
+        ? given
+        : onlyWorkgroup(await access.authenticate(token).catch(explainMissing), given);
     const { grant, devices } = await admit(options, token, workgroupId, ['search:read']).catch(
       explainMissing,
     );
@@ -71,10 +72,13 @@ function explainMissing(error: unknown): never {
   throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
 }
 
-function onlyWorkgroup({ scopes }: Grant): string {
+/** What is no text names none: whoever names two in a list is not let in to another. */
+function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
-  if (workgroupId !== undefined && others.length === 0) return workgroupId;
-  throw new StreamError('InvalidRequest', 'name the workgroup: auth: { token, workgroupId }', {
-    parameter: 'workgroupId',
-  });
+  if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;
+  throw new StreamError(
+    'InvalidRequest',
+    'name one workgroup, as text: auth: { token, workgroupId }, or orgName in the query',
+    { parameter: 'workgroupId' },
+  );
 }

@@ -5,6 +5,7 @@ import { type ExtendedError, Server, type Socket } from 'socket.io';
 import type { Access } from '../access/access.ts';
 import type { StreamError } from '../contract/errors.ts';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
+import { endWithError } from '../http.ts';
 import type { Log } from '../log.ts';
 import { createRateLimit } from '../rate-limit.ts';
 import { SECOND_MS } from '../time.ts';
@@ -76,7 +77,10 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 
   const server = openServer(app, path, limits.socketsMax);
   const upgraded = new Set<Duplex>();
-  app.server.on('upgrade', (_request, connection) => {
+  app.server.on('upgrade', ({ url }, connection) => {
+    // Told at once: the library cuts off, a second later, what is none of its own.
+    if (!url?.startsWith(path))
+      return endWithError(connection, 404, 'NotFound', `the stream's WebSocket is at ${path}/`);
     upgraded.add(connection);
     connection.once('close', () => upgraded.delete(connection));
   });

@@ -103,6 +103,16 @@ describe('a handshake', () => {
       parameter: 'workgroupId',
     });
     await connectTo(service, { auth: { token, workgroupId: 'other' } });
+    const one = service.tokenText;
+    const unclear: ClientOptions[] = [
+      { auth: { token: one, workgroupId: ['acme'] } },
+      { auth: { token: one, workgroupId: { id: 'other' } } },
+    ];
+    for (const form of unclear)
+      expect(await refusal(service, form)).toMatchObject({
+        error: 'InvalidRequest',
+        parameter: 'workgroupId',
+      });
   });
 
   test('leaves no token in the log, whatever its form and however it ends', async () => {
@@ -635,6 +645,8 @@ test('other addresses of the server are as before, and its own takes no other up
   expect(await answer.text()).toContain('"upgrades":["websocket"]');
   expect((await fetch(`${baseUrl}${SOCKET_PATH}/socket.io.js`)).status).toBe(400);
   const client = clientOf({ baseUrl }, { path: '/elsewhere', timeout: 500 });
-  const error = await new Promise<Error>((resolve) => client.socket.once('connect_error', resolve));
-  expect(error.message).toBeTruthy();
+  const error = await new Promise<Error & { description?: Error }>((resolve) =>
+    client.socket.once('connect_error', resolve),
+  );
+  expect(error.description?.message).toContain('404');
 });
