@@ -14,12 +14,19 @@ SELECT
   count(c.chunk_no)::INTEGER AS chunks,
   count(c.chunk_no) FILTER (c.state = 'done')::INTEGER AS chunks_done,
   sum(c.messages_expected)::DOUBLE AS messages_expected,
-  coalesce(sum(CASE WHEN c.state = 'done' THEN c.messages_landed ELSE l.messages END), 0)::DOUBLE AS messages_landed,
+  (coalesce(sum(CASE WHEN c.state = 'done' THEN c.messages_landed ELSE l.messages END), 0)
+    + coalesce(any_value(q.messages), 0))::DOUBLE AS messages_landed,
   count(DISTINCT c.gap_id)::INTEGER AS gaps
 FROM backfill b
 LEFT JOIN backfill_chunk c USING (backfill_id)
 LEFT JOIN (
   SELECT origin, sum(message_count) AS messages FROM batch WHERE starts_with(origin, 'backfill:') GROUP BY origin
 ) AS l ON l.origin = 'backfill:' || b.backfill_id || ':' || c.chunk_no
+LEFT JOIN (
+  SELECT split_part(origin, ':', 2)::BIGINT AS backfill_id, sum(message_count) AS messages
+  FROM batch
+  WHERE origin LIKE 'backfill:%:quarantine:%'
+  GROUP BY ALL
+) AS q USING (backfill_id)
 GROUP BY ALL
 ORDER BY 1 DESC;

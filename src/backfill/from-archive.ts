@@ -2,19 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyStream } from '../energy-stream.ts';
 import { InputError } from '../errors.ts';
-import { type Clock, HOUR_MS } from '../time.ts';
+import { HOUR_MS } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
+import { countQuarantined, type QuarantineOptions } from './from-quarantine.ts';
 import { lakeFiles } from './landed.ts';
 import { daysOf } from './plan.ts';
-import type { BackfillPlan, BackfillRequest, Chunk } from './request.ts';
+import type { ArchiveRequest, BackfillPlan, Chunk } from './request.ts';
 
-type ArchiveRequest = Extract<BackfillRequest, { source: 'archive' }>;
-
-export interface ArchiveOptions {
-  lakeDir: string;
+export interface ArchiveOptions extends QuarantineOptions {
   energyStreams: readonly EnergyStream[];
-  clock: Clock;
 }
 
 /** Messages of one transaction, in which the live reader waits for its turn. */
@@ -60,8 +57,9 @@ export async function planArchive(
     } else chunks.push({ fromMs, toMs, gapId: undefined, messagesExpected: messages });
   }
   const all = chunks.reduce((sum, { messagesExpected }) => sum + messagesExpected!, 0);
+  const quarantined = await countQuarantined(shard, request, options);
   const notes =
-    all === 0
+    all === 0 && quarantined.readable === 0
       ? [
           'the lake has no message of that time that the warehouse has not: what the warehouse has is read by itself',
         ]
@@ -74,7 +72,16 @@ export async function planArchive(
       messagesExpected: undefined,
     })),
   );
-  return { source: 'archive', chunks, requests: 0, days, messages: all, notes, unfillable: [] };
+  return {
+    source: 'archive',
+    chunks,
+    requests: 0,
+    days,
+    messages: all + quarantined.readable,
+    quarantined,
+    notes,
+    unfillable: [],
+  };
 }
 
 /**

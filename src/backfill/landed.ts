@@ -27,7 +27,12 @@ export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wante
   const landed = new Set<string>();
   const range = rangeOf(wanted);
   await reading(shard, async (connection) => {
-    const parameters = { low: range.low, high: range.high, log_epoch: wanted.logEpoch ?? null };
+    const parameters = {
+      low: range.low,
+      high: range.high,
+      offsets: rows.map((row) => offsetAt(columns, row)),
+      log_epoch: wanted.logEpoch ?? null,
+    };
     const note = (found: Array<{ stream_offset: bigint; event_time_ms: bigint }>) => {
       for (const row of found) landed.add(`${row.stream_offset} ${row.event_time_ms}`);
     };

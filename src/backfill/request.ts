@@ -29,6 +29,7 @@ export const backfillRequestSchema = z.discriminatedUnion('source', [
   }),
 ]);
 export type BackfillRequest = z.infer<typeof backfillRequestSchema>;
+export type ArchiveRequest = Extract<BackfillRequest, { source: 'archive' }>;
 
 /** Where the stream of a workgroup is read. Plain values, so that it can be handed to another thread. */
 export interface UpstreamAddress {
@@ -59,6 +60,8 @@ export interface BackfillPlan {
   requests: number;
   /** Days (UTC) that it touches. */
   days: string[];
+  /** Of the archive: messages that could not be decoded when they came, and how many of them can be now. */
+  quarantined?: { kept: number; readable: number };
   /** Messages there are to read, as far as that can be known. */
   messages: number | undefined;
   /** What cannot be had, and why. */

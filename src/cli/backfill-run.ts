@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackfillOutcome, BackfillProgress } from '../backfill/job.ts';
 import type { BackfillRequest } from '../backfill/request.ts';
+import type { BackfillOutcome, BackfillProgress } from '../backfill/run.ts';
 import type { Told } from '../control/wire.ts';
 import { TransientError } from '../errors.ts';
 import type { WarehouseOwner } from './owner.ts';

@@ -1,7 +1,7 @@
-import type { BackfillOutcome, BackfillProgress } from '../backfill/job.ts';
 import type { ListedBackfill } from '../backfill/ledger.ts';
 import type { OpenGap } from '../backfill/plan.ts';
 import type { BackfillPlan } from '../backfill/request.ts';
+import type { BackfillOutcome, BackfillProgress } from '../backfill/run.ts';
 import type { Told } from '../control/wire.ts';
 import { formatInstant, type UtcMs } from '../time.ts';
 import type { RunProgress } from './backfill-run.ts';
@@ -51,7 +51,7 @@ export function describeOutcome(outcome: Told<BackfillOutcome>): string {
 }
 
 export function describePlan(plan: Told<BackfillPlan>): string {
-  const { chunks, requests, days, messages, notes } = plan;
+  const { chunks, requests, days, messages, quarantined, notes } = plan;
   const table = formatTable(
     [
       { title: 'From', value: ({ fromMs }) => formatInstant(fromMs) },
@@ -69,7 +69,11 @@ export function describePlan(plan: Told<BackfillPlan>): string {
   const asked =
     plan.source === 'archive' ? 'nothing asked of the upstream' : `${count(requests)} requests or more`;
   const range = days.length === 0 ? '' : `, days ${days[0]} to ${days.at(-1)} (${count(days.length)})`;
-  return `${chunks.length > 0 ? table : ''}${count(chunks.length)} pieces, ${of}, ${asked}${range}\n${notes.map((note) => `  ${note}\n`).join('')}`;
+  const again =
+    quarantined && quarantined.kept > 0
+      ? `  ${count(quarantined.readable)} of ${count(quarantined.kept)} messages in quarantine can be decoded now\n`
+      : '';
+  return `${chunks.length > 0 ? table : ''}${count(chunks.length)} pieces, ${of}, ${asked}${range}\n${again}${notes.map((note) => `  ${note}\n`).join('')}`;
 }
 
 export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>): string {

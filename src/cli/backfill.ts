@@ -232,8 +232,9 @@ Sources:
   stream   what the upstream still retains, by the time at which it was stored there. What has landed already changes nothing, and the
            live reader goes on undisturbed. Gaps that it had to leave are listed by "gaps" and filled by --gaps.
   archive  the messages that the lake keeps, by the time at which they were measured: a field that was configured later is read
-           from those that the warehouse no longer has. Nothing is asked of the upstream.
-  files    is "wattline import <files>"
+           from those that the warehouse no longer has. What could not be decoded when it came is decoded again, and leaves the
+           quarantine where it is a message now. Nothing is asked of the upstream.
+  files    is "wattline import <files>", which takes a mapping of their columns
 
 Ctrl-C, a crash or a power cut lose nothing: the same command goes on where it stopped. "wattline backfill cancel <id>" ends it. While
 "wattline up" runs it does the work; otherwise this command does, rolls up and publishes.

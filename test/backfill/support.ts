@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import type { BackfillOutcome } from '../../src/backfill/job.ts';
 import type { BackfillRequest, UpstreamAddress } from '../../src/backfill/request.ts';
+import type { BackfillOutcome } from '../../src/backfill/run.ts';
 import { createRestSource } from '../../src/client/rest.ts';
 import { type ConfigInput, configSchema } from '../../src/config.ts';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
@@ -79,11 +79,24 @@ export async function openWorker(
     dataDir = tempDir(),
     streams = [total],
     keepMessages = '2d',
-  }: { dataDir?: string; streams?: Array<typeof total>; keepMessages?: string } = {},
+    table,
+  }: {
+    dataDir?: string;
+    streams?: Array<typeof total>;
+    keepMessages?: string;
+    /** Of the upstream, where it has one only. */
+    table?: string;
+  } = {},
 ) {
   const input: ConfigInput = {
     pipeline: { keepMessages },
-    workgroups: [{ id: 'acme', energyStreams: streams }],
+    workgroups: [
+      {
+        id: 'acme',
+        energyStreams: streams,
+        ...(table !== undefined && { upstream: { url: upstreamOfNobody.url, table } }),
+      },
+    ],
   };
   const config = configSchema.parse(input);
   const open = await openAssignment(
@@ -92,7 +105,7 @@ export async function openWorker(
     silentLog,
   );
   onTestFinished(() => closeAssignment(open));
-  return workerOf(open, dataDir);
+  return { config: { ...config, dataDir }, ...workerOf(open, dataDir) };
 }
 export type Worker = Awaited<ReturnType<typeof openWorker>>;
 

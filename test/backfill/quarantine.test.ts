@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { encodeCbor } from '../../src/contract/codec.ts';
+import { operations } from '../../src/pipeline/operations.ts';
+import { rawAnswer } from '../pipeline/answers.ts';
+import { queryLake } from '../support/service-process.ts';
+import {
+  createTestClock,
+  DEVICES,
+  HOUR,
+  openWorker,
+  TEST_START_MS,
+  upstreamOfNobody,
+  type Worker,
+} from './support.ts';
+
+const archive = { source: 'archive' as const, fromMs: TEST_START_MS, messagesPerSecond: 1_000_000 };
+
+/** A message of an upstream that has one table only, and so does not name it. */
+function reading(index: number) {
+  const atMs = TEST_START_MS + index * 60_000;
+  const data = { total_wh: 1_000 + index * 10 };
+  return {
+    offset: 100 + index,
+    device: DEVICES[0],
+    source: 'roof',
+    event_time: atMs,
+    store_time: atMs,
+    data,
+  };
+}
+
+/** Lands two answers: one in CBOR with a message that nobody can read, one in JSON. */
+async function landTableless(worker: Worker): Promise<void> {
+  const readings = Array.from({ length: 40 }, (_, index) => reading(index));
+  const broken = { ...reading(20), offset: 120, event_time: 'yesterday' };
+  const answers = [
+    rawAnswer(
+      encodeCbor({ nextOffset: 121, epoch: 'one', messages: [...readings.slice(0, 20), broken] }),
+      'application/cbor',
+    ),
+    rawAnswer(
+      JSON.stringify({ nextOffset: 140, epoch: 'one', messages: readings.slice(21) }),
+      'application/json',
+    ),
+  ];
+  for (const answer of answers) {
+    const { ask } = await operations.position(worker.open, undefined);
+    expect(await operations.land(worker.open, { ask, answer })).toMatchObject({ kind: 'delivered' });
+  }
+  await worker.rollUp();
+}
+
+test('what could not be decoded when it came is decoded again without its upstream, lands once and leaves the quarantine', async () => {
+  const clock = createTestClock();
+  await clock.advance(HOUR);
+  const worker = await openWorker(clock);
+  await landTableless(worker);
+  expect(await worker.messages()).toMatchObject({ all: 0 });
+  expect(await worker.jobs.plan(archive, upstreamOfNobody)).toMatchObject({
+    messages: 0,
+    quarantined: { kept: 40, readable: 0 },
+  });
+  await worker.close();
+
+  const always = await openWorker(clock, { table: 'solar' });
+  await landTableless(always);
+  const now = await openWorker(clock, { dataDir: worker.dataDir, table: 'solar' });
+  const plan = await now.jobs.plan(archive, upstreamOfNobody);
+  expect(plan).toMatchObject({ messages: 39, quarantined: { kept: 40, readable: 39 }, notes: [] });
+  // Only what was asked for: the first ten minutes.
+  const first = { ...archive, toMs: TEST_START_MS + 600_000 };
+  expect(await now.backfill(first, upstreamOfNobody)).toMatchObject({ messagesLanded: 10 });
+  expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({
+    messagesRead: 29,
+    messagesLanded: 29,
+  });
+  await now.rollUp();
+  expect(await now.messages()).toEqual({ all: 39, distinct: 39 });
+  expect(await now.energy()).toEqual(await always.energy());
+  expect(await now.rows('SELECT stream_offset::INTEGER AS at FROM quarantine')).toEqual([{ at: 120 }]);
+  expect(await queryLake(now.config, 'acme', 'SELECT stream_offset::INTEGER AS at FROM quarantine')).toEqual([
+    { at: 120 },
+  ]);
+  expect(await now.rows(`SELECT origin FROM checkpoint WHERE origin <> 'stream'`)).toEqual([]);
+  expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({ messagesLanded: 0 });
+  expect(await now.jobs.list()).toMatchObject([
+    { messagesLanded: 0 },
+    { messagesLanded: 29 },
+    { messagesLanded: 10 },
+  ]);
+});
+
+test('a crash between landing what was in quarantine and releasing it lands nothing twice', async () => {
+  const clock = createTestClock();
+  await clock.advance(HOUR);
+  const worker = await openWorker(clock);
+  await landTableless(worker);
+  await worker.close();
+  const now = await openWorker(clock, { dataDir: worker.dataDir, table: 'solar' });
+  const kept = await now.rows('SELECT * FROM quarantine');
+  expect(kept).toHaveLength(40);
+  await now.open.shard.transaction(async (connection) => {
+    await connection.run('CREATE TABLE kept AS SELECT * FROM quarantine');
+  });
+  await now.backfill(archive, upstreamOfNobody);
+  await now.open.shard.transaction(async (connection) => {
+    await connection.run('DELETE FROM quarantine');
+    await connection.run('INSERT INTO quarantine SELECT * FROM kept');
+  });
+  expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({
+    messagesRead: 39,
+    messagesLanded: 0,
+  });
+  expect(await now.messages()).toEqual({ all: 39, distinct: 39 });
+  expect(await now.rows('SELECT count(*)::INTEGER AS n FROM quarantine')).toEqual([{ n: 1 }]);
+});
