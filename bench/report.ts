@@ -16,10 +16,10 @@ import { registerReportRoutes } from '../src/report/routes.ts';
 import { HOUR_MS, systemClock } from '../src/time.ts';
 import { openShard } from '../src/warehouse/shard.ts';
 
-const WORKGROUP = 'bench';
+export const WORKGROUP = 'bench';
 const DEVICES = 1_000;
 const SOURCES = ['battery', 'grid', 'pv'];
-const THREADS = 2;
+export const THREADS = 2;
 const ROUNDS = 9;
 
 export interface ReportFigure {
@@ -106,7 +106,11 @@ export async function benchReport(print: (line: string) => void): Promise<Report
   }
 }
 
-async function fillLake(dataDir: string, lakeDir: string, print: (line: string) => void): Promise<void> {
+export async function fillLake(
+  dataDir: string,
+  lakeDir: string,
+  print: (line: string) => void,
+): Promise<void> {
   const shard = await openShard({
     path: join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`),
     workgroupId: WORKGROUP,
@@ -168,12 +172,12 @@ async function download(url: string, token: string): Promise<number> {
   return bytes;
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -1,5 +1,6 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
 import { benchDecode, type Ratio } from './decode.ts';
+import { benchExport } from './export.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
@@ -25,6 +26,7 @@ const benches: Readonly<Record<string, Bench>> = {
       ratio: 1 / ratio,
       ratioMin: 0.5,
     })),
+  export: benchExport,
   latency: benchLatency,
   soak: benchSoak,
 };

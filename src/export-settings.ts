@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { deviceIdSchema } from './contract/messages.ts';
+import { deviceIdSchema, nameSchema } from './contract/messages.ts';
 import { nextCronInstant, parseCron } from './cron.ts';
+import { meterCodeSchema } from './meters.ts';
 import { isTimeZone } from './time.ts';
 
 /** What can be exported. */
-export const exportReports = ['daily_energy', 'interval_energy', 'device_daily_energy'] as const;
+export const exportReports = [
+  'daily_energy',
+  'interval_energy',
+  'device_daily_energy',
+  'meter_data',
+  'budget_data',
+  'reconciliation',
+  'variance',
+] as const;
 /** Which days a run holds, seen from the day on which it is due. */
 export const exportRanges = [
   'yesterday',
@@ -86,6 +95,12 @@ const exportSchema = z
     groupBy: z.literal('source', { error: 'must be "source", or be left out' }).optional(),
     /** The only devices; without it, all. */
     devices: z.array(deviceIdSchema).min(1, 'must name a device, or be left out').optional(),
+    /** Codes of the only meters; without them, all. */
+    meters: z.array(meterCodeSchema).min(1, 'must name a meter, or be left out').optional(),
+    /** The site that is compared. */
+    site: nameSchema.optional(),
+    /** Of the budget; by default the only one there is, of several `contract`, else `P50`. */
+    scenario: z.string().min(1, 'must name a scenario, or be left out').optional(),
     format: z.enum(exportFormats, { error: `must be one of ${exportFormats.join(', ')}` }),
     /** When it is due, as a cron pattern; without it, only when it is asked for. */
     schedule: scheduleSchema.optional(),
@@ -96,44 +111,115 @@ const exportSchema = z
       .optional(),
     destination: destinationSchema,
   })
-  .superRefine(({ report, groupBy, schedule, timezone }, context) => {
-    if (report === 'device_daily_energy' && groupBy)
-      context.addIssue({
-        code: 'custom',
-        path: ['groupBy'],
-        message: 'has no meaning for device_daily_energy; remove it, or export daily_energy',
-      });
-    if (timezone && !schedule)
-      context.addIssue({
-        code: 'custom',
-        path: ['timezone'],
-        message: 'is that of the schedule, and there is none',
-      });
+  .superRefine((one, context) => {
+    const refuse = (at: string, message: string) => context.addIssue({ code: 'custom', path: [at], message });
+    for (const [setting, reports] of Object.entries(settingsOfReports)) {
+      if (one[setting as keyof typeof settingsOfReports] !== undefined && !reports.includes(one.report))
+        refuse(setting, `has no meaning for ${one.report}; it is for ${reports.join(', ')}`);
+    }
+    if (settingsOfReports.site.includes(one.report) && one.site === undefined)
+      refuse('site', `must name the site that ${one.report} is of`);
+    if (one.timezone && !one.schedule) refuse('timezone', 'is that of the schedule, and there is none');
   });
+
+/** Settings that some reports alone can be asked with. */
+const settingsOfReports: Readonly<
+  Record<
+    'groupBy' | 'devices' | 'meters' | 'site' | 'scenario',
+    ReadonlyArray<(typeof exportReports)[number]>
+  >
+> = {
+  groupBy: ['daily_energy', 'interval_energy'],
+  devices: ['daily_energy', 'interval_energy', 'device_daily_energy'],
+  meters: ['meter_data', 'budget_data'],
+  site: ['reconciliation', 'variance'],
+  scenario: ['budget_data', 'variance'],
+};
 
 export const exportsSchema = z.array(exportSchema).default([]);
 export type ExportConfig = z.output<typeof exportSchema>;
 export type ExportReport = ExportConfig['report'];
 
 const named = z.object({ id: z.string() });
-const owned = z.object({ workgroup: z.string() });
+const asked = z.object({
+  workgroup: z.string(),
+  report: z.string().optional().catch(undefined),
+  meters: z.array(z.string()).catch([]),
+  site: z.string().optional().catch(undefined),
+});
+const members = z.array(z.unknown()).catch([]);
+const sided = z.object({ name: z.string(), meters: members, devices: members });
+const workgroupSchema = z.object({
+  id: z.string(),
+  meters: z.array(z.object({ code: z.string() })).catch([]),
+  sites: z.array(sided).catch([]),
+});
 
-/** An export is known by its id, and is of a workgroup that there is. What is wrong otherwise is reported beside this. */
+/**
+ * An export is known by its id, and is of a workgroup, of meters and of a site that there are. What is wrong otherwise is reported beside
+ * this.
+ */
 export function refuseWrongExports(
   { exports, workgroups }: { exports?: unknown; workgroups?: unknown },
   context: z.RefinementCtx,
 ): void {
   const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
-  const known = listOf(workgroups).flatMap((one) => named.safeParse(one).data?.id ?? []);
+  const known = listOf(workgroups).flatMap((one) => workgroupSchema.safeParse(one).data ?? []);
   const seen = new Set<string>();
   for (const [index, one] of listOf(exports).entries()) {
-    const refuse = (at: string, message: string) =>
-      context.addIssue({ code: 'custom', path: ['exports', index, at], message });
+    const refuse = (at: Array<string | number>, message: string) =>
+      context.addIssue({ code: 'custom', path: ['exports', index, ...at], message });
     const id = named.safeParse(one).data?.id;
-    if (id !== undefined && seen.has(id)) refuse('id', `"${id}" is used twice`);
+    if (id !== undefined && seen.has(id)) refuse(['id'], `"${id}" is used twice`);
     if (id !== undefined) seen.add(id);
-    const workgroup = owned.safeParse(one).data?.workgroup;
-    if (workgroup !== undefined && !known.includes(workgroup))
-      refuse('workgroup', `"${workgroup}" is not configured; there are ${known.join(', ') || 'none'}`);
+    const question = asked.safeParse(one).data;
+    if (!question) continue;
+    const workgroup = known.find((other) => other.id === question.workgroup);
+    if (workgroup) refuseUnknown(question, workgroup, refuse);
+    else
+      refuse(
+        ['workgroup'],
+        `"${question.workgroup}" is not configured; there are ${namesOf(known.map((other) => other.id))}`,
+      );
   }
 }
+
+function refuseUnknown(
+  { report, meters, site: wanted }: z.output<typeof asked>,
+  { id, meters: known, sites }: z.output<typeof workgroupSchema>,
+  refuse: (at: Array<string | number>, message: string) => void,
+): void {
+  const codes = known.map(({ code }) => code);
+  if ((report === 'meter_data' || report === 'budget_data') && codes.length === 0)
+    refuse(['report'], `is of meters, and workgroup ${id} has none`);
+  for (const [at, code] of meters.entries()) {
+    if (!codes.includes(code))
+      refuse(
+        ['meters', at],
+        `no meter of workgroup ${id} has the code "${code}"; there are ${namesOf(codes)}`,
+      );
+  }
+  if (wanted === undefined) return;
+  const site = sites.find(({ name }) => name === wanted);
+  if (!site) {
+    refuse(
+      ['site'],
+      `workgroup ${id} has no site "${wanted}"; there are ${namesOf(sites.map(({ name }) => name))}`,
+    );
+    return;
+  }
+  const lacks = [
+    ...(site.meters.length === 0 ? ['meters'] : []),
+    ...(report === 'reconciliation' && site.devices.length === 0 ? ['devices'] : []),
+  ];
+  if (lacks.length > 0)
+    refuse(['site'], `"${wanted}" has no ${lacks.join(' and no ')}, so that there is nothing to compare`);
+}
+
+function namesOf(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  const more = names.length - NAMES_SHOWN_MAX;
+  return more > 0 ? `${shown} and ${more} more` : shown || 'none';
+}
+
+const NAMES_SHOWN_MAX = 20;

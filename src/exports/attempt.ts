@@ -11,7 +11,6 @@ import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { contentTypeOf, deliver } from './deliver.ts';
 import { type ExportLedger, type ExportRun, runName } from './ledger.ts';
 import { parsePeriod } from './period.ts';
-import { exportQuery } from './reports.ts';
 import { writeExportFile } from './write-file.ts';
 
 /** What exports act on. */
@@ -134,7 +133,7 @@ async function writeRun(
     lake,
     generation,
     {
-      query: exportQuery(config, workgroup, parsePeriod(run.period)!),
+      query: { config, workgroup, period: parsePeriod(run.period)! },
       format: config.format,
       name: `${config.id}_${runName(run)}.${config.format}`,
       folder: ledger.outbox,

@@ -1,81 +1,135 @@
 /** The columns of exported files: what each holds, its unit, and how formats show it. */
 export interface ColumnType {
   /** As DuckDB has it. */
-  sql: 'DATE' | 'TIMESTAMPTZ' | 'TIMESTAMP' | 'UUID' | 'VARCHAR' | 'VARCHAR[]' | 'BIGINT' | 'DOUBLE';
+  sql:
+    | 'DATE'
+    | 'TIMESTAMPTZ'
+    | 'TIMESTAMP'
+    | 'UUID'
+    | 'VARCHAR'
+    | 'VARCHAR[]'
+    | 'BIGINT'
+    | 'DOUBLE'
+    | 'BOOLEAN';
   /** Above the column, where people read it. */
   title: string;
   about: string;
   /** Of a sheet, in characters. */
   width: number;
+  /** How a sheet shows the number; whole numbers with separators by default. */
+  format?: string;
 }
 
-export type ColumnName =
-  | 'day'
-  | 'interval_start'
-  | 'interval_start_local'
-  | 'device'
-  | 'device_name'
-  | 'source'
-  | 'energy_wh'
-  | 'method'
-  | 'flags'
-  | 'coverage'
-  | 'status'
-  | 'version'
-  | 'computed_at';
+const text = (title: string, about: string, width: number): ColumnType => ({
+  sql: 'VARCHAR',
+  title,
+  about,
+  width,
+});
+const energy = (title: string, about: string): ColumnType => ({ sql: 'BIGINT', title, about, width: 16 });
+const day = (title: string, about: string): ColumnType => ({ sql: 'DATE', title, about, width: 13 });
+const percent = (title: string, about: string): ColumnType => ({
+  sql: 'DOUBLE',
+  title,
+  about,
+  width: 16,
+  format: '0.00',
+});
 
-export const columnTypes: Readonly<Record<ColumnName, ColumnType>> = {
-  day: { sql: 'DATE', title: 'Day', about: "Day in the workgroup's time zone", width: 11 },
+export const columnTypes = {
+  day: day('Day', "Day in the workgroup's time zone"),
   interval_start: {
     sql: 'TIMESTAMPTZ',
     title: 'Interval start (UTC)',
     about: 'Where the 15 minutes begin, in UTC',
-    width: 20,
+    width: 21,
   },
   interval_start_local: {
     sql: 'TIMESTAMP',
     title: 'Interval start (local)',
     about: "The same as a clock in the workgroup's time zone shows it; twice where that is set back",
-    width: 20,
+    width: 21,
   },
   device: { sql: 'UUID', title: 'Device', about: 'Id of the device', width: 38 },
-  device_name: {
-    sql: 'VARCHAR',
-    title: 'Name',
-    about: 'How the device is called in the configuration',
-    width: 18,
-  },
-  source: { sql: 'VARCHAR', title: 'Source', about: 'Part of the device that was measured', width: 14 },
-  energy_wh: {
-    sql: 'BIGINT',
-    title: 'Energy (Wh)',
-    about: 'Energy in watt-hours; empty where nothing that was measured tells it',
-    width: 14,
-  },
-  method: { sql: 'VARCHAR', title: 'Method', about: 'How the energy was read', width: 14 },
+  device_name: text('Name', 'How the device is called in the configuration', 24),
+  source: text('Source', 'Part of the device that was measured', 14),
+  energy_wh: energy('Energy (Wh)', 'Energy in watt-hours; empty where nothing that was measured tells it'),
+  method: text('Method', 'How the energy was read', 14),
   flags: { sql: 'VARCHAR[]', title: 'Flags', about: 'What is to be known of the quality', width: 20 },
   coverage: {
     sql: 'DOUBLE',
     title: 'Coverage (%)',
     about: 'Share of the day that measurements cover; 0 to 1 in files for programs',
     width: 14,
+    format: '0.0%',
   },
-  status: {
-    sql: 'VARCHAR',
-    title: 'Status',
-    about: 'provisional: may still change; final; restated: has changed since it was final',
-    width: 12,
-  },
-  version: {
-    sql: 'BIGINT',
-    title: 'Version',
-    about: 'Grows each time that the day is restated',
-    width: 9,
-  },
+  status: text(
+    'Status',
+    'provisional: may still change; final; restated: has changed since it was final',
+    12,
+  ),
+  version: { sql: 'BIGINT', title: 'Version', about: 'Grows each time that the day is restated', width: 10 },
   computed_at: {
     sql: 'TIMESTAMPTZ',
     title: 'Computed (UTC)',
     about: 'When this version was computed',
-    width: 20,
+    width: 21,
   },
-};
+  meter: text('Meter', 'Code of the meter', 16),
+  meter_name: text('Name', 'How the meter is called in the configuration', 24),
+  quality: text(
+    'Quality',
+    'The worst of the readings of the day: measured, estimated, substituted, fault (a register fell)',
+    12,
+  ),
+  revision: {
+    sql: 'BIGINT',
+    title: 'Revision',
+    about:
+      'How often it was uploaded otherwise, at most; of a meter that is read from a device, the version of the day',
+    width: 10,
+  },
+  kind: text('Kind', "uploaded; derived: from a device's telemetry", 11),
+  budget_wh: energy('Budget (Wh)', 'Budget in watt-hours; empty where there is none'),
+  scenario: text('Scenario', 'Which budget', 12),
+  period_start: day('Period from', 'First day of the period that was budgeted'),
+  period_end: day('Period to', 'Its last day, included'),
+  period_wh: energy('Period (Wh)', 'Budget of the whole period, which is spread over its days'),
+  uploaded_at: {
+    sql: 'TIMESTAMPTZ',
+    title: 'Uploaded (UTC)',
+    about: 'When the budget was uploaded',
+    width: 21,
+  },
+  site: text('Site', 'Name of the site', 18),
+  meters_wh: energy(
+    'Meters (Wh)',
+    'Sum of the meters by their signs; empty on days on which not all members are complete',
+  ),
+  devices_wh: energy(
+    'Devices (Wh)',
+    'Sum of the devices by their signs; empty on days on which not all members are complete',
+  ),
+  difference_wh: energy('Difference (Wh)', 'Meters minus devices'),
+  difference_percent: percent('Difference (%)', 'Of the meters; empty where they are 0'),
+  estimated: { sql: 'BOOLEAN', title: 'Estimated', about: 'Whether an estimate is part of it', width: 11 },
+  missing: text('Missing', 'What is missing on a day that is not complete', 60),
+  actual_wh: energy(
+    'Actual (Wh)',
+    'Sum of the meters with a budget, by their signs; empty where one has no energy',
+  ),
+  variance_wh: energy('Variance (Wh)', 'Actual minus budget; empty where one of them is not known'),
+  variance_percent: percent('Variance (%)', 'Of the budget; empty where there is none, or 0'),
+  partial: {
+    sql: 'BOOLEAN',
+    title: 'Partial',
+    about: 'Whether readings cover only a part of the day',
+    width: 9,
+  },
+} as const satisfies Record<string, ColumnType>;
+
+export type ColumnName = keyof typeof columnTypes;
+
+export function columnType(name: ColumnName): ColumnType {
+  return columnTypes[name];
+}

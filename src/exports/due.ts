@@ -3,6 +3,7 @@ import { formatInstant, type UtcMs } from '../time.ts';
 import type { OpenExport } from './attempt.ts';
 import type { ExportProgress, ExportRun } from './ledger.ts';
 import { type ExportPeriod, periodAt } from './period.ts';
+import { questionOf } from './question.ts';
 
 /** After a long absence the newest periods count; whoever wants those before runs them by hand. */
 const CATCH_UP_MAX = 31;
@@ -44,7 +45,7 @@ export function duePeriods(
 }
 
 export function newRun(
-  { config }: Pick<OpenExport, 'config'>,
+  { config, workgroup }: OpenExport,
   { name, startDay, endDay }: ExportPeriod,
   { revision, reason, nowMs }: Pick<ExportRun, 'revision' | 'reason'> & { nowMs: UtcMs },
 ): ExportRun {
@@ -53,6 +54,7 @@ export function newRun(
     exportId: config.id,
     workgroupId: config.workgroup,
     report: config.report,
+    question: questionOf(config, workgroup),
     period: name,
     startDay,
     endDay,

@@ -22,6 +22,8 @@ const runSchema = z.object({
   exportId: z.string(),
   workgroupId: z.string(),
   report: z.string(),
+  /** What was asked for, to be compared only with the same. */
+  question: z.string().optional(),
   period: z.string(),
   startDay: z.string(),
   endDay: z.string(),

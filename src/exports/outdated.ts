@@ -3,7 +3,8 @@ import { addDays, formatInstant, type LocalDate, type UtcMs } from '../time.ts';
 import type { OpenExport } from './attempt.ts';
 import { type DayFingerprint, readFingerprints } from './fingerprint.ts';
 import type { ChangedDay, ExportRun } from './ledger.ts';
-import { exportQuery, selectRows } from './reports.ts';
+import { questionOf } from './question.ts';
+import { openReport } from './reports.ts';
 
 /** Older runs are not compared any more. */
 const COMPARED_DAYS_MAX = 800;
@@ -20,22 +21,24 @@ export async function markOutdated(
   nowMs: UtcMs,
   signal?: AbortSignal,
 ): Promise<ExportRun[]> {
-  const runs = newestRuns(open.ledger.runs());
+  const { config, workgroup } = open;
+  const question = questionOf(config, workgroup);
+  const runs = newestRuns(open.ledger.runs()).filter((run) => run.question === question);
   const lastDay = runs
     .map(({ endDay }) => endDay)
     .sort()
     .at(-1);
   if (lastDay === undefined) return [];
   const compared = runs.filter(({ startDay }) => startDay >= addDays(lastDay, -COMPARED_DAYS_MAX));
-  const startDay = compared.map((run) => run.startDay).sort()[0]!;
-  const select = selectRows(
-    exportQuery(open.config, open.workgroup, { name: '', startDay, endDay: lastDay }),
-    generation,
-  );
-  const days = await lake.run((connection) => readFingerprints(connection, select), signal);
+  const all = { startDay: compared.map((run) => run.startDay).sort()[0]!, endDay: lastDay };
+  const query = { config, workgroup, period: { name: '', ...all } };
+  const report = await openReport(query, { generation, lake, signal });
+  const read = (range: typeof all) =>
+    lake.run((connection) => readFingerprints(connection, report.rows(range)), signal);
+  const known = report.dependsOnRange ? undefined : await read(all);
   const became: ExportRun[] = [];
   for (const run of compared) {
-    const changed = changedDays(run, days);
+    const changed = changedDays(run, known ?? (await read(run)));
     const { outdated: before, ...rest } = run;
     if (JSON.stringify(before?.days ?? []) === JSON.stringify(changed)) continue;
     const since = before?.since ?? formatInstant(nowMs);

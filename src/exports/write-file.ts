@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ExportConfig } from '../export-settings.ts';
 import { hashFile, syncFolder } from '../publish/durable.ts';
-import { dayReportJson } from '../report/day-report.ts';
 import type { Generation, LakeReader } from '../report/lake.ts';
 import { queryText } from '../warehouse/query.ts';
-import { type ColumnName, columnTypes } from './columns.ts';
+import { type ColumnName, columnType } from './columns.ts';
 import { fromDiskError } from './disk-error.ts';
 import { hashOf, readFingerprints } from './fingerprint.ts';
 import type { ExportRun } from './ledger.ts';
-import { type ExportQuery, type RowSelect, reportOf, selectRows } from './reports.ts';
+import type { ExportQuery, RowSelect } from './report.ts';
+import { openReport } from './reports.ts';
 
 export type ExportFormat = ExportConfig['format'];
 export type ExportedFile = NonNullable<ExportRun['file']>;
@@ -38,8 +38,9 @@ export async function writeExportFile(
   const draft = `${path}.part`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const select = selectRows(query, generation);
-    const { sequence } = generation.commit;
+    const report = await openReport(query, { generation, lake, signal });
+    const select = report.rows(query.period);
+    const facts = factsOf(query, generation);
     const days = await lake.run(async (connection) => {
       const found = await readFingerprints(connection, select);
       const rows = found.reduce((sum, day) => sum + day.rows, 0);
@@ -48,12 +49,17 @@ export async function writeExportFile(
           await copyTo(connection, select, csvCell, CSV, draft);
           break;
         case 'parquet':
-          await copyTo(connection, select, (column) => column, parquetOptions(query, sequence), draft);
+          await copyTo(connection, select, (column) => column, parquetOptions(facts, select), draft);
           break;
         case 'xlsx': {
           // Only who asks for a sheet waits for what makes one.
           const { writeXlsx } = await import('./write-xlsx.ts');
-          await writeXlsx(connection, select, { query, generation: sequence, rows, path: draft });
+          await writeXlsx(connection, select, {
+            facts,
+            sums: report.sums?.(query.period),
+            rows,
+            path: draft,
+          });
           break;
         }
         case 'json':
@@ -63,7 +69,7 @@ export async function writeExportFile(
       }
       return found;
     }, signal);
-    if (format === 'json') await writeBody(lake, generation, query, draft, signal);
+    if (format === 'json') await writeParts(await report.body(query.period), draft);
     const sha256 = await settle(draft, path, folder);
     const { size } = await stat(path);
     return {
@@ -71,8 +77,8 @@ export async function writeExportFile(
       rows: days.reduce((sum, day) => sum + day.rows, 0),
       bytes: size,
       sha256,
-      generation: sequence,
-      zone: query.day.zone,
+      generation: facts.generation,
+      zone: facts.timezone,
       energyWh: days.reduce((sum, day) => sum + day.energyWh, 0),
       rowsHash: hashOf(days),
       days,
@@ -105,7 +111,7 @@ async function copyTo(
 
 /** What a spreadsheet would take for a formula gets an apostrophe in front; lists become words. */
 function csvCell(column: ColumnName): string {
-  switch (columnTypes[column].sql) {
+  switch (columnType(column).sql) {
     case 'VARCHAR':
       return `CASE WHEN regexp_matches(${column}, '^[=+@\\t\\r\\n-]') THEN '''' || ${column} ELSE ${column} END`;
     case 'VARCHAR[]':
@@ -119,36 +125,32 @@ function csvCell(column: ColumnName): string {
 }
 
 /** What the columns mean stands in the file itself, for whoever reads its metadata. */
-function parquetOptions(query: ExportQuery, generation: number): string {
-  const { columns } = reportOf(query);
-  const facts = {
-    ...factsOf(query, generation),
-    columns: Object.fromEntries(columns.map((column) => [column, columnTypes[column].about])),
-  };
-  return `${PARQUET}, KV_METADATA { wattline: '${JSON.stringify(facts).replaceAll("'", "''")}' }`;
+function parquetOptions(facts: ExportFacts, { columns }: RowSelect): string {
+  const about = Object.fromEntries(columns.map((column) => [column, columnType(column).about]));
+  const text = JSON.stringify({ ...facts, columns: about }).replaceAll("'", "''");
+  return `${PARQUET}, KV_METADATA { wattline: '${text}' }`;
 }
 
 /** What a file is of. */
-export function factsOf({ report, workgroup, period, day }: ExportQuery, generation: number) {
+export type ExportFacts = ReturnType<typeof factsOf>;
+
+function factsOf({ config, workgroup, period }: ExportQuery, { commit }: Generation) {
+  const { report, devices, meters, site, scenario } = config;
   return {
     report,
     workgroup: workgroup.id,
     startDate: period.startDay,
     endDate: period.endDay,
-    timezone: day.zone,
-    ...(day.devices && { devices: day.devices }),
-    generation,
+    timezone: workgroup.timezone,
+    ...(devices && { devices }),
+    ...(meters && { meters }),
+    ...(site !== undefined && { site }),
+    ...(scenario !== undefined && { scenario }),
+    generation: commit.sequence,
   };
 }
 
-async function writeBody(
-  lake: LakeReader,
-  generation: Generation,
-  query: ExportQuery,
-  path: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const parts = await dayReportJson(reportOf(query).body, lake, generation, query.day, signal);
+async function writeParts(parts: readonly Uint8Array[], path: string): Promise<void> {
   await using file = await open(path, 'w', 0o600);
   for (const part of parts) await file.writeFile(part);
 }

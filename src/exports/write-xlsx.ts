@@ -1,13 +1,16 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import writeXlsxFile, { type Cell, type Row } from 'write-excel-file/node';
 import { TerminalError } from '../errors.ts';
+import type { ExportReport } from '../export-settings.ts';
 import { queryText } from '../warehouse/query.ts';
-import { type ColumnName, columnTypes } from './columns.ts';
-import type { ExportQuery, RowSelect } from './reports.ts';
+import { type ColumnName, columnType } from './columns.ts';
+import type { RowSelect } from './report.ts';
+import type { ExportFacts } from './write-file.ts';
 
 export interface SheetRequest {
-  query: ExportQuery;
-  generation: number;
+  facts: ExportFacts;
+  /** What all rows come to, in words. */
+  sums: Array<[string, string]> | undefined;
   /** How many there are. */
   rows: number;
   path: string;
@@ -15,6 +18,17 @@ export interface SheetRequest {
 
 /** A sheet could hold a million, but making it takes the memory and the time of everything else here. */
 const ROWS_MAX = 50_000;
+
+/** What a report is called above its sheet. */
+const titles: Readonly<Record<ExportReport, string>> = {
+  daily_energy: 'Daily energy',
+  device_daily_energy: 'Daily energy of devices',
+  interval_energy: 'Energy by 15 minutes',
+  meter_data: 'Meter data',
+  budget_data: 'Budget data',
+  reconciliation: 'Reconciliation',
+  variance: 'Actual against budget',
+};
 
 const heading = {
   fontWeight: 'bold',
@@ -38,15 +52,15 @@ export async function writeXlsx(
     );
   const { columns } = select;
   const header: Row = columns.map((name) => ({
-    value: columnTypes[name].title,
+    value: columnType(name).title,
     align: isNumber(name) ? 'right' : 'left',
     ...heading,
   }));
   const rows = await readCells(connection, select);
   const sheet = {
-    sheet: 'Energy',
+    sheet: titles[request.facts.report],
     data: [header, ...rows.map((row) => columns.map((name): Cell => cellOf(name, row[name] ?? null)))],
-    columns: columns.map((name) => ({ width: columnTypes[name].width })),
+    columns: columns.map((name) => ({ width: columnType(name).width })),
     stickyRowsCount: 1,
     orientation: 'landscape' as const,
     dateFormat: 'yyyy-mm-dd',
@@ -55,7 +69,7 @@ export async function writeXlsx(
   await writeXlsxFile([sheet, about], FONT).toFile(request.path);
 }
 
-type CellValue = string | number | null;
+type CellValue = string | number | boolean | null;
 
 /** The rows as numbers and text alone; times as milliseconds. */
 function readCells(
@@ -72,7 +86,7 @@ function readCells(
 }
 
 function plain(name: ColumnName): string {
-  const { sql } = columnTypes[name];
+  const { sql } = columnType(name);
   switch (sql) {
     case 'DATE':
       return `epoch_ms(${name}::TIMESTAMP)::DOUBLE`;
@@ -87,6 +101,7 @@ function plain(name: ColumnName): string {
       return `${name}::DOUBLE`;
     case 'VARCHAR':
     case 'DOUBLE':
+    case 'BOOLEAN':
       return name;
     default:
       return sql satisfies never;
@@ -94,21 +109,23 @@ function plain(name: ColumnName): string {
 }
 
 function isNumber(name: ColumnName): boolean {
-  return ['BIGINT', 'DOUBLE'].includes(columnTypes[name].sql);
+  return ['BIGINT', 'DOUBLE'].includes(columnType(name).sql);
 }
 
 function cellOf(name: ColumnName, value: CellValue): Cell {
   if (value === null || value === '') return null;
-  switch (columnTypes[name].sql) {
+  const { sql, format } = columnType(name);
+  switch (sql) {
     case 'DATE':
       return { value: new Date(Number(value)), type: Date, format: 'yyyy-mm-dd', align: 'left' };
     case 'TIMESTAMP':
     case 'TIMESTAMPTZ':
       return { value: new Date(Number(value)), type: Date, format: 'yyyy-mm-dd hh:mm:ss', align: 'left' };
     case 'BIGINT':
-      return { value: Number(value), type: Number, format: '#,##0' };
     case 'DOUBLE':
-      return { value: Number(value), type: Number, format: '0.0%' };
+      return { value: Number(value), type: Number, format: format ?? '#,##0' };
+    case 'BOOLEAN':
+      return { value: value ? 'yes' : 'no', type: String };
     default:
       return { value: String(value), type: String };
   }
@@ -127,26 +144,29 @@ const words: Readonly<Record<string, string>> = {
   carry_over: "yesterday's value of a daily register was still shown and was left out",
 };
 
-function aboutRows({ columns }: RowSelect, { query, generation, rows }: SheetRequest): Row[] {
-  const { report, workgroup, period, day } = query;
+function aboutRows({ columns }: RowSelect, { facts, sums, rows }: SheetRequest): Row[] {
   const title = (text: string): Row => [{ value: text, columnSpan: 2, ...heading }, null];
   const line = (name: string, value: string): Row => [
     { value: name, type: String, fontWeight: 'bold', alignVertical: 'top' },
     { value, type: String, wrap: true, alignVertical: 'top' },
   ];
+  const chosen = Object.entries({ Site: facts.site, Scenario: facts.scenario });
   return [
     title('What this is'),
-    line('Report', report),
-    line('Workgroup', workgroup.id),
-    line('First day', period.startDay),
-    line('Last day', period.endDay),
-    line('Time zone of the days', day.zone),
-    line('Devices', day.devices?.join(', ') ?? 'all'),
-    line('Rows', String(rows)),
-    line('Generation', `${generation}: the published state of the data that this was made from`),
+    line('Report', titles[facts.report]),
+    line('Workgroup', facts.workgroup),
+    ...chosen.flatMap(([name, value]) => (value === undefined ? [] : [line(name, value)])),
+    ...(facts.devices ? [line('Devices', facts.devices.join(', '))] : []),
+    ...(facts.meters ? [line('Meters', facts.meters.join(', '))] : []),
+    line('First day', facts.startDate),
+    line('Last day', facts.endDate),
+    line('Time zone of the days', facts.timezone),
+    line('Rows', rows.toLocaleString('en')),
+    line('Generation', `${facts.generation}: the published state of the data that this was made from`),
+    ...(sums ? [[], title('In all'), ...sums.map(([name, value]) => line(name, value))] : []),
     [],
     title('Columns'),
-    ...columns.map((name) => line(columnTypes[name].title, columnTypes[name].about)),
+    ...columns.map((name) => line(columnType(name).title, columnType(name).about)),
     ...(columns.includes('flags')
       ? [[], title('Flags'), ...Object.entries(words).map(([flag, meaning]) => line(flag, meaning))]
       : []),

@@ -4,7 +4,8 @@ import { periodBounds } from '../publish/period.ts';
 import { dayBounds, type LocalDate, localDateOf } from '../time.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
-import type { Generation } from './lake.ts';
+import { assemble, readDays } from './day-report.ts';
+import type { Generation, LakeReader } from './lake.ts';
 
 /** Something that has energy by days: a meter whose readings are uploaded, or a device or one of its sources. */
 export interface Member {
@@ -67,6 +68,27 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
     ...Object.assign({}, ...parts.map((part) => part.parameters)),
   };
   return { files, statements: { sql: `WITH ${tables.join(',\n')}\n`, parameters } };
+}
+
+/**
+ * Days of meters as JSON text: a key for each day of the range, with a member for each meter.
+ * @param select makes a row of each day of "meter_day", such as report/meters
+ * @returns the text as UTF-8, in parts
+ */
+export async function meterDaysJson(
+  lake: LakeReader,
+  { statements }: DaysSource,
+  select: string,
+  range: Pick<MemberDays, 'startDay' | 'endDay'>,
+  signal?: AbortSignal,
+): Promise<Uint8Array[]> {
+  const days = statements
+    ? await lake.run(
+        (connection) => readDays(connection, statements.sql + loadSql(select), statements.parameters),
+        signal,
+      )
+    : new Map<LocalDate, Uint8Array>();
+  return assemble(range, () => ({ before: '{', after: '}' }), days);
 }
 
 interface Read {

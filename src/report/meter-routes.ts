@@ -6,10 +6,8 @@ import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { MeterConfig } from '../meters.ts';
 import { daysBetween } from '../time.ts';
-import { loadSql } from '../warehouse/sql.ts';
 import { errorAnswers } from './answers.ts';
 import { budgetDays, chooseScenario } from './budget-days.ts';
-import { assemble, readDays } from './day-report.ts';
 import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
 import type { Generation, LakeReader } from './lake.ts';
@@ -19,7 +17,7 @@ import {
   meterDataSchema,
   meterDetailsSchema,
 } from './meter-answers.ts';
-import { type DaysSource, memberDays, memberOf } from './meter-days.ts';
+import { type DaysSource, memberDays, memberOf, meterDaysJson } from './meter-days.ts';
 import {
   budgetQuerySchema,
   type MeterParameters,
@@ -139,8 +137,11 @@ function registerMeterRoute(
           files.map(({ sha256 }) => sha256),
         ]),
         read: async (signal) => {
-          const days = await readMembers(lake, route, source, signal);
-          return assemble(query, () => ({ before: '{', after: '}' }), days);
+          const days =
+            route.kind === 'meter'
+              ? meterDays(source)
+              : budgetDaysOf(source, await scenarioOf(lake, source, signal));
+          return meterDaysJson(lake, days, route.select, query, signal);
         },
         told: (fields) => log.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
       });
@@ -158,21 +159,6 @@ interface Source {
   workgroup: WorkgroupConfig;
   /** Scenario. */
   asked: string | undefined;
-}
-
-async function readMembers(
-  lake: LakeReader,
-  { kind, select }: MeterRoute,
-  source: Source,
-  signal: AbortSignal,
-): Promise<Awaited<ReturnType<typeof readDays>>> {
-  const { statements } =
-    kind === 'meter' ? meterDays(source) : budgetDaysOf(source, await scenarioOf(lake, source, signal));
-  if (!statements || source.query.meters.length === 0) return new Map();
-  return lake.run(
-    (connection) => readDays(connection, statements.sql + loadSql(select), statements.parameters),
-    signal,
-  );
 }
 
 function meterDays({ generation, query, workgroup }: Source): DaysSource {

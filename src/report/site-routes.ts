@@ -6,19 +6,17 @@ import { StreamError } from '../contract/errors.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { SiteConfig } from '../meters.ts';
-import { addDays, type Clock, daysBetween, type LocalDate, localDateOf } from '../time.ts';
+import { addDays, type Clock, daysBetween, localDateOf } from '../time.ts';
 import { errorAnswers, errorSchema } from './answers.ts';
-import { budgetDays, chooseScenario } from './budget-days.ts';
 import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
-import type { Generation, LakeReader } from './lake.ts';
-import { type Member, memberDays, memberOf } from './meter-days.ts';
+import type { LakeReader } from './lake.ts';
 import { knownText, rangeShape, scenarioParameter, visibleMeters, zoneParameter } from './meter-request.ts';
-import { reconcile, reconciliationSchema } from './reconciliation.ts';
+import { reconciliationSchema } from './reconciliation.ts';
 import { addressSchema, checkRange, DAYS_MAX, invalid, quote } from './request.ts';
 import { sendParts } from './send-parts.ts';
-import { devicesOf, metersOf, readDayValues, type SiteMember } from './site-days.ts';
-import { varianceOf, varianceSchema } from './variance.ts';
+import { type SiteQuestion, siteReconciliation, siteVariance } from './site-report.ts';
+import { varianceSchema } from './variance.ts';
 
 interface SiteRouteDeps {
   lake: LakeReader;
@@ -38,17 +36,6 @@ const siteQuerySchema = z.object({
   timezone: zoneParameter("the workgroup's"),
 });
 const varianceQuerySchema = siteQuerySchema.extend({ scenario: scenarioParameter });
-
-interface SiteQuestion {
-  workgroup: WorkgroupConfig;
-  site: SiteConfig;
-  days: readonly LocalDate[];
-  startDay: LocalDate;
-  /** Included. */
-  endDay: LocalDate;
-  zone: string;
-  generation: Generation | undefined;
-}
 
 /** Sites over the published lake: `GET .../sites/{site}/reconciliation` and `.../variance`. */
 export function registerSiteRoutes(app: FastifyInstance, deps: SiteRouteDeps): void {
@@ -75,24 +62,17 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, log }: Site
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const asked = await questionOf(request, workgroup, authorization, lake);
-      const members = { meters: metersOf(asked.site), devices: devicesOf(asked.site) };
-      for (const [side, list] of Object.entries(members))
+      const { meters, devices } = asked.site;
+      for (const [side, list] of Object.entries({ meters, devices }))
         if (list.length === 0)
           throw invalid(
             'site',
             `${quote(asked.site.name)} has no ${side}, so that there is nothing to compare`,
           );
-      const source = actualDays(asked, [...members.meters, ...members.devices]);
+      const report = siteReconciliation(asked);
       return sendParts(request, reply, {
-        etag: etagOf(['reconciliation', factsOf(asked), source.files.map(({ sha256 }) => sha256)]),
-        read: async (signal) => {
-          const values = await readDayValues(lake, source, 'meter', signal);
-          return json({
-            site: asked.site.name,
-            timezone: asked.zone,
-            ...reconcile(asked.days, members, values),
-          });
-        },
+        etag: etagOf(['reconciliation', factsOf(asked), report.files.map(({ sha256 }) => sha256)]),
+        read: async (signal) => json((await report.read(lake, signal))(asked)),
         told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.reconciliation'),
       });
     },
@@ -119,31 +99,17 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, log }: Sit
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const asked = await questionOf(request, workgroup, authorization, lake);
-      const { scenario: wanted } = request.query as z.output<typeof varianceQuerySchema>;
-      const { site, zone, generation } = asked;
-      const meters = metersOf(site);
-      if (meters.length === 0)
+      const { scenario } = request.query as z.output<typeof varianceQuerySchema>;
+      const { site, zone } = asked;
+      if (site.meters.length === 0)
         throw invalid('site', `${quote(site.name)} has no meters, and budgets are of meters`);
-      const codes = [...new Set(site.meters.map(({ code }) => code))];
       const today = localDateOf(clock.now(), zone);
-      const actual = actualDays(asked, meters);
-      const files = [...actual.files, ...(generation?.files('budget') ?? [])].map(({ sha256 }) => sha256);
+      const report = siteVariance(asked, { scenario, today });
       // Days that are over are told from those that are not.
       const over = [asked.startDay, today, addDays(asked.endDay, 1)].sort()[1];
       return sendParts(request, reply, {
-        etag: etagOf(['variance', factsOf(asked), wanted, over, files]),
-        read: async (signal) => {
-          const scenario = await chooseScenario(lake, generation, codes, wanted, signal);
-          const budget = await readDayValues(
-            lake,
-            budgetDays(generation, { ...asked, codes }, scenario),
-            'budget',
-            signal,
-          );
-          const values = { actual: await readDayValues(lake, actual, 'meter', signal), budget, today };
-          const found = varianceOf(asked.days, meters, values);
-          return json({ site: site.name, timezone: zone, scenario: scenario ?? null, ...found });
-        },
+        etag: etagOf(['variance', factsOf(asked), scenario, over, report.files.map(({ sha256 }) => sha256)]),
+        read: async (signal) => json((await report.read(lake, signal))(asked)),
         told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.variance'),
       });
     },
@@ -180,7 +146,6 @@ async function questionOf(
   return {
     workgroup,
     site,
-    days: Array.from({ length: count }, (_, index) => addDays(startDate, index)),
     startDay: startDate,
     endDay: endDate,
     zone: timezone ?? workgroup.timezone,
@@ -208,23 +173,6 @@ function findSite(
     visible.map((one) => one.name),
   );
   throw new StreamError('NotFound', `site: there is no site ${quote(name)}; ${known}`, { parameter: 'site' });
-}
-
-function actualDays(
-  { workgroup, generation, startDay, endDay, zone }: SiteQuestion,
-  side: readonly SiteMember[],
-) {
-  const meters = new Map(workgroup.meters.map((meter) => [meter.code, meter]));
-  const members = new Map(
-    side.map((one): [string, Member] => [
-      one.key,
-      'meter' in one
-        ? memberOf(meters.get(one.meter)!)
-        : { key: one.key, device: one.device, source: one.source },
-    ]),
-  );
-  const own = { ownZone: workgroup.timezone, zone };
-  return memberDays(generation, { ...own, members: [...members.values()], startDay, endDay });
 }
 
 function factsOf({ workgroup, site, startDay, endDay, zone }: SiteQuestion) {

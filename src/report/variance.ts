@@ -87,7 +87,7 @@ export function varianceOf(
   meters: readonly SiteMember[],
   { actual, budget, today }: { actual: DayValues; budget: DayValues; today: LocalDate },
 ): Pick<Variance, 'metersWithoutBudget' | 'total' | 'months' | 'days'> {
-  const budgeted = new Set([...budget.values()].flatMap((values) => [...values.keys()]));
+  const budgeted = new Set(days.flatMap((day) => [...(budget.get(day)?.keys() ?? [])]));
   const compared = meters.filter(({ key }) => budgeted.has(key));
   const found = days.map((day) => {
     const members = compared.filter((one) => isMemberOn(one, day));

@@ -1,0 +1,124 @@
+import type { LakeFile } from '../publish/commit.ts';
+import { dailyEnergy, dailyEnergyDetails } from '../report/daily-energy.ts';
+import {
+  chooseDays,
+  type DayQuery,
+  type DayReport,
+  dayReportJson,
+  sourceFiles,
+} from '../report/day-report.ts';
+import { intervalEnergy } from '../report/interval-energy.ts';
+import type { Generation } from '../report/lake.ts';
+import type { DayRange } from '../report/site-report.ts';
+import type { SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import {
+  type ExportQuery,
+  namesJson,
+  noRows,
+  type OpenReport,
+  type RowSelect,
+  type RowShape,
+} from './report.ts';
+
+/** Energy as rows. */
+interface EnergyReport extends Omit<RowShape, 'energies'> {
+  /** The body over HTTP that is the same. */
+  body: DayReport;
+  /** The statement that makes the rows of "chosen" (see report/days). */
+  select: string;
+  /** Whether rows show what a clock shows. */
+  hasLocalTime?: boolean;
+}
+
+const quality = ['method', 'flags', 'coverage', 'status', 'version', 'computed_at'] as const;
+const interval = ['day', 'interval_start', 'interval_start_local'] as const;
+const deviceDays = () =>
+  `, device_day AS (\n${loadSql('publish/device-days')})\n${loadSql('export/daily-by-device')}`;
+const slots = (name: string) => `, slot AS (\n${loadSql('report/intervals')})\n${loadSql(name)}`;
+
+export const openDailyEnergy = opener((bySource) =>
+  bySource
+    ? {
+        columns: ['day', 'device', 'device_name', 'source', 'energy_wh', ...quality],
+        order: ['day', 'device', 'source'],
+        key: ['device', 'source'],
+        body: dailyEnergy,
+        select: loadSql('export/daily-by-source'),
+      }
+    : {
+        columns: ['day', 'device', 'device_name', 'energy_wh', ...quality],
+        order: ['day', 'device'],
+        key: ['device'],
+        body: dailyEnergy,
+        select: `${deviceDays()} WHERE c.energy_wh IS NOT NULL`,
+      },
+);
+
+export const openDeviceDailyEnergy = opener(() => ({
+  columns: ['day', 'device', 'device_name', 'energy_wh', ...quality],
+  order: ['day', 'device'],
+  key: ['device'],
+  body: dailyEnergyDetails,
+  select: deviceDays(),
+}));
+
+export const openIntervalEnergy = opener((bySource) =>
+  bySource
+    ? {
+        columns: [...interval, 'device', 'device_name', 'source', 'energy_wh'],
+        order: ['day', 'device', 'source', 'interval_start'],
+        key: ['device', 'source', 'interval_start'],
+        body: intervalEnergy,
+        select: slots('export/intervals-by-source'),
+        hasLocalTime: true,
+      }
+    : {
+        columns: [...interval, 'device', 'device_name', 'energy_wh'],
+        order: ['day', 'device', 'interval_start'],
+        key: ['device', 'interval_start'],
+        body: intervalEnergy,
+        select: slots('export/intervals-by-device'),
+        hasLocalTime: true,
+      },
+);
+
+function opener(reportOf: (bySource: boolean) => EnergyReport): OpenReport {
+  return (query, { generation, lake, signal }) => {
+    const report = reportOf(query.config.groupBy === 'source');
+    return {
+      rows: (range) => selectRows(report, query, dayQuery(query, range), generation),
+      body: (range) => dayReportJson(report.body, lake, generation, dayQuery(query, range), signal),
+    };
+  };
+}
+
+function dayQuery({ config, workgroup }: ExportQuery, { startDay, endDay }: DayRange): DayQuery {
+  return {
+    startDay,
+    endDay,
+    zone: workgroup.timezone,
+    bySource: config.groupBy === 'source',
+    devices: config.devices && [...new Set(config.devices)].sort(),
+  };
+}
+
+function selectRows(
+  { columns, order, key, body, select, hasLocalTime }: EnergyReport,
+  { workgroup }: ExportQuery,
+  day: DayQuery,
+  generation: Generation,
+): RowSelect {
+  const shape: RowShape = { columns, order, key, energies: ['energy_wh'] };
+  const lists: Record<string, LakeFile[]> = body.files(generation, day);
+  if (Object.values(lists).some((files) => files.length === 0)) return noRows(shape);
+  const chosen = chooseDays(day, sourceFiles(generation, day).map(generation.path));
+  const parameters: SqlParameters = {
+    ...chosen.parameters,
+    ...body.parameters?.(day),
+    named_devices: namesJson(workgroup.devices),
+    ...(hasLocalTime && { zone: day.zone }),
+  };
+  for (const [name, files] of Object.entries(lists)) parameters[name] = files.map(generation.path);
+  return { ...shape, sql: chosen.sql + select, parameters };
+}

@@ -1,0 +1,72 @@
+import type { MeterConfig } from '../meters.ts';
+import { budgetDays, chooseScenario } from '../report/budget-days.ts';
+import { type DaysSource, memberDays, memberOf, meterDaysJson } from '../report/meter-days.ts';
+import type { DayRange } from '../report/site-report.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import {
+  type ExportedReport,
+  type ExportQuery,
+  namesJson,
+  noRows,
+  type OpenReport,
+  type RowShape,
+} from './report.ts';
+
+export const openMeterData: OpenReport = (query, at) => {
+  const meters = metersOf(query);
+  const { timezone: zone } = query.workgroup;
+  const days = ({ startDay, endDay }: DayRange) =>
+    memberDays(at.generation, { members: meters.map(memberOf), startDay, endDay, zone, ownZone: zone });
+  const shape: RowShape = {
+    columns: [
+      ...(['day', 'meter', 'meter_name', 'energy_wh', 'quality', 'flags', 'coverage', 'revision'] as const),
+      ...(['kind', 'device', 'source'] as const),
+    ],
+    order: ['day', 'meter'],
+    key: ['meter'],
+    energies: ['energy_wh'],
+  };
+  return reportOf(meters, shape, 'export/meter-data', days, at);
+};
+
+export const openBudgetData: OpenReport = async (query, at) => {
+  const meters = metersOf(query);
+  const codes = query.workgroup.meters.map(({ code }) => code);
+  const scenario = await chooseScenario(at.lake, at.generation, codes, query.config.scenario, at.signal);
+  const chosen = meters.map(({ code }) => code);
+  const days = (range: DayRange) => budgetDays(at.generation, { ...range, codes: chosen }, scenario);
+  const shape: RowShape = {
+    columns: [
+      ...(['day', 'meter', 'meter_name', 'scenario', 'budget_wh', 'period_start', 'period_end'] as const),
+      ...(['period_wh', 'revision', 'uploaded_at'] as const),
+    ],
+    order: ['day', 'meter'],
+    key: ['meter'],
+    energies: ['budget_wh'],
+  };
+  return reportOf(meters, shape, 'export/budget-data', days, at);
+};
+
+/** @param select makes the rows of "meter_day" */
+function reportOf(
+  meters: readonly MeterConfig[],
+  shape: RowShape,
+  select: string,
+  days: (range: DayRange) => DaysSource,
+  { lake, signal }: Parameters<OpenReport>[1],
+): ExportedReport {
+  const names = namesJson(meters.map(({ code, name }) => ({ id: code, name })));
+  return {
+    rows(range) {
+      const { statements } = days(range);
+      if (!statements) return noRows(shape);
+      const parameters = { ...statements.parameters, named_meters: names };
+      return { ...shape, sql: statements.sql + loadSql(select), parameters };
+    },
+    body: (range) => meterDaysJson(lake, days(range), 'report/meters', range, signal),
+  };
+}
+
+function metersOf({ config, workgroup }: ExportQuery): MeterConfig[] {
+  return workgroup.meters.filter(({ code }) => config.meters?.includes(code) ?? true);
+}

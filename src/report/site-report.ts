@@ -1,0 +1,101 @@
+import type { WorkgroupConfig } from '../config.ts';
+import type { SiteConfig } from '../meters.ts';
+import type { LakeFile } from '../publish/commit.ts';
+import { addDays, daysBetween, type LocalDate } from '../time.ts';
+import { budgetDays, chooseScenario } from './budget-days.ts';
+import type { Generation, LakeReader } from './lake.ts';
+import { type Member, memberDays, memberOf } from './meter-days.ts';
+import { type Reconciliation, reconcile } from './reconciliation.ts';
+import { devicesOf, metersOf, readDayValues, type SiteMember } from './site-days.ts';
+import { type Variance, varianceOf } from './variance.ts';
+
+/** Days of a site in one generation. */
+export interface SiteQuestion extends DayRange {
+  workgroup: Pick<WorkgroupConfig, 'meters' | 'timezone'>;
+  site: SiteConfig;
+  /** The zone that the days are of. */
+  zone: string;
+  generation: Generation | undefined;
+}
+
+export interface DayRange {
+  startDay: LocalDate;
+  /** Included. */
+  endDay: LocalDate;
+}
+
+/** What a site comes to. */
+export interface SiteReport<Answer> {
+  /** The files of the generation that it follows from. */
+  files: LakeFile[];
+  /** @returns the answer for the days that were asked for, or for some of them */
+  read(lake: LakeReader, signal?: AbortSignal): Promise<(range: DayRange) => Answer>;
+}
+
+/** The meters of a site against its devices. */
+export function siteReconciliation(asked: SiteQuestion): SiteReport<Reconciliation> {
+  const { site, zone } = asked;
+  const members = { meters: metersOf(site), devices: devicesOf(site) };
+  const source = actualDays(asked, [...members.meters, ...members.devices]);
+  return {
+    files: source.files,
+    async read(lake, signal) {
+      const values = await readDayValues(lake, source, 'meter', signal);
+      return (range) => ({
+        site: site.name,
+        timezone: zone,
+        ...reconcile(daysOf(range), members, values),
+      });
+    },
+  };
+}
+
+/**
+ * The meters of a site against their budgets.
+ * @param today the first day that is not over yet
+ */
+export function siteVariance(
+  asked: SiteQuestion,
+  { scenario: wanted, today }: { scenario: string | undefined; today: LocalDate },
+): SiteReport<Variance> {
+  const { site, zone, generation } = asked;
+  const meters = metersOf(site);
+  const codes = [...new Set(site.meters.map(({ code }) => code))];
+  const source = actualDays(asked, meters);
+  return {
+    files: [...source.files, ...(generation?.files('budget') ?? [])],
+    async read(lake, signal) {
+      const scenario = await chooseScenario(lake, generation, codes, wanted, signal);
+      const budgeted = budgetDays(generation, { ...asked, codes }, scenario);
+      const budget = await readDayValues(lake, budgeted, 'budget', signal);
+      const actual = await readDayValues(lake, source, 'meter', signal);
+      return (range) => ({
+        site: site.name,
+        timezone: zone,
+        scenario: scenario ?? null,
+        ...varianceOf(daysOf(range), meters, { actual, budget, today }),
+      });
+    },
+  };
+}
+
+export function daysOf({ startDay, endDay }: DayRange): LocalDate[] {
+  return Array.from({ length: daysBetween(startDay, endDay) + 1 }, (_, index) => addDays(startDay, index));
+}
+
+function actualDays(
+  { workgroup, generation, startDay, endDay, zone }: SiteQuestion,
+  side: readonly SiteMember[],
+) {
+  const meters = new Map(workgroup.meters.map((meter) => [meter.code, meter]));
+  const members = new Map(
+    side.map((one): [string, Member] => [
+      one.key,
+      'meter' in one
+        ? memberOf(meters.get(one.meter)!)
+        : { key: one.key, device: one.device, source: one.source },
+    ]),
+  );
+  const own = { ownZone: workgroup.timezone, zone };
+  return memberDays(generation, { ...own, members: [...members.values()], startDay, endDay });
+}
