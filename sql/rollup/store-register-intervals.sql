@@ -1,9 +1,7 @@
 -- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only the steps that cross a
 -- bound are looked at, because the growth inside an interval adds up to the difference at its bounds.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
-WITH plain AS NOT MATERIALIZED (
-  SELECT series_id FROM context WHERE method = 'total_energy' AND series_id NOT IN (SELECT series_id FROM troubled)
-), judged AS MATERIALIZED (
+WITH judged AS MATERIALIZED (
   -- booked: whole Wh of the index at t0
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
   FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM step)
@@ -16,7 +14,7 @@ WITH plain AS NOT MATERIALIZED (
   -- frame_wh: what is booked beyond the index itself; i0, i1: the intervals of t0 and t1
   SELECT *, t0 // 900000 AS i0, t1 // 900000 AS i1
   FROM (
-    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM raw_step WHERE series_id IN (SELECT series_id FROM plain)
+    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM raw_step JOIN plain_register USING (series_id)
     UNION ALL
     SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM judged
     UNION ALL
@@ -27,11 +25,11 @@ WITH plain AS NOT MATERIALIZED (
   UNION ALL
   SELECT *, unnest(range(i0 + 1, i1 + 1)) FROM line WHERE i1 > i0 + 1
 ), first_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM raw_step WHERE t0 IS NULL AND series_id IN (SELECT series_id FROM plain)
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM raw_step JOIN plain_register USING (series_id) WHERE t0 IS NULL
   UNION ALL
   SELECT series_id, t0, booked FROM judged WHERE t_before IS NULL
 ), last_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step WHERE is_last AND series_id IN (SELECT series_id FROM plain)
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step JOIN plain_register USING (series_id) WHERE is_last
   UNION ALL
   SELECT series_id, t1, booked + grown, c1 FROM judged WHERE is_last
 ), bound AS (

@@ -6,13 +6,20 @@ CREATE OR REPLACE TEMP TABLE version_cause AS
 WITH changed AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
 ),
+arrived AS (
+  -- by numbers first, because grouping millions of readings by device and source costs more than all the rest
+  SELECT series_id, batch_id, event_time_ms // 900000 AS interval_index
+  FROM incoming
+  WHERE batch_id > (SELECT max(batch_id) FROM energy_stream)
+  GROUP BY ALL
+),
 brought AS MATERIALIZED (
-  SELECT s.device, s.source, i.event_time_ms // 900000 AS interval_index,
+  SELECT s.device, s.source, a.interval_index,
     CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
-  FROM incoming i
+  FROM arrived a
   JOIN series s USING (series_id)
   JOIN batch b USING (batch_id)
-  WHERE s.device IN (SELECT device FROM changed) AND i.batch_id > (SELECT max(batch_id) FROM energy_stream)
+  WHERE s.device IN (SELECT device FROM changed)
   GROUP BY ALL
 ),
 near AS (

@@ -81,7 +81,7 @@ const registerLines = [
   'shape',
 ];
 const ofAll = ['carry-in', 'resumed', 'forget-intervals'];
-const ofRegisters = [...registerLines, 'store-register-intervals'];
+const ofRegisters = [...registerLines, 'plain-registers', 'store-register-intervals'];
 const ofPower = ['power-parts', 'store-power-intervals', 'round-intervals'];
 const computation: Readonly<Record<EnergyMethod, readonly string[]>> = {
   total_energy: ofRegisters,
