@@ -14,11 +14,11 @@ import type { SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import {
   type ExportQuery,
-  namesJson,
   noRows,
   type OpenReport,
   type RowSelect,
   type RowShape,
+  withNames,
 } from './report.ts';
 
 /** Energy as rows. */
@@ -29,6 +29,8 @@ interface EnergyReport extends Omit<RowShape, 'energies'> {
   select: string;
   /** Whether rows show what a clock shows. */
   hasLocalTime?: boolean;
+  /** Whether rows come as they lie in the files, which are sorted. */
+  inFileOrder?: boolean;
 }
 
 const quality = ['method', 'flags', 'coverage', 'status', 'version', 'computed_at'] as const;
@@ -45,13 +47,14 @@ export const openDailyEnergy = opener((bySource) =>
         key: ['device', 'source'],
         body: dailyEnergy,
         select: loadSql('export/daily-by-source'),
+        inFileOrder: true,
       }
     : {
         columns: ['day', 'device', 'device_name', 'energy_wh', ...quality],
         order: ['day', 'device'],
         key: ['device'],
         body: dailyEnergy,
-        select: `${deviceDays()} WHERE c.energy_wh IS NOT NULL`,
+        select: `${deviceDays()} WHERE energy_wh IS NOT NULL`,
       },
 );
 
@@ -104,7 +107,7 @@ function dayQuery({ config, workgroup }: ExportQuery, { startDay, endDay }: DayR
 }
 
 function selectRows(
-  { columns, order, key, body, select, hasLocalTime }: EnergyReport,
+  { columns, order, key, body, select, hasLocalTime, inFileOrder }: EnergyReport,
   { workgroup }: ExportQuery,
   day: DayQuery,
   generation: Generation,
@@ -116,9 +119,12 @@ function selectRows(
   const parameters: SqlParameters = {
     ...chosen.parameters,
     ...body.parameters?.(day),
-    named_devices: namesJson(workgroup.devices),
     ...(hasLocalTime && { zone: day.zone }),
   };
-  for (const [name, files] of Object.entries(lists)) parameters[name] = files.map(generation.path);
-  return { ...shape, sql: chosen.sql + select, parameters };
+  for (const [name, files] of Object.entries(lists))
+    parameters[name] = files.toSorted((a, b) => (a.period < b.period ? -1 : 1)).map(generation.path);
+  const rows = withNames({ sql: chosen.sql + select, parameters }, 'device', workgroup.devices);
+  // Whoever chooses devices or names them joins, and a join keeps no order.
+  const isJoined = day.devices !== undefined || 'names' in rows.parameters;
+  return { ...shape, order: inFileOrder && !isJoined ? [] : order, ...rows };
 }

@@ -49,7 +49,7 @@ function fingerprintSql({ sql, key, energies }: RowSelect): string {
   const hashes = energies.map(
     (name) => `sum((coalesce(${name}, ${UNKNOWN_WH}) + ${OFFSET_WH}) * ${product})`,
   );
-  return `WITH exported AS (SELECT day, ${[...key, ...energies].join(', ')} FROM (\n${sql}\n)), ${factors.join(', ')}
+  return `WITH exported AS NOT MATERIALIZED (SELECT day, ${[...key, ...energies].join(', ')} FROM (\n${sql}\n)), ${factors.join(', ')}
 SELECT day::VARCHAR AS day, count(*) AS row_count, sum(${energies[0]})::BIGINT AS energy_wh, concat_ws(' ', ${hashes.join(', ')}) AS hash
 FROM exported ${parts.map((part, index) => `JOIN factor${index} USING (${part.join(', ')})`).join(' ')}
 GROUP BY day ORDER BY day`;

@@ -6,10 +6,10 @@ import { loadSql } from '../warehouse/sql.ts';
 import {
   type ExportedReport,
   type ExportQuery,
-  namesJson,
   noRows,
   type OpenReport,
   type RowShape,
+  withNames,
 } from './report.ts';
 
 export const openMeterData: OpenReport = (query, at) => {
@@ -55,13 +55,13 @@ function reportOf(
   days: (range: DayRange) => DaysSource,
   { lake, signal }: Parameters<OpenReport>[1],
 ): ExportedReport {
-  const names = namesJson(meters.map(({ code, name }) => ({ id: code, name })));
+  const names = meters.map(({ code, name }) => ({ id: code, name }));
   return {
     rows(range) {
       const { statements } = days(range);
       if (!statements) return noRows(shape);
-      const parameters = { ...statements.parameters, named_meters: names };
-      return { ...shape, sql: statements.sql + loadSql(select), parameters };
+      const rows = { ...statements, sql: statements.sql + loadSql(select) };
+      return { ...shape, ...withNames(rows, 'meter', names) };
     },
     body: (range) => meterDaysJson(lake, days(range), 'report/meters', range, signal),
   };

@@ -3,6 +3,7 @@ import type { ExportConfig } from '../export-settings.ts';
 import type { Generation, LakeReader } from '../report/lake.ts';
 import type { DayRange } from '../report/site-report.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
 import { type ColumnName, columnType } from './columns.ts';
 import type { ExportPeriod } from './period.ts';
 
@@ -17,7 +18,7 @@ export interface ExportQuery {
 export interface RowShape {
   /** In the order in which files have them. */
   columns: readonly ColumnName[];
-  /** What the rows are sorted by. */
+  /** What the rows are to be sorted by; nothing where they come in their order. */
   order: readonly ColumnName[];
   /** What tells a row from the others of its day. */
   key: readonly ColumnName[];
@@ -53,7 +54,22 @@ export function noRows(shape: RowShape): RowSelect {
   return { ...shape, sql: `SELECT ${none} WHERE false`, parameters: {} };
 }
 
-/** Names of a configuration by id or code, for the statements that join them. */
-export function namesJson(named: ReadonlyArray<{ id: string; name?: string | undefined }>): string {
-  return JSON.stringify(named.flatMap(({ id, name }) => (name === undefined ? [] : [{ id, name }])));
+/** The rows of a statement, with a column that says how what they are of is called in the configuration. */
+export function withNames(
+  { sql, parameters }: { sql: string; parameters: SqlParameters },
+  column: 'device' | 'meter',
+  named: ReadonlyArray<{ id: string; name?: string | undefined }>,
+): { sql: string; parameters: SqlParameters } {
+  const names = named.filter(({ name }) => name !== undefined);
+  // Without a join rows stay in their order.
+  if (names.length === 0)
+    return { sql: `SELECT *, NULL::VARCHAR AS ${column}_name FROM (\n${sql}\n)`, parameters };
+  return {
+    sql: `SELECT row.*, name AS ${column}_name FROM (\n${sql}\n) AS row LEFT JOIN (\n${loadSql('export/names')}\n) ON id = row.${column}::VARCHAR`,
+    parameters: { ...parameters, names: JSON.stringify(names.map(({ id, name }) => ({ id, name }))) },
+  };
+}
+
+export function orderBy({ order }: RowShape): string {
+  return order.length === 0 ? '' : `ORDER BY ${order.map((name) => `exported.${name}`).join(', ')}`;
 }

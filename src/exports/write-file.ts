@@ -9,7 +9,7 @@ import { type ColumnName, columnType } from './columns.ts';
 import { fromDiskError } from './disk-error.ts';
 import { hashOf, readFingerprints } from './fingerprint.ts';
 import type { ExportRun } from './ledger.ts';
-import type { ExportQuery, RowSelect } from './report.ts';
+import { type ExportQuery, orderBy, type RowSelect } from './report.ts';
 import { openReport } from './reports.ts';
 
 export type ExportFormat = ExportConfig['format'];
@@ -96,16 +96,16 @@ const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3';
 
 async function copyTo(
   connection: DuckDBConnection,
-  { sql, parameters, columns, order }: RowSelect,
+  select: RowSelect,
   cell: (column: ColumnName) => string,
   options: string,
   path: string,
 ): Promise<void> {
-  const cells = columns.map((column) => `${cell(column)} AS ${column}`).join(', ');
+  const cells = select.columns.map((column) => `${cell(column)} AS ${column}`).join(', ');
   await queryText(
     connection,
-    `COPY (SELECT ${cells} FROM (\n${sql}\n) AS exported ORDER BY ${order.map((column) => `exported.${column}`).join(', ')}) TO $path (${options})`,
-    { ...parameters, path },
+    `COPY (SELECT ${cells} FROM (\n${select.sql}\n) AS exported ${orderBy(select)}) TO $path (${options})`,
+    { ...select.parameters, path },
   );
 }
 

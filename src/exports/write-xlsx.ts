@@ -4,7 +4,7 @@ import { TerminalError } from '../errors.ts';
 import type { ExportReport } from '../export-settings.ts';
 import { queryText } from '../warehouse/query.ts';
 import { type ColumnName, columnType } from './columns.ts';
-import type { RowSelect } from './report.ts';
+import { orderBy, type RowSelect } from './report.ts';
 import type { ExportFacts } from './write-file.ts';
 
 export interface SheetRequest {
@@ -74,14 +74,13 @@ type CellValue = string | number | boolean | null;
 /** The rows as numbers and text alone; times as milliseconds. */
 function readCells(
   connection: DuckDBConnection,
-  { sql, parameters, columns, order }: RowSelect,
+  select: RowSelect,
 ): Promise<Array<Record<string, CellValue>>> {
-  const cells = columns.map((name) => `${plain(name)} AS ${name}`).join(', ');
-  const sorted = order.map((name) => `exported.${name}`).join(', ');
+  const cells = select.columns.map((name) => `${plain(name)} AS ${name}`).join(', ');
   return queryText(
     connection,
-    `SELECT ${cells} FROM (\n${sql}\n) AS exported ORDER BY ${sorted}`,
-    parameters,
+    `SELECT ${cells} FROM (\n${select.sql}\n) AS exported ${orderBy(select)}`,
+    select.parameters,
   );
 }
 
