@@ -50,7 +50,7 @@ export function readBudgetRows(reading: Reading): Upload {
     if (!period || !meter || energyWh === undefined || scenario === undefined) continue;
     rows.push({ line: row.line, meter: meter.code, scenario, energyWh, ...period });
   }
-  const periods = columns.hour ? daysOfHours(rows, columns.hour, reading) : rows;
+  const periods = columns.hour ? roundRunning(daysOfHours(rows, columns.hour, reading)) : rows;
   refuseOverlaps(periods, reading);
   return {
     kind: 'budget',
@@ -224,6 +224,19 @@ function daysOfHours(
         `${last!.start} lacks the hours ${missing.join(', ')}; a day is the sum of all of its hours`,
       );
     return { ...hours[0]!, energyWh: hours.reduce((sum, { energyWh }) => sum + energyWh, 0) };
+  });
+}
+
+/** Rounds days on the running sum of their meter and scenario, so that they add up to what all of their hours come to. */
+function roundRunning(days: readonly BudgetRow[]): BudgetRow[] {
+  const ordered = days.toSorted((one, other) => (one.start < other.start ? -1 : 1));
+  const sums = new Map<string, number>();
+  return ordered.map((day) => {
+    const key = `${day.meter}\n${day.scenario}`;
+    const before = sums.get(key) ?? 0;
+    const after = before + day.energyWh;
+    sums.set(key, after);
+    return { ...day, energyWh: Math.round(after) - Math.round(before) };
   });
 }
 

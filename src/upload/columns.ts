@@ -53,28 +53,54 @@ export interface FoundColumn {
 }
 export type Columns = Partial<Record<ColumnRole, FoundColumn>>;
 
+/** Longer names mean nothing here. */
+const NAME_LENGTH_MAX = 200;
+
 /**
  * Finds what the columns of a file mean, by their names.
  * @param given names that were said, by what they mean; they go before all others
  */
 export function findColumns(header: readonly string[], given: Partial<Record<ColumnRole, string>>): Columns {
-  const found: Columns = {};
+  const candidates = candidatesOf(header, given);
+  return Object.fromEntries(
+    columnRoles.flatMap((role) => candidates[role].slice(0, 1).map((one) => [role, one])),
+  );
+}
+
+/** What several columns could mean: which of them is meant, nobody can tell. */
+export function findAmbiguous(
+  header: readonly string[],
+  given: Partial<Record<ColumnRole, string>>,
+): Array<{ role: ColumnRole; columns: readonly FoundColumn[] }> {
+  const candidates = candidatesOf(header, given);
+  return columnRoles
+    .map((role) => ({ role, columns: candidates[role] }))
+    .filter(({ columns }) => columns.length > 1);
+}
+
+/** The columns that could mean something, those with its most usual name first. */
+function candidatesOf(
+  header: readonly string[],
+  given: Partial<Record<ColumnRole, string>>,
+): Record<ColumnRole, FoundColumn[]> {
   const parsed = header.map((name, index) => ({ index, name, ...splitUnit(name) }));
-  for (const role of columnRoles) {
+  const ofRole = (role: ColumnRole) => {
     const said = given[role];
-    const match =
+    const found =
       said === undefined
-        ? names[role]
-            .map((known) => parsed.find(({ base }) => base === known))
-            .find((one) => one !== undefined)
-        : parsed.find(({ name }) => name === said);
-    if (match) found[role] = { index: match.index, name: match.name, unit: match.unit };
-  }
-  return found;
+        ? names[role].flatMap((known) => parsed.filter(({ base }) => base === known))
+        : parsed.filter(({ name }) => name === said);
+    return found.map(({ index, name, unit }) => ({ index, name, unit }));
+  };
+  return Object.fromEntries(columnRoles.map((role) => [role, ofRole(role)])) as Record<
+    ColumnRole,
+    FoundColumn[]
+  >;
 }
 
 /** `AC System Output (kWh)` is `ac_system_output` in kWh, `energy_kwh` is `energy` in kWh. */
 function splitUnit(name: string): { base: string; unit: string | undefined } {
+  if (name.length > NAME_LENGTH_MAX) return { base: '', unit: undefined };
   const bracket = /^(.*?)\s*[([]\s*([^()[\]]+?)\s*[)\]]$/.exec(name.trim());
   const tail = bracket ?? /^(.*?)[_ ]([A-Za-z]+)$/.exec(name.trim());
   const unit = tail ? parseUnit(tail[2]!) : undefined;

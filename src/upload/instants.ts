@@ -94,8 +94,10 @@ function shownOffset(offsetMs: number): string {
   return `${offsetMs < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
 }
 
+/** What a file says, as an error shows it: short, and without what would steer a terminal. */
 export function clip(text: string): string {
-  return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
+  const short = text.length <= 60 ? text : `${text.slice(0, 59)}…`;
+  return short.replace(/\p{Cc}/gu, '\ufffd');
 }
 
 /** Whether the day lies in the years that are read. */

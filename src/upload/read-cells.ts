@@ -50,6 +50,7 @@ export function energyReader(
   const factors = new Map<string, number | string>();
 
   function factorOf(unit: string): number | string {
+    if (unit.length > 20) return `"${clip(unit)}" is not a unit of energy, such as kWh`;
     const power = meanHours === undefined ? undefined : unitFactor('power', parseUnit(unit) ?? unit);
     return power === undefined ? energyFactor(unit) : power * meanHours!;
   }
@@ -77,10 +78,10 @@ export function energyReader(
         `"${clip(text)}" is no number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
       );
     if (number < 0)
-      return refuse(`${text} is negative; energy the other way is counted by a meter of its own`);
+      return refuse(`${clip(text)} is negative; energy the other way is counted by a meter of its own`);
     const wh = number * factor;
     if (wh > ENERGY_WH_MAX)
-      return refuse(`${text} ${unit} is more than any meter counts; is the unit right?`);
+      return refuse(`${clip(text)} ${unit} is more than any meter counts; is the unit right?`);
     return Math.round(wh * MILLI) / MILLI;
   };
 }

@@ -1,9 +1,9 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { clip } from './instants.ts';
 import type { LineProblem } from './refusals.ts';
-import { ROWS_MAX, type Sheet, type SheetRow } from './sheet.ts';
+import { ROWS_MAX, type Sheet, type SheetRow, TOO_MANY_ROWS } from './sheet.ts';
 
-export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problem: LineProblem };
+export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problems: LineProblem[] };
 
 export interface CsvOptions {
   /** What stands between cells; found out where it is not given. */
@@ -27,8 +27,7 @@ export function readCsv(text: string, options: CsvOptions): ReadSheet {
   // No row names what is looked for: what comes nearest is shown with what it lacks.
   const { delimiter, head } = heads.toSorted((one, other) => widest(other.head) - widest(one.head))[0]!;
   const { line = 1 } = head.find(({ cells }) => cells.length > 1) ?? head[0] ?? {};
-  if (text.trim() === '')
-    return { kind: 'refused', problem: { line: 0, message: 'is empty; its first line names the columns' } };
+  if (text.trim() === '') return refusedSheet(0, 'is empty; its first line names the columns');
   return readRows(text, delimiter, line);
 }
 
@@ -50,25 +49,26 @@ function readRows(text: string, delimiter: string, headerLine: number): ReadShee
   try {
     const [header, ...rows] = parseRows(text, delimiter, { from: headerLine, relaxed: false });
     const columns = header!.cells;
-    const odd = rows.find(({ cells }) => cells.length !== columns.length);
-    if (odd) {
-      const message = `has ${odd.cells.length} cells, and ${columns.length} columns are named in line ${headerLine}`;
-      return { kind: 'refused', problem: { line: odd.line, message } };
+    if (rows.length > ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+    const odd = rows.filter(({ cells }) => cells.length !== columns.length);
+    if (odd.length > 0) {
+      const named = `${columns.length} columns are named in line ${headerLine}`;
+      const problems = odd.map(({ line, cells }) => ({
+        line,
+        message: `has ${cells.length} cells, and ${named}`,
+      }));
+      return { kind: 'refused', problems };
     }
-    if (rows.length > ROWS_MAX)
-      return {
-        kind: 'refused',
-        problem: { line: 0, message: `has ${rows.length} rows and ${ROWS_MAX} are the most; split it` },
-      };
     return { kind: 'sheet', sheet: { columns, rows } };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = typeof error.lines === 'number' ? error.lines : 0;
-    return {
-      kind: 'refused',
-      problem: { line, message: `is no CSV: ${clip(error.message.replace(/ at line.*$/, ''))}` },
-    };
+    return refusedSheet(line, `is no CSV: ${clip(error.message.replace(/ at line.*$/, ''))}`);
   }
+}
+
+export function refusedSheet(line: number, message: string): ReadSheet {
+  return { kind: 'refused', problems: [{ line, message }] };
 }
 
 function parseRows(
@@ -84,6 +84,8 @@ function parseRows(
     relax_column_count: true,
     relax_quotes: relaxed,
     skip_empty_lines: true,
+    // With the heading one more than is taken: a file of many more would not fit into memory.
+    to: ROWS_MAX + 2,
     // Blanks around a delimiter are none of the cell; a tab may be the delimiter itself.
     trim: delimiter !== '\t',
   }) as unknown as Array<{ record: string[]; info: { lines: number } }>;

@@ -1,11 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { fileProblem, openReader, type Reader, unreadable } from '../import/reader.ts';
+import { openReader, type Reader, unreadable } from '../import/reader.ts';
 import { fileKind, openSource } from '../import/source-file.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
+import { RefusedFile } from './refusals.ts';
 import type { Upload } from './rows.ts';
-import { ROWS_MAX, type Sheet } from './sheet.ts';
+import { ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
 
 /** Of a text file, unpacked. */
 const BYTES_MAX = 128 * 1024 * 1024;
@@ -29,6 +30,10 @@ export async function readUploadFile(path: string, request: Omit<UploadRequest, 
     default:
       return format satisfies never;
   }
+}
+
+function fileProblem(path: string, message: string): RefusedFile {
+  return new RefusedFile(basename(path), [{ line: 0, message }]);
 }
 
 function textBytes(path: string, compression: ReturnType<typeof fileKind>['compression']): Buffer {
@@ -57,7 +62,7 @@ async function parquetSheet(path: string): Promise<Sheet> {
     const cells = columns.map((_, index) => `coalesce(trim(c${index}::VARCHAR), '') AS c${index}`).join(', ');
     const found = await reader.connection.runAndReadAll(`SELECT ${cells} FROM ${from} LIMIT ${ROWS_MAX + 1}`);
     const rows = found.getRows() as string[][];
-    if (rows.length > ROWS_MAX) throw fileProblem(path, `has more than ${ROWS_MAX} rows; split it`);
+    if (rows.length > ROWS_MAX) throw fileProblem(path, TOO_MANY_ROWS);
     return {
       columns: columns.map(({ name }) => name),
       rows: rows.map((row, index) => ({ line: index + 1, cells: row })),

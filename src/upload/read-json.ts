@@ -1,55 +1,77 @@
+import { clip } from './instants.ts';
 import type { ReadSheet } from './read-csv.ts';
-import { ROWS_MAX, type SheetRow } from './sheet.ts';
+import { refusedSheet } from './read-csv.ts';
+import type { LineProblem } from './refusals.ts';
+import { ROWS_MAX, type SheetRow, TOO_MANY_ROWS } from './sheet.ts';
+
+/** An array is read as a whole, in memory. */
+const ARRAY_LENGTH_MAX = 32 * 1024 * 1024;
+
+interface Item {
+  line: number;
+  item: unknown;
+}
 
 /** Reads NDJSON, an object a line, or an array of objects. Members are columns. */
 export function readJson(text: string): ReadSheet {
-  const body = text.trimStart();
-  return body.startsWith('[') ? readArray(body) : readLines(text);
+  return /^\s*\[/.test(text) ? readArray(text) : readLines(text);
 }
 
 function readArray(text: string): ReadSheet {
-  let items: unknown;
+  if (text.length > ARRAY_LENGTH_MAX)
+    return refusedSheet(0, 'is an array of more than 32 MiB; write an object a line, or split it');
+  let items: unknown[];
   try {
     items = JSON.parse(text);
   } catch {
-    return refused(0, 'is no JSON');
+    return refusedSheet(0, 'is no JSON');
   }
-  if (!Array.isArray(items)) return refused(0, 'is no array of objects');
-  return sheetOf(items.map((item: unknown, index) => ({ line: index + 1, item })));
+  if (items.length > ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+  return sheetOf(items.map((item, index) => ({ line: index + 1, item })));
 }
 
 function readLines(text: string): ReadSheet {
-  const objects: Array<{ line: number; item: unknown }> = [];
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue;
+  const items: Item[] = [];
+  const problems: LineProblem[] = [];
+  for (let line = 1, start = 0; start < text.length; line++) {
+    const next = text.indexOf('\n', start);
+    const end = next < 0 ? text.length : next;
+    const written = text.slice(start, end).trim();
+    start = end + 1;
+    if (written === '') continue;
+    if (items.length + problems.length === ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
     try {
-      objects.push({ line: index + 1, item: JSON.parse(line) });
+      items.push({ line, item: JSON.parse(written) });
     } catch {
-      return refused(index + 1, 'is no JSON object; each line is one, or the whole is an array of them');
+      problems.push({
+        line,
+        message: 'is no JSON object; each line is one, or the whole is an array of them',
+      });
     }
   }
-  return sheetOf(objects);
+  return problems.length > 0 ? { kind: 'refused', problems } : sheetOf(items);
 }
 
-export function sheetOf(objects: ReadonlyArray<{ line: number; item: unknown }>): ReadSheet {
-  if (objects.length === 0) return refused(0, 'is empty');
-  if (objects.length > ROWS_MAX)
-    return refused(0, `has ${objects.length} rows and ${ROWS_MAX} are the most; split it`);
+function sheetOf(items: readonly Item[]): ReadSheet {
+  if (items.length === 0) return refusedSheet(0, 'is empty');
   const places = new Map<string, number>();
-  const rows: SheetRow[] = [];
-  for (const { line, item } of objects) {
-    if (typeof item !== 'object' || item === null || Array.isArray(item))
-      return refused(line, 'is no object');
+  const problems: LineProblem[] = [];
+  const rows = items.map(({ line, item }): SheetRow => {
     const cells: string[] = [];
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+      problems.push({ line, message: 'is no object' });
+      return { line, cells };
+    }
     for (const [name, value] of Object.entries(item)) {
+      if (typeof value === 'object' && value !== null)
+        problems.push({ line, message: `"${clip(name)}" is no text and no number` });
       const place = places.get(name) ?? places.size;
       places.set(name, place);
-      if (typeof value === 'object' && value !== null)
-        return refused(line, `"${name}" is no text and no number`);
       cells[place] = value === null || value === undefined ? '' : String(value).trim();
     }
-    rows.push({ line, cells });
-  }
+    return { line, cells };
+  });
+  if (problems.length > 0) return { kind: 'refused', problems };
   const columns = [...places.keys()];
   return {
     kind: 'sheet',
@@ -58,8 +80,4 @@ export function sheetOf(objects: ReadonlyArray<{ line: number; item: unknown }>)
       rows: rows.map(({ line, cells }) => ({ line, cells: columns.map((_, index) => cells[index] ?? '') })),
     },
   };
-}
-
-function refused(line: number, message: string): ReadSheet {
-  return { kind: 'refused', problem: { line, message } };
 }

@@ -1,12 +1,13 @@
 import type { MeterConfig } from '../meters.ts';
 import { isBudgetHeader, readBudgetRows } from './budget-rows.ts';
-import { findColumns } from './columns.ts';
+import { findAmbiguous, findColumns } from './columns.ts';
 import { decodeText } from './decode-text.ts';
+import { clip } from './instants.ts';
 import { isMeterHeader, readMeterRows } from './meter-rows.ts';
 import type { UploadOptions } from './options.ts';
 import { type ReadSheet, readCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
-import { createRefusals, RefusedFile } from './refusals.ts';
+import { createRefusals, type LineProblem, RefusedFile } from './refusals.ts';
 import type { Upload } from './rows.ts';
 import type { Sheet } from './sheet.ts';
 
@@ -28,7 +29,7 @@ export interface UploadRequest {
  */
 export function readText(bytes: Uint8Array, format: TextFormat, request: UploadRequest): Upload {
   const decoded = decodeText(bytes);
-  if (decoded.kind === 'refused') throw new RefusedFile(request.name, [decoded.problem]);
+  if (decoded.kind === 'refused') throw refused(request.name, decoded.problems);
   const { topic, options } = request;
   const isHeader = (cells: readonly string[]) => {
     const columns = findColumns(cells, options.columns ?? {});
@@ -38,8 +39,14 @@ export function readText(bytes: Uint8Array, format: TextFormat, request: UploadR
     format === 'csv'
       ? readCsv(decoded.text, { delimiter: options.delimiter, isHeader })
       : readJson(decoded.text);
-  if (read.kind === 'refused') throw new RefusedFile(request.name, [read.problem]);
+  if (read.kind === 'refused') throw refused(request.name, read.problems);
   return readSheet(read.sheet, request);
+}
+
+function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
+  const refusals = createRefusals();
+  for (const { line, column, message } of problems) refusals.add(line, column, message);
+  return new RefusedFile(name, refusals.shown, refusals.count);
 }
 
 /** As `readText`, of rows that are there already. */
@@ -49,6 +56,15 @@ export function readSheet(sheet: Sheet, { topic, name, meters, options }: Upload
   for (const [role, column] of Object.entries(said))
     if (!sheet.columns.includes(column))
       refusals.add(0, column, `is not among the columns, though it was named for ${role}`);
+  for (const { role, columns } of findAmbiguous(sheet.columns, said)) {
+    const [first, second] = columns.map(({ name }) => `"${clip(name)}"`);
+    const which = first === second ? 'is there twice' : `can be the ${role}, and so can ${second}`;
+    refusals.add(
+      0,
+      columns[0]!.name,
+      `${which}; leave one of them out, or name it with --column ${role}=<name>`,
+    );
+  }
   const columns = findColumns(sheet.columns, said);
   const reading = { sheet, columns, meters, options, refusals };
   const upload = topic === 'budget' ? readBudgetRows(reading) : readMeterRows(reading);

@@ -1,4 +1,5 @@
 import { InputError } from '../errors.ts';
+import { clip } from './instants.ts';
 
 /** What is wrong in a line of a file, and what would be right. */
 export interface LineProblem {
@@ -25,7 +26,7 @@ export function createRefusals(): Refusals {
   return {
     add(line, column, message) {
       count += 1;
-      shown.push({ line, column, message });
+      shown.push({ line, column: column && clip(column), message });
       if (shown.length < 10 * PROBLEMS_SHOWN_MAX) return;
       shown.sort(byLine).splice(PROBLEMS_SHOWN_MAX);
     },

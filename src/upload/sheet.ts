@@ -13,3 +13,4 @@ export interface SheetRow {
 
 /** Rows of one file; what is more goes into several. */
 export const ROWS_MAX = 500_000;
+export const TOO_MANY_ROWS = `has more than ${ROWS_MAX.toLocaleString('en')} rows; split it`;

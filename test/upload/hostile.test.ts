@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { readBudgets, readMeters, refusalOf } from './support.ts';
+
+const header = 'meter_code,interval_start,interval_end,energy_kwh';
+const row = 'GRID-1,2026-05-17T13:00Z,2026-05-17T13:15Z,1';
+const text = (...lines: string[]) => lines.join('\n');
+
+test('every line with too few or too many cells is listed', () => {
+  const file = text(header, row, 'GRID-1,2026-05-17T14:00Z', `${row},2`);
+  expect(refusalOf(() => readMeters(file))).toEqual([
+    '3:: has 2 cells, and 4 columns are named in line 1',
+    '4:: has 5 cells, and 4 columns are named in line 1',
+  ]);
+});
+
+test('every line that is not UTF-8 is listed', () => {
+  const latin1 = Buffer.from(text(header, row.replace('GRID', 'GR\u00dcN'), row, 'Z\u00e4hler,,,'), 'latin1');
+  expect(refusalOf(() => readMeters(latin1))).toEqual([
+    expect.stringContaining('2:: the byte 0xDC is no UTF-8'),
+    expect.stringContaining('4:: the byte 0xE4 is no UTF-8'),
+  ]);
+});
+
+test('every line that is no JSON object is listed', () => {
+  const good = '{"meter_code":"PV","period":"2026-05","energy_kwh":1,"scenario":"P50"}';
+  const refused = (...lines: string[]) => refusalOf(() => readBudgets(text(...lines), { format: 'json' }));
+  expect(refused(good, '{', '', 'x')).toEqual([
+    expect.stringContaining('2:: is no JSON object'),
+    expect.stringContaining('4:: is no JSON object'),
+  ]);
+  expect(refused(good, '1', '{"meter_code":{}}')).toEqual([
+    '2:: is no object',
+    '3:: "meter_code" is no text and no number',
+  ]);
+});
+
+test('of two columns that could be the same thing neither is chosen', () => {
+  expect(refusalOf(() => readMeters(text(`${header},energy_wh`, `${row},1000`)))).toEqual([
+    '0:energy_kwh: can be the energy, and so can "energy_wh"; leave one of them out, or name it with --column energy=<name>',
+  ]);
+  expect(refusalOf(() => readMeters(text(`${header},energy_kwh`, `${row},2`)))).toEqual([
+    expect.stringContaining('0:energy_kwh: is there twice'),
+  ]);
+  const said = { options: { columns: { energy: 'energy_wh' } } };
+  expect(readMeters(text(`${header},energy_wh`, `${row},1000`), said)).toMatchObject([{ energyWh: 1000 }]);
+});
+
+test('what would steer a terminal is not shown', () => {
+  const refusals = refusalOf(() => readMeters(text(header, row.replace('GRID-1', '\u001b[2JX\u0007'))));
+  expect(refusals).toEqual([expect.stringContaining('no meter has the code "\ufffd[2JX\ufffd"')]);
+});
+
+test('more rows than are taken are refused before all of them are read', () => {
+  const rows = (count: number, one: string) => one.repeat(count);
+  const tooMany = ['0:: has more than 500,000 rows; split it'];
+  const said = { options: { meter: 'PV', scenario: 'P50' } };
+  const csv = `period,energy_kwh\n${rows(600_000, '2026,1\n')}`;
+  expect(refusalOf(() => readBudgets(csv, said))).toEqual(tooMany);
+  expect(refusalOf(() => readBudgets(rows(600_000, '{}\n'), { ...said, format: 'json' }))).toEqual(tooMany);
+  const array = `[${rows(600_000, '{},')}{}]`;
+  expect(refusalOf(() => readBudgets(array, { ...said, format: 'json' }))).toEqual(tooMany);
+}, 20_000);
+
+test('a name of a column is looked at in a time that its length does not square', () => {
+  const startedMs = performance.now();
+  const odd = `a${' '.repeat(100_000)}b`;
+  refusalOf(() => readMeters(text(`${odd},energy_kwh`, 'x,1')));
+  // Squared it takes a minute.
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+});
+
+test('days of hours are rounded on their running sum, so that they add up to all hours', () => {
+  const hours = (day: number) =>
+    Array.from({ length: 24 }, (_, hour) => `PV,2026,6,${day},${hour},${hour === 12 ? 0.4 : 0},P50`);
+  const file = text(
+    'meter_code,year,month,day,hour,energy_wh,scenario',
+    ...hours(3),
+    ...hours(1),
+    ...hours(2),
+  );
+  expect(readBudgets(file).map(({ start, energyWh }) => [start, energyWh])).toEqual([
+    ['2026-06-01', 0],
+    ['2026-06-02', 1],
+    ['2026-06-03', 0],
+  ]);
+});
