@@ -149,28 +149,63 @@ function continues(from: Run, to: Run, rule: RegisterRule): boolean {
  * from the excursion. Undefined where it does not come back: then the change has stayed.
  */
 function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
+  return runs[index + 1]!.firstValue > runs[index]!.lastValue
+    ? returnFromHigh(runs, index, rule)
+    : returnFromLow(runs, index, rule);
+}
+
+function returnFromHigh(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
   const from = runs[index]!;
-  const away = runs[index + 1]!;
-  const upwards = away.firstValue > from.lastValue;
-  const endMs = upwards ? away.firstMs + SPIKE_MS_MAX : Number.POSITIVE_INFINITY;
-  let zeros = !upwards;
-  let low = away;
+  const endMs = runs[index + 1]!.firstMs + SPIKE_MS_MAX;
   for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
+    const candidate = runs[back]!;
+    if (continues(from, candidate, rule) && !continues(runs[back - 1]!, candidate, rule)) return back;
+  }
+  return undefined;
+}
+
+/** Reads the low values as what they are if the register was reset, which has excursions of its own; until that explains no more. */
+function returnFromLow(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
+  const from = runs[index]!;
+  let zeros = true;
+  let lows: Low[] = [];
+  for (let back = index + 2; back < runs.length; back += 1) {
     const before = runs[back - 1]!;
+    if (hasClimbedBack(before, from, rule)) return undefined;
     // A spike among low values is not what the register comes back from.
-    if (upwards || before.lastValue < from.lastValue) low = before;
-    if (!upwards && hasClimbedBack(low, from, rule)) return undefined;
+    if (before.lastValue < from.lastValue) lows = followed(lows, before, rule);
+    const low = lows[0]!;
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
     const candidate = runs[back]!;
     if (!continues(from, candidate, rule)) continue;
     const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
-    if (!isBackFromZero && continues(low, candidate, rule)) {
-      if (upwards) continue;
-      return undefined;
-    }
-    return !upwards && isLoneSpike(runs, index + 1, back, rule) ? undefined : back;
+    if (!isBackFromZero && originOf(candidate, lows, rule) >= 0) return undefined;
+    return isLoneSpike(runs, back, lows, rule) ? undefined : back;
   }
   return undefined;
+}
+
+/** A run of low values, and since when there have been such but for excursions. */
+interface Low extends Run {
+  sinceMs: UtcMs;
+}
+
+/** How many runs of low values, each lower than the one before, are kept in mind. */
+const LOWS_MAX = 3;
+
+/** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
+function followed(lows: readonly Low[], run: Run, rule: RegisterRule): Low[] {
+  const origin = originOf(run, lows, rule);
+  const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
+  return [{ ...run, sinceMs }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
+}
+
+/** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
+function originOf(run: Run, lows: readonly Low[], rule: RegisterRule): number {
+  return lows.findIndex(
+    (low, place) =>
+      continues(low, run, rule) && (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
+  );
 }
 
 /**
@@ -200,18 +235,20 @@ function hasClimbedBack(low: Run, from: Run, rule: RegisterRule): boolean {
   return low.firstValue < level && low.lastValue >= level;
 }
 
+/** How many runs after one that seems to come back are looked at for what confirms it. */
+const CONFIRMING_MAX = 8;
+
 /** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */
-function isLoneSpike(runs: readonly Run[], lowFrom: number, back: number, rule: RegisterRule): boolean {
-  const low = runs[back - 1]!;
+function isLoneSpike(runs: readonly Run[], back: number, all: readonly Low[], rule: RegisterRule): boolean {
+  // Zeros say nothing of what the register would go on from.
+  const lows = all.filter(({ lastValue }) => lastValue > 0);
   const candidate = runs[back]!;
-  const after = runs[back + 1];
-  return (
-    after !== undefined &&
-    after.firstValue < candidate.lastValue - rule.jitterWh &&
-    continues(low, after, rule) &&
-    low.lastValue > 0 &&
-    candidate.lastMs - candidate.firstMs < low.lastMs - runs[lowFrom]!.firstMs
-  );
+  const after = runs
+    .slice(back + 1, back + 1 + CONFIRMING_MAX)
+    .find((run) => continues(candidate, run, rule) || originOf(run, lows, rule) >= 0);
+  if (!after || continues(candidate, after, rule)) return false;
+  const low = lows[originOf(after, lows, rule)]!;
+  return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
 }
 
 /** What a change that stays is: a reset, a rollover or a rebase; undefined for a rise that is believed after all. */

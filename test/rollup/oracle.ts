@@ -173,7 +173,10 @@ function endOfSpike(rule: OracleRule, before: OracleReading, readings: readonly 
     : undefined;
 }
 
-/** Where the series rejoins in one step that is impossible from the low value, or from zeros; not where it climbs back. */
+/**
+ * Where the series rejoins in one step that is impossible from the low values, or from zeros; not where it climbs back. Low values go on past
+ * an excursion of their own, which is shorter than they have lasted.
+ */
 function endOfGlitch(
   rule: OracleRule,
   before: OracleReading,
@@ -183,7 +186,11 @@ function endOfGlitch(
   for (let index = at + 1; index < readings.length; index += 1) {
     const one = readings[index]!;
     const lows = readings.slice(at, index).filter(({ value }) => value < before.value);
-    const isPossible = continuesFrom(rule, lows.at(-1)!, one);
+    const isPossible = lows.some(
+      (low) =>
+        continuesFrom(rule, low, one) &&
+        (low === lows.at(-1) || one.atMs - low.atMs < low.atMs - lows[0]!.atMs),
+    );
     const wereZeros = lows.every(({ value }) => value === 0);
     if (continuesFrom(rule, before, one) && (wereZeros || !isPossible)) return index;
     if (isPossible && one.value >= before.value - rule.jitterWh) return undefined;
