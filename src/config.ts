@@ -8,9 +8,10 @@ import { SOCKET_PATH } from './contract/socket-events.ts';
 import { energyStreamSchema } from './energy-stream.ts';
 import { errorMessage, InputError, type Problem } from './errors.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
+import { inWords } from './input-words.ts';
 import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
 import { isTimeZone } from './time.ts';
-import { parseQuantity } from './units.ts';
+import { formatDuration, parseQuantity } from './units.ts';
 
 /** A duration such as `1s` or `24h`, in milliseconds once parsed. */
 function duration(options: { minMs: number; maxMs: number }) {
@@ -24,7 +25,7 @@ function duration(options: { minMs: number; maxMs: number }) {
     else if (ms < options.minMs || ms > options.maxMs) {
       context.addIssue({
         code: 'custom',
-        message: `must be from ${options.minMs / 1000} s to ${options.maxMs / 1000} s`,
+        message: `must be from ${formatDuration(options.minMs)} to ${formatDuration(options.maxMs)}; a number alone is milliseconds`,
       });
     } else return Math.round(ms);
     return z.NEVER;
@@ -266,7 +267,7 @@ export function loadConfig(options: {
   }
   const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
   if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
-  const parsed = configSchema.safeParse(resolved);
+  const parsed = configSchema.safeParse(resolved, inWords);
   if (!parsed.success) {
     // What could not be resolved is not reported again for the empty text that stands in for it.
     const reported = new Set(problems.map((problem) => problem.path));
@@ -292,13 +293,14 @@ export function loadConfig(options: {
   };
 }
 
-/** The problems of a zod error as `path: message`. */
+/** The problems of a zod error as `path: message`, of what was parsed with `inWords`. */
 export function zodProblems(error: z.ZodError): Problem[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
+      const messages = issue.message.split('\n');
+      return issue.keys.map((key, index) => ({
         path: [...issue.path, key].join('.'),
-        message: 'is not a known setting',
+        message: messages[index]!,
       }));
     }
     return [{ path: issue.path.join('.'), message: issue.message }];

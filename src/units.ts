@@ -77,3 +77,9 @@ export function parseQuantity(dimension: Dimension, text: string): number | unde
   const amount = factor === undefined ? Number.NaN : Number(match[1]) * factor;
   return Number.isFinite(amount) ? amount : undefined;
 }
+
+/** A duration with the largest unit that needs no fraction, such as `90m`: what `parseQuantity` reads as the same. */
+export function formatDuration(ms: number): string {
+  const unit = ['d', 'h', 'm', 's'].find((name) => ms > 0 && ms % DURATION_MS[name]! === 0) ?? 'ms';
+  return `${ms / DURATION_MS[unit]!}${unit}`;
+}

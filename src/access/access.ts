@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
 import { StreamError } from '../contract/errors.ts';
 import { InputError, TerminalError } from '../errors.ts';
+import { inWords } from '../input-words.ts';
 import { type Clock, formatInstant, type UtcMs } from '../time.ts';
 import { claimsSchema, type Grant, type IssueRequest, issueRequestSchema, type Scopes } from './grant.ts';
 import { algorithms, ensureKeys, readKeys } from './keys.ts';
@@ -116,7 +117,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
 
   return {
     async issue(request, { unlisted = false } = {}) {
-      const parsed = issueRequestSchema.safeParse(request);
+      const parsed = issueRequestSchema.safeParse(request, inWords);
       if (!parsed.success)
         throw new InputError(
           'the token',

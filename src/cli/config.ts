@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { configWarnings } from '../config-warnings.ts';
+import { formatDuration } from '../units.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { readConfig } from './options.ts';
 import { printData, printNote } from './output.ts';
@@ -18,13 +19,36 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
       const shown = hideSecrets(effective);
       for (const { path, message } of warnings) printNote(command, terminal, `warning: ${path}: ${message}`);
       printNote(command, terminal, 'the configuration can be used; with all defaults it is:');
-      printData(command, terminal, { config: shown, warnings }, () => stringify(shown, { lineWidth: 0 }));
+      printData(command, terminal, { config: shown, warnings }, () =>
+        stringify(shown, withUnit, { lineWidth: 0 }),
+      );
     });
 }
 
+/** Settings by the names that they have, in the units of a person. */
+function withUnit(name: unknown, value: unknown): unknown {
+  if (typeof value !== 'number') return value;
+  if (name === 'maxPower') return `${value} W`;
+  if (name === 'jitter') return `${value} Wh`;
+  return durations.has(String(name)) ? formatDuration(value) : value;
+}
+
+const durations: ReadonlySet<string> = new Set([
+  ...[
+    'pollEvery',
+    'rollupEvery',
+    'publishEvery',
+    'maintainEvery',
+    'closeAfter',
+    'keepMessages',
+    'keepGenerations',
+  ],
+  ...['retention', 'deviceTimeout', 'tokenLifetime', 'maxGap', 'interval'],
+]);
+
 const checkHelp = `
-Prints the effective configuration as YAML (durations in milliseconds, energy in Wh, power in W, secrets hidden), after
-the environment and the defaults. With problems it prints every one with its path, and the exit code is 2;
+Prints the effective configuration as YAML (with --json durations in milliseconds, energy in Wh, power in W), after the
+environment and the defaults, secrets hidden. With problems it prints every one with its path, and the exit code is 2;
 warnings name what is allowed and hardly meant, with what to change.
 
 Examples:

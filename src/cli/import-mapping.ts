@@ -35,7 +35,7 @@ export function readMapping(path: string): Mapping {
     const message = `cannot be read: ${errorMessage(error).split('\n')[0]?.replace(/:$/, '')}`;
     throw new InputError(what, [{ path: '', message }]);
   }
-  const mapping = mappingSchema.safeParse(content);
+  const mapping = mappingSchema.safeParse(content, inWords);
   if (!mapping.success) throw new InputError(what, zodProblems(mapping.error));
   return mapping.data;
 }

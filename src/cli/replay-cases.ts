@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../config.ts';
 import { type FieldValue, fieldValueSchema } from '../contract/messages.ts';
 import { errorMessage, InputError } from '../errors.ts';
+import { inWords } from '../input-words.ts';
 import { parseInstant, type UtcMs } from '../time.ts';
 
 /** A reading of a case, as a device would send it. */
@@ -83,7 +84,7 @@ async function readFolder(folder: string): Promise<ReplayCase> {
 
 function inlineCase(file: string, item: unknown, index: number): ReplayCase {
   const { name, workgroup, table } = describe(file, item, index);
-  const parsed = z.object({ readings: z.array(inlineReadingSchema) }).safeParse(item);
+  const parsed = z.object({ readings: z.array(inlineReadingSchema) }).safeParse(item, inWords);
   if (!parsed.success) throw new InputError(`${file}, case ${name}`, zodProblems(parsed.error));
   const readings = parsed.data.readings.map((reading, at): CaseReading => {
     const eventTimeMs = parseInstant(reading.event_time);
@@ -112,7 +113,7 @@ function describe(
   content: unknown,
   index: number,
 ): { name: string; workgroup: WorkgroupConfig; table: string } {
-  const described = describedSchema.safeParse(content);
+  const described = describedSchema.safeParse(content, inWords);
   if (!described.success) throw new InputError(`${file}, case ${index + 1}`, zodProblems(described.error));
   const {
     id,
@@ -124,13 +125,16 @@ function describe(
     totalSource,
   } = described.data;
   const ownTable = table ?? energyStreams.find((stream) => stream.table)?.table ?? 'readings';
-  const workgroup = workgroupSchema.safeParse({
-    id: `case-${index + 1}`,
-    timezone,
-    energyStreams: energyStreams.map((stream) => ({ table: ownTable, ...stream })),
-    devices,
-    totalSource,
-  });
+  const workgroup = workgroupSchema.safeParse(
+    {
+      id: `case-${index + 1}`,
+      timezone,
+      energyStreams: energyStreams.map((stream) => ({ table: ownTable, ...stream })),
+      devices,
+      totalSource,
+    },
+    inWords,
+  );
   if (!workgroup.success) throw new InputError(`${file}, case ${name}`, zodProblems(workgroup.error));
   return { name, workgroup: workgroup.data, table: ownTable };
 }

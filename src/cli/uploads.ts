@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { InputError, type Problem } from '../errors.ts';
+import { inWords } from '../input-words.ts';
 import type { UploadOptions } from '../upload/options.ts';
 import type { UploadTopic } from '../upload/read-upload.ts';
 import type { Upload } from '../upload/rows.ts';
@@ -134,7 +135,7 @@ async function saidOf(options: PutOptions): Promise<UploadOptions> {
   const { parseColumnOption, uploadOptionsSchema } = await import('../upload/options.ts');
   const { zodProblems } = await import('../config.ts');
   const { columnRoles } = await import('../upload/columns.ts');
-  const parsed = uploadOptionsSchema.safeParse(options);
+  const parsed = uploadOptionsSchema.safeParse(options, inWords);
   const problems = parsed.success
     ? []
     : zodProblems(parsed.error).map((one) => ({ ...one, path: `--${one.path}` }));

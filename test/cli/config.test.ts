@@ -45,7 +45,7 @@ describe.concurrent('config check', () => {
       http: { port: 9000, host: '127.0.0.1' },
       queue: { redisUrl: 'redis://[secret]@queue:6379' },
       stream: { redisUrl: 'rediss://[secret]@stream:6379/1' },
-      pipeline: { pollEvery: 1_000 },
+      pipeline: { pollEvery: '1s' },
       workgroups: [
         {
           id: 'home',

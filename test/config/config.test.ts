@@ -116,7 +116,7 @@ workgroups:
   ]);
   expect(problems).toMatchObject({
     colour: 'is not a known setting',
-    'pipeline.pollEvery': 'must be from 0.2 s to 60 s',
+    'pipeline.pollEvery': 'must be from 200ms to 1m; a number alone is milliseconds',
     'queue.redisUrl': 'is needed where the backend is redis, such as "redis://127.0.0.1:6379"',
     'workgroups.2.energyStreams.1.unit': expect.stringContaining('"kW" is not a unit of energy but of power'),
     'workgroups.2.energyStreams.2.jitter': expect.stringContaining('such as "100 Wh"'),
@@ -137,6 +137,33 @@ test('a log in Redis needs an address, its own or that of the queue, whatever el
   expect(load('stream: { log: redis }\nqueue: { redisUrl: "redis://queue" }').stream.log).toBe('redis');
   const environment = { WATTLINE_STREAM_LOG: 'redis', WATTLINE_STREAM_REDIS_URL: 'rediss://stream' };
   expect(load('', environment).stream).toMatchObject({ log: 'redis', redisUrl: 'rediss://stream' });
+});
+
+test('what is missing, of another kind or misspelt is told in words, with what is meant', () => {
+  expect(
+    problemsOf(`
+datadir: ./data
+http:
+stream: { log: file, cacheMegabytes: 0 }
+pipeline: { threads: two, rolupEvery: 5s, colour: red }
+workgroups:
+  - id: 7
+    energyStreams: { table: solar }
+    devices: [{ name: garage }]
+`),
+  ).toEqual({
+    datadir: 'is not a known setting; is it dataDir?',
+    http: 'is empty: remove it, or write what it is to be',
+    'stream.log': 'must be one of lmdb, memory, redis',
+    'stream.cacheMegabytes': 'must be 1 or more',
+    'pipeline.threads': 'must be a number, not text',
+    'pipeline.rolupEvery': 'is not a known setting; is it rollupEvery?',
+    'pipeline.colour': 'is not a known setting',
+    'workgroups.0.id': 'must be text: put it in quotes',
+    'workgroups.0.energyStreams': 'must be a list, not settings by name',
+    'workgroups.0.devices.0.id': expect.any(String),
+  });
+  expect(problemsOf('- home')).toEqual({ '': 'must be settings by name, not a list' });
 });
 
 test('a workgroup that is there twice is a problem', () => {

@@ -32,7 +32,15 @@ const httpHomes = [...httpEdge, 'src/stream/', 'src/report/', 'src/upload/routes
 export const parts: readonly Part[] = [
   {
     name: 'ground',
-    paths: ['src/time.ts', 'src/units.ts', 'src/errors.ts', 'src/log.ts', 'src/durable.ts', 'src/cron.ts'],
+    paths: [
+      'src/time.ts',
+      'src/units.ts',
+      'src/errors.ts',
+      'src/input-words.ts',
+      'src/log.ts',
+      'src/durable.ts',
+      'src/cron.ts',
+    ],
     mayUse: [],
   },
   { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },

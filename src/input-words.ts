@@ -1,0 +1,89 @@
+import type { z } from 'zod';
+
+type Issue = z.core.$ZodRawIssue;
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'settings by name',
+  record: 'settings by name',
+};
+
+/**
+ * What is wrong with what a person wrote, in that person's words: for `safeParse`, where a schema has none of its own. Never
+ * holds what was written, which may be secret.
+ */
+export const inWords = { error: (issue: Issue): string | undefined => describe(issue) };
+
+function describe(issue: Issue): string | undefined {
+  if (issue.input === undefined && issue.code !== 'custom') return 'is missing';
+  if (issue.input === null && issue.code !== 'custom')
+    return 'is empty: remove it, or write what it is to be';
+  switch (issue.code) {
+    case 'invalid_type': {
+      const expected = kinds[issue.expected] ?? `of the kind ${issue.expected}`;
+      const isPlain = typeof issue.input === 'number' || typeof issue.input === 'boolean';
+      return issue.expected === 'string' && isPlain
+        ? 'must be text: put it in quotes'
+        : `must be ${expected}, not ${kindOf(issue.input)}`;
+    }
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      if (issue.origin === 'array') return `must have ${String(issue.minimum)} or more`;
+      return issue.inclusive
+        ? `must be ${String(issue.minimum)} or more`
+        : `must be more than ${String(issue.minimum)}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `must have at most ${String(issue.maximum)} characters`;
+      if (issue.origin === 'array') return `must have at most ${String(issue.maximum)}`;
+      return issue.inclusive
+        ? `must be at most ${String(issue.maximum)}`
+        : `must be less than ${String(issue.maximum)}`;
+    case 'unrecognized_keys':
+      // A line for each of them.
+      return issue.keys.map((key) => describeUnknown(nearest(key, knownKeys(issue.inst)))).join('\n');
+    default:
+      return undefined;
+  }
+}
+
+function describeUnknown(meant: string | undefined): string {
+  return `is not a known setting${meant === undefined ? '' : `; is it ${meant}?`}`;
+}
+
+function kindOf(value: unknown): string {
+  return kinds[Array.isArray(value) ? 'array' : typeof value] ?? typeof value;
+}
+
+function knownKeys(schema: unknown): string[] {
+  const { shape } = schema as Partial<z.ZodObject>;
+  return shape ? Object.keys(shape) : [];
+}
+
+/** The name that was meant: written with other capitals, or one or two letters away. */
+function nearest(written: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((name) => ({ name, steps: distance(written.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, steps }) => steps <= Math.min(2, Math.floor(name.length / 3)))
+    .sort((one, other) => one.steps - other.steps);
+  return best?.name;
+}
+
+/** How many letters have to be put in, left out or replaced (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (let index = 0; index < other.length; index++)
+      next.push(
+        Math.min(next[index]! + 1, row[index + 1]! + 1, row[index]! + (other[index] === letter ? 0 : 1)),
+      );
+    row = next;
+  }
+  return row[other.length]!;
+}
