@@ -7,6 +7,7 @@ import { guessMapping } from '../import/guess.ts';
 import { type Mapping, mappingSchema } from '../import/mapping.ts';
 import { openReader } from '../import/reader.ts';
 import { sampleFile } from '../import/sample.ts';
+import { inWords } from '../input-words.ts';
 
 const THREADS = 2;
 
