@@ -44,7 +44,9 @@ export class InputError extends TerminalError {
   readonly problems: readonly Problem[];
 
   constructor(what: string, problems: readonly Problem[]) {
-    const lines = problems.map((problem) => `  ${problem.path || '(root)'}: ${problem.message}`);
+    const lines = problems.map(({ path, message }) =>
+      path === '' ? `  ${message}` : `  ${path}: ${message}`,
+    );
     super(
       'InvalidInput',
       `${what} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${lines.join('\n')}`,

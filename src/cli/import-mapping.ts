@@ -3,10 +3,13 @@ import { resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { type WorkgroupConfig, zodProblems } from '../config.ts';
 import { errorMessage, InputError } from '../errors.ts';
+import { checkWhole } from '../import/content-hash.ts';
+import { firstBytes } from '../import/first-bytes.ts';
 import { guessMapping } from '../import/guess.ts';
 import { type Mapping, mappingSchema } from '../import/mapping.ts';
-import { openReader } from '../import/reader.ts';
+import { openReader, type Reader } from '../import/reader.ts';
 import { sampleFile } from '../import/sample.ts';
+import { fileKind } from '../import/source-file.ts';
 import { inWords } from '../input-words.ts';
 
 const THREADS = 2;
@@ -45,10 +48,41 @@ export function readMapping(path: string): Mapping {
 export async function guessFor(path: string, workgroup: WorkgroupConfig, table: string): Promise<Mapping> {
   const reader = await openReader(path, { threads: THREADS });
   try {
-    return guessMapping(reader.path, await sampleFile(reader), workgroup, table);
+    const sample = await sampleFile(reader);
+    // A file of one column may begin with lines about the table, which is wider.
+    const below =
+      sample.format === 'csv' && sample.columns.length === 1
+        ? await guessBelow(reader, workgroup, table)
+        : undefined;
+    return below ?? guessMapping(reader.path, sample, workgroup, table);
+  } catch (error) {
+    await checkWhole(path, new AbortController().signal);
+    throw error;
   } finally {
     reader.close();
   }
+}
+
+const HEADING_LINES_MAX = 30;
+
+/** The mapping of a table that begins further down. */
+async function guessBelow(
+  reader: Reader,
+  workgroup: WorkgroupConfig,
+  table: string,
+): Promise<Mapping | undefined> {
+  const start = await firstBytes(reader.path, fileKind(reader.path).compression);
+  const lines = Buffer.from(start).toString('latin1').replaceAll('\0', '').split('\n');
+  for (let skipLines = 1; skipLines <= HEADING_LINES_MAX; skipLines++) {
+    if ((lines[skipLines] ?? '').trim() === '') continue;
+    try {
+      const sample = await sampleFile(reader, skipLines);
+      if (sample.columns.length > 1) return guessMapping(reader.path, sample, workgroup, table);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+    }
+  }
+  return undefined;
 }
 
 /** A mapping as a file to be edited, without what is so by default. */

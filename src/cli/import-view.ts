@@ -71,6 +71,7 @@ export function describeFile({ path, outcome }: ImportedFile): string {
     case 'landed-before':
       return `${name}: nothing to do, imported before at ${formatInstant(outcome.landedAtMs)} (${describeCounts(counts)})\n`;
     case 'nothing-usable':
+      if (counts.rowsRejected === 0) return `${name}: nothing imported, it has no rows\n`;
       return `${name}: nothing imported, none of ${counts.rowsRejected.toLocaleString('en')} rows can be used\n${describeRejected(counts, outcome.examples)}`;
     default:
       return outcome satisfies never;

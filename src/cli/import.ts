@@ -18,7 +18,7 @@ interface ImportCommandOptions {
 export function addImportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('import')
-    .description('import exports of years: CSV (also .gz, .zst), NDJSON or Parquet')
+    .description('import exports of years: CSV, NDJSON, JSON arrays (also .gz, .zst) or Parquet')
     .argument('<files...>', 'files, or patterns such as "export/*.csv"')
     .requiredOption('-w, --workgroup <id>', 'the workgroup that they belong to')
     .requiredOption('-t, --table <name>', 'the table that its energy streams read')
@@ -69,11 +69,13 @@ async function dryRun(
   request: Request,
   isGuess: boolean,
 ): Promise<void> {
+  const { checkWhole } = await import('../import/content-hash.ts');
   const { previewFile } = await import('../import/preview.ts');
   const { describePreview } = await import('./import-view.ts');
   const { mappingText } = await import('./import-mapping.ts');
   const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
   for (const path of files) {
+    await checkWhole(path, signal);
     const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
     previews.push({ path, ...preview });
   }
@@ -112,7 +114,9 @@ async function importAll(
     printData(command, terminal, { files: done, seconds }, () => done.map(describeFile).join(''));
     await owner.close();
   }
-  const unusable = done.filter(({ outcome }) => outcome.kind === 'nothing-usable');
+  const unusable = done.filter(
+    ({ outcome }) => outcome.kind === 'nothing-usable' && outcome.counts.rowsRejected > 0,
+  );
   if (unusable.length > 0) {
     throw new TerminalError(
       'NothingUsable',
@@ -183,6 +187,7 @@ A mapping file:
                                    { id: garage } where the whole file is of one device
   source: { column: Channel }      or { name: roof }
   fields: { "E-Total(kWh)": total_kwh, Pac: power_w }
+                                   members of objects (JSON) and structures (Parquet) by their path: /data/total
   long: { field: parameter, value: value, names: { P_AC: power_w } }    instead of fields, where each row has one value
   decimal: ","                     thousands: "."
   nullTexts: ["", "-", "-999"]     texts for no value

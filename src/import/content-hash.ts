@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { checkFirstBytes } from './first-bytes.ts';
 import { fileProblem } from './reader.ts';
 import { fileKind } from './source-file.ts';
 
@@ -38,4 +39,12 @@ export async function contentHash(
     });
   }
   return hash.digest('hex');
+}
+
+/** @throws InputError where a file is packed and damaged or cut off */
+export async function checkWhole(path: string, signal: AbortSignal): Promise<void> {
+  const { format = 'csv', compression } = fileKind(path);
+  if (compression === 'none') return;
+  await checkFirstBytes(path, format, compression);
+  await contentHash(path, { signal, onBytes: () => undefined });
 }

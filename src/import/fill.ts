@@ -77,8 +77,13 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
       }
     }
     if (eventTimeMs === null || !(eventTimeMs >= 0 && eventTimeMs <= limits.instantMsMax)) {
-      const text = vectors.text(rowColumns.timeText, row) ?? eventTimeMs;
-      return { reason: 'bad_time', detail: `its time is ${JSON.stringify(text)}` };
+      if (eventTimeMs !== null)
+        return { reason: 'bad_time', detail: 'its time is not of the years 1970 to 9999' };
+      const text = vectors.text(rowColumns.timeText, row);
+      return {
+        reason: 'bad_time',
+        detail: text === null ? 'it has no time' : `its time is ${JSON.stringify(text.slice(0, 100))}`,
+      };
     }
 
     reserveMessage(columns);

@@ -51,7 +51,7 @@ export function guessMapping(
   const time = findTime(columns);
   if (!time) {
     const names = columns.map(({ name }) => `"${name}"`).join(', ');
-    throw cannotGuess(path, `no column looks like a time; it has ${names.slice(0, 300)}`);
+    throw cannotGuess(path, `${describeTimes(columns)}; it has ${names.slice(0, 300)}`);
   }
   let left = columns.filter(({ name }) => !time.columns.includes(name));
   const notation = guessNotation(left);
@@ -98,7 +98,10 @@ function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeG
   const found = columns
     .map((column) => ({ column, guess: guessTime(column.texts), isNamed: timeNames.test(column.name) }))
     .filter(({ guess, isNamed }) => guess && guess.share > 0.9 && (isNamed || !isEpoch(guess)))
-    .sort((left, right) => Number(right.isNamed) - Number(left.isNamed));
+    .sort(
+      (left, right) =>
+        Number(right.isNamed) - Number(left.isNamed) || right.column.texts.length - left.column.texts.length,
+    );
   const [best] = found;
   if (!best?.guess) return undefined;
   const clock = columns.find(
@@ -110,6 +113,16 @@ function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeG
     if (guess) return { columns: [best.column.name, clock.name], guess };
   }
   return { columns: [best.column.name], guess: best.guess };
+}
+
+/** Why no column is the time: one that is in a part of the rows may be written in several ways. */
+function describeTimes(columns: readonly Column[]): string {
+  const guesses = columns
+    .filter(({ name }) => timeNames.test(name))
+    .map(({ name, texts }) => ({ name, ...guessTime(texts) }));
+  const [best] = guesses.sort((left, right) => (right.share ?? 0) - (left.share ?? 0));
+  if (best?.share === undefined) return 'no column looks like a time';
+  return `column "${best.name}" is a time (${best.format}) in ${Math.round(best.share * 100)} % of the rows only, so it may be written in several ways`;
 }
 
 function isEpoch({ format }: TimeGuess): boolean {

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, InputError } from '../errors.ts';
@@ -19,11 +19,14 @@ const MEMORY_MEGABYTES = 512;
 /** @throws InputError where there is no such file */
 export async function openReader(file: string, options: { threads: number }): Promise<Reader> {
   let path: string;
+  let isFolder: boolean;
   try {
     path = realpathSync(file);
+    isFolder = statSync(path).isDirectory();
   } catch (error) {
     throw fileProblem(file, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
+  if (isFolder) throw fileProblem(file, `is a folder: name its files, such as "${file}/*.csv"`);
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_MEGABYTES}MiB`,
     threads: String(options.threads),

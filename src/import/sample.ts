@@ -1,30 +1,39 @@
+import { guessEncoding } from './first-bytes.ts';
 import type { Sample } from './guess.ts';
 import { mappingSchema } from './mapping.ts';
 import { fileProblem, type Reader, unreadable } from './reader.ts';
-import { jsonLines, jsonPointer, openSource } from './source-file.ts';
+import { fileKind, jsonObjects, jsonPointer, openSource } from './source-file.ts';
 
 const SAMPLE_ROWS = 2_000;
 const OBJECTS_MAX = 200;
 const MEMBERS_MAX = 500;
 
-/** The first rows of a file of which nothing is known yet. @throws InputError where it cannot be read or is empty */
-export async function sampleFile(reader: Reader): Promise<Sample> {
-  const csv = mappingSchema.shape.csv.parse(undefined);
+/**
+ * The first rows of a file of which nothing is known yet.
+ * @param skipLines lines before those that are a table, where that is known
+ * @throws InputError where it cannot be read or is empty
+ */
+export async function sampleFile(reader: Reader, skipLines?: number): Promise<Sample> {
+  const { format, compression } = fileKind(reader.path);
+  const encoding = format === 'csv' ? await guessEncoding(reader.path, compression) : undefined;
+  const csv = mappingSchema.shape.csv.parse({ encoding, skipLines });
   let source = await openSource(reader, { format: undefined, csv }, []);
   if (source.format === 'ndjson') {
     source = await openSource(reader, { format: 'ndjson', csv }, await findMembers(reader));
   }
   const cells = source.columns.map((_, index) => `c${index}::VARCHAR`);
-  if (cells.length === 0) throw fileProblem(reader.path, 'has no columns');
+  if (cells.length === 0) throw fileProblem(reader.path, 'has no row that is a JSON object');
   try {
     const result = await reader.connection.runAndReadAll(
       `SELECT ${cells.join(', ')} FROM ${source.from} WHERE broken IS NULL LIMIT ${SAMPLE_ROWS}`,
     );
+    const rows = result.getRows() as Sample['rows'];
+    if (rows.length === 0) throw fileProblem(reader.path, 'has no row that can be read below its heading');
     return {
       format: source.format,
       columns: source.columns,
       ...(source.csv && { csv: source.csv }),
-      rows: result.getRows() as Sample['rows'],
+      rows,
     };
   } catch (error) {
     throw unreadable(reader.path, error);
@@ -34,7 +43,9 @@ export async function sampleFile(reader: Reader): Promise<Sample> {
 /** The members of the first objects, those of objects in them by their path. */
 async function findMembers({ connection, path }: Reader): Promise<string[]> {
   const result = await connection
-    .runAndReadAll(`SELECT json::VARCHAR FROM ${jsonLines(path)} WHERE broken IS NULL LIMIT ${OBJECTS_MAX}`)
+    .runAndReadAll(
+      `SELECT json::VARCHAR FROM ${await jsonObjects(path)} WHERE broken IS NULL LIMIT ${OBJECTS_MAX}`,
+    )
     .catch((error: unknown) => {
       throw unreadable(path, error);
     });

@@ -185,7 +185,7 @@ function valueColumns(
     const isExact = `${sql} BETWEEN -9007199254740992 AND 9007199254740992`;
     return integerTypes.test(type)
       ? [`CASE WHEN ${isExact} THEN ${sql}::DOUBLE END`, `CASE WHEN NOT ${isExact} THEN ${sql}::VARCHAR END`]
-      : [`${sql}::DOUBLE`, NONE];
+      : floatColumns(sql, type);
   }
   const { nullTexts } = mapping;
   // Nearly every cell is a number, so only what is none is compared with the texts for no value, unless those look like numbers.
@@ -198,6 +198,15 @@ function valueColumns(
   const isText = [`${number} IS NULL`, `${sql} IS NOT NULL`];
   if (nullTexts.length > 0) isText.push(`NOT ${isOneOf(`trim(${sql})`, nullTexts)}`);
   return [number, `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`];
+}
+
+/** As of text: NaN is no value, and what is infinite no number. */
+function floatColumns(sql: string, type: string): string[] {
+  if (type.startsWith('DECIMAL')) return [`${sql}::DOUBLE`, NONE];
+  return [
+    `CASE WHEN isfinite(${sql}) THEN ${sql}::DOUBLE END`,
+    `CASE WHEN isinf(${sql}) THEN to_json(${sql}::VARCHAR)::VARCHAR END`,
+  ];
 }
 
 /** A number as its text is written, with a point and without groups; null where it is written otherwise. */

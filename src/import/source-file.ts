@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../errors.ts';
+import { type Compression, checkFirstBytes, firstBytes } from './first-bytes.ts';
 import type { FileFormat, Mapping } from './mapping.ts';
 import { fileProblem, quoted, type Reader, unreadable } from './reader.ts';
 
@@ -29,7 +30,7 @@ const BROKEN_NONE = 'NULL::VARCHAR AS broken';
 /** The format that a file's name tells, and how it is packed. */
 export function fileKind(path: string): {
   format: FileFormat | undefined;
-  compression: 'none' | 'gzip' | 'zstd';
+  compression: Compression;
 } {
   const [, ending = '', packed] = /\.([a-z]+?)(?:\.(gz|gzip|zst|zstd))?$/.exec(path.toLowerCase()) ?? [];
   const compression = packed === undefined ? 'none' : packed.startsWith('g') ? 'gzip' : 'zstd';
@@ -56,12 +57,13 @@ export async function openSource(
       'is neither .csv, .ndjson nor .parquet by its name; say "format" in a mapping file',
     );
   }
+  await checkFirstBytes(path, format, kind.compression);
   try {
     switch (format) {
       case 'csv':
         return await openCsv(connection, path, kind.compression, mapping.csv);
       case 'ndjson':
-        return openJson(path, wanted);
+        return openJson(await jsonObjects(path), wanted);
       case 'parquet':
         return await openParquet(connection, path);
       default:
@@ -154,28 +156,30 @@ async function sniff(
   };
 }
 
-/** A FROM clause with a column `json` for each line of a file, and `broken`. */
-export function jsonLines(path: string): string {
+/** A FROM clause with a column `json` for each object of a file, one a line or all in one array, and `broken`. */
+export async function jsonObjects(path: string): Promise<string> {
   const { compression } = fileKind(path);
+  const start = Buffer.from(await firstBytes(path, compression)).toString();
   const settings = {
     compression: quoted(compression === 'none' ? 'uncompressed' : compression),
+    format: quoted(/^\uFEFF?\s*\[\s*\{/.test(start) ? 'array' : 'newline_delimited'),
     ignore_errors: 'true',
     maximum_object_size: String(LINE_BYTES_MAX),
   };
   const broken =
     "CASE WHEN json IS NULL THEN 'no JSON' WHEN json_type(json) <> 'OBJECT' THEN 'no JSON object' END AS broken";
-  return `(SELECT json, ${broken} FROM read_ndjson_objects(${quoted(path)}, ${list(settings)}))`;
+  return `(SELECT json, ${broken} FROM read_json_objects(${quoted(path)}, ${list(settings)}))`;
 }
 
 /** One member of each object a column; a name that begins with a slash is a path (RFC 6901). */
-function openJson(path: string, wanted: readonly string[]): SourceFile {
+function openJson(objects: string, wanted: readonly string[]): SourceFile {
   const pointers = wanted.map((name) => quoted(name.startsWith('/') ? name : jsonPointer([name])));
   const cells = `json_extract_string(json, [${pointers.join(', ')}]::VARCHAR[]) AS cells`;
   const columns = [...wanted.map((_, index) => `cells[${index + 1}] AS c${index}`), 'broken'];
   return {
     format: 'ndjson',
     columns: wanted.map((name) => ({ name, type: 'VARCHAR' })),
-    from: `(SELECT ${columns.join(', ')} FROM (SELECT ${cells}, broken FROM ${jsonLines(path)}))`,
+    from: `(SELECT ${columns.join(', ')} FROM (SELECT ${cells}, broken FROM ${objects}))`,
   };
 }
 
@@ -190,7 +194,39 @@ async function openParquet(connection: DuckDBConnection, path: string): Promise<
     .getRowObjectsJson()
     .map((row) => ({ name: String(row.column_name), type: String(row.column_type) }));
   const aliases = columns.map((_, index) => `c${index}`).join(', ');
-  return { format: 'parquet', columns, from: `(SELECT *, ${BROKEN_NONE} FROM ${read} AS file(${aliases}))` };
+  const from = `(SELECT *, ${BROKEN_NONE} FROM ${read} AS file(${aliases}))`;
+  return openStructs(connection, { format: 'parquet', columns, from });
+}
+
+/** Structures may lie in structures; deeper ones are left as they are. */
+const STRUCTS_DEPTH_MAX = 3;
+
+/** Puts the members of structures beside the columns, under their path (RFC 6901), as of JSON. */
+async function openStructs(connection: DuckDBConnection, source: SourceFile, depth = 0): Promise<SourceFile> {
+  if (depth === STRUCTS_DEPTH_MAX || !source.columns.some(isStruct)) return source;
+  const columns: SourceColumn[] = [];
+  const cells: string[] = [];
+  for (const [index, column] of source.columns.entries()) {
+    if (!isStruct(column)) {
+      columns.push(column);
+      cells.push(`c${index}`);
+      continue;
+    }
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT c${index}.* FROM ${source.from}`);
+    for (const row of described.getRowObjectsJson()) {
+      const member = String(row.column_name);
+      const path = depth === 0 ? jsonPointer([column.name]) : column.name;
+      columns.push({ name: `${path}${jsonPointer([member])}`, type: String(row.column_type) });
+      cells.push(`struct_extract(c${index}, ${quoted(member)})`);
+    }
+  }
+  const listed = cells.map((cell, index) => `${cell} AS c${index}`);
+  const from = `(SELECT ${[...listed, 'broken'].join(', ')} FROM ${source.from})`;
+  return openStructs(connection, { ...source, columns, from }, depth + 1);
+}
+
+function isStruct({ type }: SourceColumn): boolean {
+  return type.startsWith('STRUCT(') && !type.endsWith(']');
 }
 
 function list(settings: Record<string, string>): string {

@@ -57,7 +57,7 @@ test('an empty file is as good as none, and the usual name needs no option', () 
 test('a file that was named and is not there is a problem', () => {
   const open = () => loadConfig({ path: 'missing.yaml', cwd, environment: {} });
   expect(open).toThrow(InputError);
-  expect(open).toThrow(`${join(cwd, 'missing.yaml')} has a problem:\n  (root): cannot be read (ENOENT)`);
+  expect(open).toThrow(`${join(cwd, 'missing.yaml')} has a problem:\n  cannot be read (ENOENT)`);
 });
 
 test('quantities may carry their units, and devices are known in lower case', () => {
@@ -187,7 +187,7 @@ test('text that is not YAML is a problem with its line, and not a crash', () => 
   // One mistake is one problem, however much of the file it makes unreadable.
   const open = () =>
     load(`access: { tokenLifetime: ${variable('LIFE')} }\nworkgroups:\n  - id: home\n    timezone: UTC`);
-  expect(open).toThrow(/has a problem:\n {2}\(root\): is not YAML: .* at line 1, column \d+$/);
+  expect(open).toThrow(/has a problem:\n {2}is not YAML: .* at line 1, column \d+$/);
   expect(Object.keys(problemsOf('- a\n- b'))).toEqual(['']);
   expect(Object.keys(problemsOf('just text'))).toEqual(['']);
 });

@@ -1,0 +1,105 @@
+import { dirname } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { guessFor } from '../../src/cli/import-mapping.ts';
+import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './support.ts';
+
+const workgroup = testWorkgroup({ devices: [{ id: DEVICE, name: 'garage' }] });
+const table = 'time,total\n2024-07-01T00:00:00Z,1\n2024-07-01T01:00:00Z,2.5\n';
+
+/** What a file comes to when nothing is said of it. */
+async function read(path: string) {
+  const mapping = await guessFor(path, workgroup, 't');
+  const { rows, counts } = await preview(path, mapping, workgroup);
+  return { mapping, values: rows.map(({ fields }) => fields), counts };
+}
+const both = [{ total: 1 }, { total: 2.5 }];
+
+describe('what is not what its name says is refused with what it is, and what to do', () => {
+  test.each<[string, string | Uint8Array, string]>([
+    ['a.csv', '', 'is empty'],
+    ['a.csv', gzipSync(table), 'is packed with gzip: let its name end in .gz'],
+    ['a.csv.zst', gzipSync(table), 'is packed with gzip: let its name end in .gz'],
+    ['a.ndjson', zstdCompressSync(table), 'is packed with zstd: let its name end in .zst'],
+    ['a.csv.gz', table, 'is not packed with gzip, as its name says'],
+    ['a.csv', Buffer.from('504b0304140006', 'hex'), 'is a spreadsheet or a ZIP: save it as CSV'],
+    ['a.csv', 'PAR1xxxxPAR1', 'is a Parquet file: let its name end in .parquet'],
+    ['a.parquet', table, 'is no Parquet file'],
+    ['a.csv', Uint8Array.from({ length: 3_000 }, (_, index) => (index * 7) % 32), 'holds no text'],
+    ['a.csv', Buffer.from(`\ufeff${table}`, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
+    ['a.csv', Buffer.from(table, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
+    ['a.csv.zst', zstdCompressSync(table.repeat(99)).subarray(0, -4), 'is damaged or cut off'],
+    ['a.csv', 'time,total\n', 'has no row that can be read below its heading'],
+    ['a.json', '[1, 2]', 'has no row that is a JSON object'],
+    [
+      'a.csv',
+      'time,total\n2024-07-01,1\n2024-07-02,2\n03.07.2024,3\n',
+      'column "time" is a time (iso) in 67 % of the rows only, so it may be written in several ways',
+    ],
+  ])('%s, $2', async (name, content, problem) => {
+    await expect(read(fileOf(name, content))).rejects.toThrow(problem);
+  });
+
+  test('a folder', async () => {
+    await expect(read(dirname(fileOf('a.csv', table)))).rejects.toThrow('is a folder: name its files');
+  });
+});
+
+describe('found out of the file is', () => {
+  test.each<[string, Uint8Array, string]>([
+    ['UTF-8 with a mark', Buffer.from(`\ufeff${table}`), 'utf-8'],
+    ['UTF-16', Buffer.from(`\ufeff${table}`, 'utf16le'), 'utf-16'],
+    ['UTF-16 without a mark', Buffer.from(table, 'utf16le'), 'utf-16'],
+    ['Latin-1', Buffer.from(table.replaceAll('time', 'Zeitpunkt dér Messung'), 'latin1'), 'latin-1'],
+  ])('that it is %s', async (_, content, encoding) => {
+    const { mapping, values } = await read(fileOf('a.csv', content));
+    expect([mapping.csv.encoding, values]).toEqual([encoding, both]);
+  });
+
+  test('where its table begins below other lines', async () => {
+    const path = fileOf('a.csv', `Plant of somebody\nSerial: 7\n\n${table}`);
+    const { mapping, values, counts } = await read(path);
+    expect(mapping.csv).toMatchObject({ skipLines: 3, header: true });
+    expect([values, counts.rowsRejected]).toEqual([both, 0]);
+  });
+
+  test('that its objects are one array', async () => {
+    const rows = [
+      { time: '2024-07-01T00:00:00Z', data: { total: 1 } },
+      { time: '2024-07-01T01:00:00Z', data: { total: 2.5 } },
+    ];
+    expect(await read(fileOf('a.json', JSON.stringify(rows, null, 2)))).toMatchObject({ values: both });
+    expect(await read(fileOf('a.json.gz', gzipSync(` ${JSON.stringify(rows)}`)))).toMatchObject({
+      values: both,
+    });
+  });
+
+  test('which of its members is the time, where objects differ', async () => {
+    const lines = [
+      '{"ts":"2024-07-01T00:00:00Z","total":1}',
+      '{"time":"2024-07-01T01:00:00Z","total":2}',
+      '{"time":"2024-07-01T02:00:00Z","total":3}',
+    ];
+    const { mapping, counts } = await read(fileOf('a.ndjson', lines.join('\n')));
+    expect(mapping.time.column).toEqual(['time']);
+    expect(counts.rejected).toEqual({ bad_time: 1 });
+  });
+});
+
+test('members of structures in Parquet are named by their path', async () => {
+  const path = await parquetOf(
+    `SELECT TIMESTAMPTZ '2024-07-01 00:00:00Z' AS time, {'total': 1, 'in/side': {'a b': 2.5}, 'l': [1]} AS data, [{'x': 1}] AS list`,
+  );
+  const { mapping, values } = await read(path);
+  expect(mapping.fields).toEqual({ '/data/total': 'total', '/data/in~1side/a b': 'a b' });
+  expect(values).toEqual([{ total: 1, 'a b': 2.5 }]);
+});
+
+test('in Parquet as in text NaN is no value, and what is infinite no number', async () => {
+  const path = await parquetOf(
+    `SELECT TIMESTAMPTZ '2024-07-01 00:00:00Z' AS time, a, 1 AS b FROM (VALUES ('nan'::DOUBLE), ('inf'::DOUBLE), (-0.0::DOUBLE)) AS t(a)`,
+  );
+  const mapping = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a', b: 'b' } };
+  const { rows } = await preview(path, mapping);
+  expect(rows.map(({ fields }) => fields)).toEqual([{ b: 1 }, { a: 'inf', b: 1 }, { a: -0, b: 1 }]);
+});
