@@ -52,6 +52,9 @@ const port = z
     error: 'must be a port from 0 to 65535',
   });
 const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
+const sentinel = z
+  .string()
+  .regex(/^[\w.-]+(:\d{1,5})?$/, 'must be a host and a port, such as "10.0.0.1:26379"');
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 const socketPath = z.string().regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"');
 
@@ -158,6 +161,8 @@ const settingsSchema = z.strictObject({
       log: z.enum(['lmdb', 'memory', 'redis']).default('lmdb'),
       /** Where the log is redis; that of the queue where it is not given. */
       redisUrl: redisUrl.optional(),
+      /** Sentinels to ask where the master is; the host of `redisUrl` is then its name, such as "mymaster". */
+      redisSentinels: z.array(sentinel).min(1).optional(),
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
       /** The newest messages are also kept in memory, up to this much for each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),

@@ -36,7 +36,8 @@ export async function openStreamLogs(
         close: () => undefined,
       };
     case 'redis': {
-      const redis = await openRedisConnection({ url: stream.redisUrl ?? queue.redisUrl ?? '', log });
+      const url = stream.redisUrl ?? queue.redisUrl ?? '';
+      const redis = await openRedisConnection({ url, sentinels: stream.redisSentinels, log });
       return {
         openLog: (workgroupId) => openRedisLog({ ...options, redis, workgroupId }),
         readiness: () => ({ ok: redis.isReady, detail: { log: 'redis' } }),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { errorMessage, TransientError } from '../errors.ts';
+import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { SECOND_MS } from '../time.ts';
 import { describeRefusal, warnOfRedisSettings } from './redis-settings.ts';
@@ -46,15 +46,29 @@ export interface RedisScript {
 /** A command that is not answered within this time fails, and the connection is made anew. */
 const COMMAND_TIMEOUT_MS = 4 * SECOND_MS;
 const RECONNECT_AFTER_MS_MAX = SECOND_MS;
+const SENTINEL_PORT = 26_379;
+
+export interface RedisConnectionOptions {
+  url: string;
+  /** `host:port` of each sentinel: they are asked where the master is that the host of `url` names, now and after each fail-over. */
+  sentinels?: readonly string[] | undefined;
+  log: Log;
+}
 
 /**
  * Connects to Redis and says in the log what about its settings would lose messages.
- * @throws TransientError where it cannot be reached or used now; the message does not show the password
+ * @throws TransientError where it cannot be reached now, TerminalError where it can never be used; neither shows the password
  */
-export async function openRedisConnection(options: { url: string; log: Log }): Promise<RedisConnection> {
+export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, log } = options;
-  const { host } = new URL(url);
+  const { host, hostname } = new URL(url);
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
+  const found = options.sentinels && {
+    name: hostname,
+    sentinels: options.sentinels.map(addressOf),
+    // The library gives up for good where this is null: at the start, so that it is said.
+    sentinelRetryStrategy: (attempt: number) => (outage.isWatched() ? retryStrategy(attempt) : null),
+  };
   // Nothing is kept to be sent later or again behind our back: the log decides what is tried again.
   const commands = new Redis(url, {
     enableOfflineQueue: false,
@@ -65,8 +79,9 @@ export async function openRedisConnection(options: { url: string; log: Log }): P
     lazyConnect: true,
     // After a fail-over the old master has become a replica: the address leads to the new one.
     reconnectOnError: (error) => error.message.includes('READONLY'),
+    ...found,
   });
-  const news = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
+  const news = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true, ...found });
   const outage = watchOutage(commands, host, log);
   news.on('error', () => undefined);
   const readyListeners = new Set<() => void>();
@@ -87,9 +102,15 @@ export async function openRedisConnection(options: { url: string; log: Log }): P
   } catch (error) {
     commands.disconnect();
     news.disconnect();
+    if (error instanceof TerminalError)
+      throw new TerminalError(error.code, `Redis at ${host} cannot be used for the stream: ${error.message}`);
     throw new TransientError(
       'RedisUnreachable',
-      `Redis at ${host} cannot be used for the stream (${outage.lastProblem() ?? errorMessage(error)}); start it, or set stream.redisUrl`,
+      `Redis at ${host} cannot be used for the stream (${outage.lastProblem() ?? errorMessage(error)}); ${
+        found
+          ? `stream.redisSentinels must lead to those that watch ${hostname}, the host of stream.redisUrl`
+          : 'start it, or set stream.redisUrl'
+      }`,
     );
   }
   outage.begin();
@@ -165,6 +186,11 @@ export async function openRedisConnection(options: { url: string; log: Log }): P
   };
 }
 
+function addressOf(sentinel: string): { host: string; port: number } {
+  const { hostname, port } = new URL(`redis://${sentinel}`);
+  return { host: hostname, port: Number(port || SENTINEL_PORT) };
+}
+
 export function redisScript(lua: string): RedisScript {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
@@ -194,6 +220,7 @@ function watchOutage(redis: Redis, host: string, log: Log) {
     end: () => {
       state = 'not-watched';
     },
+    isWatched: () => state !== 'not-watched',
     lastProblem: () => lastProblem,
   };
 }

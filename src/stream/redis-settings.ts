@@ -9,11 +9,12 @@ const VERSION_MIN = [6, 2] as const;
  * Says in the log which settings of Redis would lose messages that were acknowledged.
  * @param warned what it said the last time, which is not said again
  * @returns what it said
- * @throws TerminalError where the server is too old
+ * @throws TerminalError where the server is too old, or is no single server
  */
 export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log): Promise<string> {
   const info = await redis.info();
   const factOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  requireSingle(factOf('redis_mode'));
   requireVersion(factOf('redis_version'));
   const problems: string[] = [];
   const policy = factOf('maxmemory_policy');
@@ -40,6 +41,19 @@ async function settingOf(redis: Redis, name: 'appendfsync'): Promise<string | un
   } catch {
     return 'always';
   }
+}
+
+function requireSingle(mode: string | undefined): void {
+  if (mode === 'cluster')
+    throw new TerminalError(
+      'RedisCluster',
+      'it is a node of a Redis cluster, which the stream does not use; give it a server of its own, with Sentinel where it has to fail over',
+    );
+  if (mode === 'sentinel')
+    throw new TerminalError(
+      'RedisSentinel',
+      'it is a sentinel: name it in stream.redisSentinels, and the master it watches as the host of stream.redisUrl',
+    );
 }
 
 function requireVersion(version: string | undefined): void {

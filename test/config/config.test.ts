@@ -134,6 +134,11 @@ test('a log in Redis needs an address, its own or that of the queue, whatever el
   expect(problemsOf('stream: { log: redis, redisUrl: "http://x" }')).toEqual({
     'stream.redisUrl': 'must be a redis:// or rediss:// address',
   });
+  expect(
+    problemsOf('stream: { log: redis, redisUrl: "redis://main", redisSentinels: [a:1, "redis://b"] }'),
+  ).toEqual({
+    'stream.redisSentinels.1': 'must be a host and a port, such as "10.0.0.1:26379"',
+  });
   expect(load('stream: { log: redis }\nqueue: { redisUrl: "redis://queue" }').stream.log).toBe('redis');
   const environment = { WATTLINE_STREAM_LOG: 'redis', WATTLINE_STREAM_REDIS_URL: 'rediss://stream' };
   expect(load('', environment).stream).toMatchObject({ log: 'redis', redisUrl: 'rediss://stream' });

@@ -21,9 +21,11 @@ export async function openTestRedisLog(
     log?: Log;
     cacheBytesMax?: number;
     retentionMs?: number;
+    sentinels?: readonly string[];
   } = {},
 ): Promise<TestRedisLog> {
-  const redis = await openRedisConnection({ url, log: options.log ?? silentLog });
+  const { log: lines = silentLog, sentinels } = options;
+  const redis = await openRedisConnection({ url, sentinels, log: lines });
   onTestFinished(() => redis.close());
   const log = await openRedisLog({
     workgroupId: 'acme',

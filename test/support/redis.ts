@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,33 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
     },
     async stop() {
       await kill(server);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts a sentinel that watches a server under the name `mymaster`, and lets a replica take over half a second after it is gone. */
+export async function startSentinel(masterPort: number): Promise<Pick<TestRedis, 'port' | 'stop'>> {
+  const directory = await mkdtemp(join(tmpdir(), 'wattline-sentinel-'));
+  const port = await freePort();
+  const settings = join(directory, 'sentinel.conf');
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${directory}`,
+    `sentinel monitor mymaster 127.0.0.1 ${masterPort} 1`,
+    'sentinel down-after-milliseconds mymaster 500',
+    'sentinel failover-timeout mymaster 2000',
+  ];
+  await writeFile(settings, lines.join('\n'));
+  const sentinel = spawn(process.env.WATTLINE_TEST_REDIS_SERVER ?? 'redis-server', [settings, '--sentinel'], {
+    stdio: 'ignore',
+  });
+  await answers(port);
+  return {
+    port,
+    async stop() {
+      await kill(sentinel);
       await rm(directory, { recursive: true, force: true });
     },
   };

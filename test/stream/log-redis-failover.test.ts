@@ -1,0 +1,140 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Offset } from '../../src/contract/offset.ts';
+import { silentLog } from '../../src/log.ts';
+import type { StreamLog } from '../../src/stream/log.ts';
+import { openRedisConnection } from '../../src/stream/redis-connection.ts';
+import { decodeParts, telemetryBatch } from '../support/messages.ts';
+import { startRedis, startSentinel, type TestRedis } from '../support/redis.ts';
+import { openTestRedisLog } from '../support/redis-log.ts';
+import { until } from '../support/until.ts';
+
+const BATCH = 5;
+
+test.each([
+  ['in step', false],
+  ['behind', true],
+])(
+  'while two processes write, a replica that is %s takes over from a master that is killed: nothing acknowledged is lost without another epoch',
+  async (_, isBehind) => {
+    const master = await startServer({ 'repl-diskless-sync-delay': '0' });
+    const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
+    const follower = new Redis(replica.url);
+    const admin = new Redis(master.url);
+    admin.on('error', () => undefined);
+    onTestFinished(() => [follower, admin].forEach((redis) => void redis.disconnect()));
+    await admin.set('written', 'before');
+    await until('the replica follows', async () => (await admin.wait(1, 100)) === 1);
+    const sentinel = await startSentinel(master.port);
+    onTestFinished(sentinel.stop);
+    const sentinels = [`127.0.0.1:${sentinel.port}`];
+    const asked = new Redis(sentinel.port);
+    onTestFinished(() => asked.disconnect());
+    await until('the sentinel knows the replica', async () => {
+      const replicas = (await asked.call('SENTINEL', 'REPLICAS', 'mymaster')) as unknown[];
+      return replicas.length === 1 && /flags,slave,/.test(String(replicas[0]));
+    });
+    const logs = await Promise.all(
+      [1, 2].map(async () => (await openTestRedisLog('redis://mymaster', { sentinels })).log),
+    );
+
+    const acknowledged = new Map<number, Offset>();
+    let done = false;
+    const writers = logs.map(async (log, writer) => {
+      for (let round = 0; !done; round++) {
+        const first = writer * 1_000_000 + round * BATCH;
+        const stored = await log.append(telemetryBatch(BATCH, { first })).catch(() => undefined);
+        if (stored !== undefined)
+          for (let index = 0; index < BATCH; index++)
+            acknowledged.set(first + index, stored.firstOffset + BigInt(index));
+        else await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    const readers = logs.map((log) => follow(log, () => done));
+    await until('both write', () => acknowledged.size > 500);
+    if (isBehind) {
+      await follower.replicaof('127.0.0.1', '1');
+      const before = acknowledged.size;
+      await until('the master alone has more', () => acknowledged.size > before + 200);
+    }
+    await master.stop();
+    const before = acknowledged.size;
+    await until('they go on with the replica', () => acknowledged.size > before + 200, 20_000);
+    done = true;
+    await Promise.all(writers);
+
+    const stored = await Promise.all(logs.map(storedNumbers));
+    expect(stored[1]).toEqual(stored[0]);
+    const kept = new Set(stored[0]);
+    const lost = [...acknowledged.keys()].filter((number) => !kept.has(number));
+    expect(new Set(acknowledged.values()).size).toBe(acknowledged.size);
+    for (const { seen, epochs } of await Promise.all(readers)) {
+      expect(epochs).toHaveLength(isBehind || lost.length > 0 ? 2 : 1);
+      // Whatever was acknowledged has been read, or was lost while the epoch changed.
+      const read = new Set(seen.map(([, number]) => number));
+      const silent = [...acknowledged.keys()].filter((number) => kept.has(number) && !read.has(number));
+      expect(silent).toEqual([]);
+      const offsets = seen.map(([offset]) => offset);
+      expect(offsets).toEqual(offsets.toSorted((a, b) => (a < b ? -1 : 1)));
+      expect(new Set(offsets).size).toBe(offsets.length);
+    }
+    if (isBehind) expect(lost.length).toBeGreaterThan(0);
+  },
+  60_000,
+);
+
+test('sentinels that cannot be reached or do not know the master, a sentinel or a cluster as the server: each is said, with what to do', async () => {
+  const server = await startServer();
+  const sentinel = await startSentinel(server.port);
+  onTestFinished(sentinel.stop);
+  const cluster = await startServer({ 'cluster-enabled': 'yes' });
+  const address = `127.0.0.1:${sentinel.port}`;
+  const problemOf = (url: string, sentinels?: string[]) =>
+    openRedisConnection({ url, sentinels, log: silentLog }).then(
+      () => 'none',
+      (error) => `${error.code}: ${error.message}`,
+    );
+  expect(await problemOf('redis://mymaster', ['127.0.0.1:1'])).toMatch(
+    /^RedisUnreachable: .*sentinels are unreachable.*stream\.redisSentinels/,
+  );
+  expect(await problemOf('redis://nobody', [address])).toMatch(/^RedisUnreachable: .*stream\.redisSentinels/);
+  expect(await problemOf(`redis://${address}`)).toMatch(
+    /^RedisSentinel: .*name it in stream\.redisSentinels/,
+  );
+  expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
+});
+
+async function startServer(settings: Record<string, string> = {}): Promise<TestRedis> {
+  const server = await startRedis({ appendonly: 'yes', appendfsync: 'always', ...settings });
+  onTestFinished(server.stop);
+  return server;
+}
+
+/** Reads on as messages come, as a client would that starts again from the oldest where its position is gone. */
+async function follow(log: StreamLog, isOver: () => boolean) {
+  const seen: Array<[offset: Offset, number: number]> = [];
+  const epochs: string[] = [];
+  let position: Offset = 0n;
+  for (;;) {
+    const wasOver = isOver();
+    const outcome = await log
+      .read({ from: position, limit: 1_000, bytesMax: 1e6, oneAtLeast: true })
+      .catch(() => undefined);
+    if (outcome === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      continue;
+    }
+    if (outcome.bounds.epoch !== epochs.at(-1)) epochs.push(outcome.bounds.epoch);
+    if (outcome.kind !== 'batch') throw new Error(`a position that was given is ${outcome.kind}`);
+    for (const message of decodeParts(outcome.parts))
+      seen.push([BigInt(message.offset), 'msg_id' in message ? Number(message.msg_id) : -1]);
+    position = outcome.nextOffset;
+    if (wasOver && outcome.upToDate) return { seen, epochs };
+    if (outcome.upToDate) await log.waitFor(position, AbortSignal.timeout(200));
+  }
+}
+
+async function storedNumbers(log: StreamLog): Promise<number[]> {
+  const { seen } = await follow(log, () => true);
+  return seen.map(([, number]) => number);
+}
