@@ -54,6 +54,10 @@ export async function putAll(
         staged.remove();
       }
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const message = 'interrupted; the same command stores what is not stored yet, and says what is';
+    throw new TransientError('Interrupted', message, { cause: error });
   } finally {
     while (isNew && (await owner.followUp()) && !signal.aborted);
   }

@@ -125,6 +125,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
       throw new StreamError('InsufficientScope', 'a token of device groups uploads nothing for meters', {
         required: ['data:write'],
       });
+    formatOf(request);
     return { workgroup: workgroups.get(workgroupId)!, actor: `token:${grant.tokenId} ${grant.subject}` };
   }
   const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof guard>>>();
@@ -168,10 +169,9 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           const { workgroup, actor } = admitted.get(request)!;
           if (request.validationError) throw request.validationError;
           const { name = 'http', again, dryRun, ...said } = request.query as z.output<typeof querySchema>;
-          const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
           const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
           const upload = understand(() =>
-            readText(bytes, formats[type] ?? 'csv', { topic, name, meters: workgroup.meters, options: said }),
+            readText(bytes, formatOf(request), { topic, name, meters: workgroup.meters, options: said }),
           );
           reply.header('Cache-Control', 'no-store');
           if (dryRun) return { outcome: 'checked', accepted: upload.rows.length };
@@ -180,6 +180,18 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
       );
     }
   });
+}
+
+/** Without a type there is no body either, which is refused as an empty file. @throws StreamError UnsupportedMediaType */
+function formatOf({ headers }: FastifyRequest): TextFormat {
+  const type = (headers['content-type'] ?? 'text/csv').split(';')[0]!.trim().toLowerCase();
+  const encoding = headers['content-encoding'] ?? 'identity';
+  const format = Object.hasOwn(formats, type) ? formats[type] : undefined;
+  if (format === undefined)
+    throw new StreamError('UnsupportedMediaType', `Content-Type: send ${Object.keys(formats).join(' or ')}`);
+  if (encoding !== 'identity')
+    throw new StreamError('UnsupportedMediaType', 'Content-Encoding: send the body as it is, not packed');
+  return format;
 }
 
 function understand(read: () => Upload): Upload {

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
@@ -51,9 +52,17 @@ async function openRoutes(instead?: AskToTake) {
   const put = async (
     path: string,
     body: string | Buffer<ArrayBuffer>,
-    { type = 'text/csv', token = writer }: { type?: string; token?: string } = {},
+    {
+      type = 'text/csv',
+      token = writer,
+      encoding,
+    }: { type?: string; token?: string; encoding?: string } = {},
   ) => {
-    const headers = { 'Content-Type': type, ...(token && { Authorization: `Bearer ${token}` }) };
+    const headers = {
+      'Content-Type': type,
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(encoding && { 'Content-Encoding': encoding }),
+    };
     const response = await fetch(`${base}/${path}`, { method: 'PUT', body, headers });
     return {
       status: response.status,
@@ -160,7 +169,15 @@ test('a parameter that is wrong is refused by its name', async () => {
 
 test('other types and larger bodies are refused', async () => {
   const { put } = await openRoutes();
-  expect(await put('budget-data', csv, { type: 'application/xml' })).toMatchObject({ status: 415 });
+  expect(await put('budget-data', csv, { type: 'application/xml' })).toMatchObject({
+    status: 415,
+    body: { message: 'Content-Type: send text/csv or application/x-ndjson or application/json' },
+  });
+  expect(await put('budget-data', csv, { type: 'text/csv; charset=utf-8' })).toMatchObject({ status: 200 });
+  expect(await put('budget-data', gzipSync(csv), { encoding: 'gzip' })).toMatchObject({
+    status: 415,
+    body: { message: expect.stringContaining('not packed') },
+  });
   expect(await put('budget-data', Buffer.alloc(2 * 1024 * 1024 + 1, 'x'))).toMatchObject({ status: 413 });
   expect(await put('budget-data', '')).toMatchObject({
     status: 400,
