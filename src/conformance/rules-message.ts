@@ -1,8 +1,9 @@
-import { shorten } from './answer.ts';
+import { batchOf, shorten } from './answer.ts';
 import { must, NotTestable, type Rule } from './rule.ts';
 import { sampleOf } from './sample.ts';
 
 const SEQUENCE_BITS = 20n;
+const STATUSES = 100;
 
 /** What a message says. */
 export const messageRules: readonly Rule[] = [
@@ -53,6 +54,20 @@ export const messageRules: readonly Rule[] = [
       if (probe.table === '-') throw new NotTestable('all tables are read; name one with --table');
       const other = messages.find(({ fields }) => fields.table !== probe.table);
       must(other === undefined, () => `a message of the table ${shorten(other?.fields.table)}`, sent);
+    },
+  },
+  {
+    id: 'message.device-status',
+    says: 'The table devices holds messages of kind device_status and no others, each online or offline',
+    source: 'service.md 2.2; stream-contract.md, Messages',
+    async check(probe) {
+      const { messages, sent } = batchOf(await probe.read(`limit=${STATUSES}`, { table: 'devices' }));
+      if (messages.length === 0) throw new NotTestable('the table devices is empty');
+      for (const { fields } of messages) {
+        const problem =
+          fields.kind === 'device_status' ? problemOf(fields) : `the kind ${shorten(fields.kind)}`;
+        must(problem === undefined, () => `${problem} in ${shorten(fields)}`, sent);
+      }
     },
   },
 ];

@@ -10,9 +10,24 @@ import {
   patch,
   refuse,
 } from './breakage.ts';
+import type { Breakage } from './breaking-proxy.ts';
 
 /** Ways to answer reads wrongly. */
 export const readCases: Case[] = [
+  {
+    name: 'device status is telemetry',
+    fails: ['message.device-status'],
+    ...onStatus((status) => {
+      status.kind = 'telemetry';
+    }),
+  },
+  {
+    name: 'devices are up and down',
+    fails: ['message.device-status'],
+    ...onStatus((status) => {
+      status.state = status.state === 'online' ? 'up' : 'down';
+    }),
+  },
   {
     name: 'a batch has another content type',
     fails: ['answer.content-type'],
@@ -334,3 +349,10 @@ export const readCases: Case[] = [
     }),
   },
 ];
+
+/** Does it to every message about a device. */
+function onStatus(change: (status: Record<string, unknown>) => void): Breakage {
+  return onBatch((answer) => {
+    for (const message of messagesOf(answer)) if (message.table === 'devices') change(message);
+  });
+}
