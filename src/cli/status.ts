@@ -6,11 +6,13 @@ import { emptyStatus, readStatuses, type StatusStage, type WorkgroupStatus } fro
 import { formatInstant, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
 import { readConfig } from './options.ts';
 import { printData } from './output.ts';
+import { describeImport, type ListedImport, listImports } from './status-imports.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a workgroup's worker wrote down, and whether it still writes. */
-interface ListedStatus extends WorkgroupStatus {
+interface ListedStatus extends Omit<WorkgroupStatus, 'imports'> {
+  imports: ListedImport[];
   state: 'running' | 'stopped' | 'failing' | 'never run';
 }
 
@@ -38,7 +40,7 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
         const listed = await listDevices(config, chosen, devices === true ? undefined : devices);
         return printData(command, terminal, listed, () => describeDevices(listed, chosen));
       }
-      const statuses = listStatuses(config, systemClock.now(), workgroup);
+      const statuses = await listStatuses(config, systemClock.now(), workgroup);
       printData(command, terminal, statuses, () => describe(statuses, systemClock.now()));
     });
 }
@@ -54,23 +56,31 @@ function chooseWorkgroups({ workgroups }: Config, only: string | undefined): Wor
 }
 
 /** @throws InputError where there is no such workgroup, TransientError where no worker has written anything yet */
-function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): ListedStatus[] {
+async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): Promise<ListedStatus[]> {
   const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
-  const ids = chooseWorkgroups(config, only).map(({ id }) => id);
-  if (ids.every((id) => !written.has(id))) {
+  const chosen = chooseWorkgroups(config, only);
+  const imports = new Map<string, ListedImport[]>();
+  for (const workgroup of chosen) {
+    imports.set(workgroup.id, await listImports(config, workgroup, written.get(workgroup.id)?.imports ?? []));
+  }
+  if (chosen.every(({ id }) => !written.has(id) && imports.get(id)!.length === 0)) {
     throw new TransientError(
       'NothingRuns',
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
   }
-  return ids.map((workgroupId) => {
+  return chosen.map(({ id: workgroupId }) => {
     const status = written.get(workgroupId);
+    const open = imports.get(workgroupId)!;
     const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
     const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
-    if (!status) return { ...emptyStatus(workgroupId, 0), problems: warnings, state: 'never run' };
+    if (!status) {
+      return { ...emptyStatus(workgroupId, 0), imports: open, problems: warnings, state: 'never run' };
+    }
     const isFailing = stages.some((stage) => status[stage].lastError);
     return {
       ...status,
+      imports: open,
       problems: [...status.problems, ...warnings],
       state: nowMs - status.updatedAtMs > SILENT_MS ? 'stopped' : isFailing ? 'failing' : 'running',
     };
@@ -89,15 +99,8 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs): string {
   const problems = statuses.flatMap((status) =>
     status.problems.map(({ path, message }) => `problem: ${path}: ${message}\n`),
   );
-  const imports = statuses.flatMap(({ workgroupId, imports: open = [] }) =>
-    open.map(({ path, state, rowsRead, updatedAtMs }) => {
-      const rows = `${rowsRead.toLocaleString('en')} rows`;
-      const how =
-        state === 'landing'
-          ? `${rows} read by ${formatInstant(updatedAtMs)}; where nothing imports it any more, import it again and it goes on`
-          : `given up at ${formatInstant(updatedAtMs)} after ${rows}, none of which count; import it again`;
-      return `import: ${workgroupId}, ${path}: ${how}\n`;
-    }),
+  const imports = statuses.flatMap(({ workgroupId, imports: open }) =>
+    open.map((one) => describeImport(workgroupId, one)),
   );
   return [
     formatTable(columnsAt(nowMs), statuses),

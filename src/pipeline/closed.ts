@@ -4,6 +4,7 @@ import type { Clock } from '../time.ts';
 import { listUploads, type UploadList } from '../upload/list.ts';
 import { readShard } from '../warehouse/read-shard.ts';
 import type { Shard } from '../warehouse/shard.ts';
+import { type OpenImport, readOpenImports } from '../warehouse/status.ts';
 import { type Assignment, warehousePath } from './assignment.ts';
 
 /**
@@ -20,6 +21,11 @@ export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: 
 /** As the operation `uploads`, of a warehouse that no process has open; else as `explainClosed`. */
 export function uploadsClosed(assignment: Assignment, clock: Clock): Promise<UploadList> {
   return readClosed(assignment, clock, listUploads);
+}
+
+/** The imports that do not count, as in the operation `status`, of a warehouse that no process has open; else as `explainClosed`. */
+export function importsClosed(assignment: Assignment, clock: Clock): Promise<OpenImport[]> {
+  return readClosed(assignment, clock, readOpenImports);
 }
 
 function readClosed<Result>(

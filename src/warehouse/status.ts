@@ -41,7 +41,6 @@ export async function readStatus(
   const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
   const reasons = await query<{ reason: string; readings: number }>(connection, 'land/quarantine-reasons');
   const states = await query<{ state: string; devices: number }>(connection, 'device-status/count');
-  const imports = await query<ImportRow>(connection, 'land/open-imports');
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -60,16 +59,21 @@ export async function readStatus(
       unknown: 0,
       ...Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
     },
-    imports: imports.map(({ path, state, rows_read, updated_at_ms }) => ({
-      path,
-      state,
-      rowsRead: rows_read,
-      updatedAtMs: updated_at_ms,
-    })),
+    imports: await readOpenImports(connection),
     names: count('name_count'),
     fileBytes: bytes(shard.path),
     walBytes: bytes(`${shard.path}.wal`),
   };
+}
+
+export async function readOpenImports(connection: DuckDBConnection): Promise<OpenImport[]> {
+  const imports = await query<ImportRow>(connection, 'land/open-imports');
+  return imports.map(({ path, state, rows_read, updated_at_ms }) => ({
+    path,
+    state,
+    rowsRead: rows_read,
+    updatedAtMs: updated_at_ms,
+  }));
 }
 
 type ImportRow = { path: string; state: OpenImport['state']; rows_read: number; updated_at_ms: number };

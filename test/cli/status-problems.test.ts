@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createStatusBook } from '../../src/pipeline/status.ts';
 import { systemClock } from '../../src/time.ts';
+import { DEVICE, fileOf, importInto } from '../import/support.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { openTestShard } from '../warehouse/support.ts';
 
 const config = `
 dataDir: data
@@ -39,22 +41,33 @@ test('status shows the problems that the worker found and those of the configura
   ]);
 });
 
-test('status shows the imports that do not count, and how far they are', async () => {
+test('status shows the imports that do not count, and that nobody works on them any more', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
-  mkdirSync(join(cwd, 'data'));
-  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock: systemClock });
-  const updatedAtMs = Date.UTC(2026, 0, 1);
-  book.note('home', {
-    imports: [
-      { path: 'a.csv', state: 'dropped', rowsRead: 10, updatedAtMs },
-      { path: 'b.csv', state: 'landing', rowsRead: 12_000, updatedAtMs },
-    ],
-  });
-  book.flush();
-  const { stdout } = await runCli(['status', '-w', 'home'], { cwd });
-  expect(stdout).toMatch(
-    /\nimport: home, a\.csv: given up at 2026-01-01.* after 10 rows, .* import it again\n/,
+  const nothing = await runCli(['status'], { cwd });
+  expect(nothing).toMatchObject({ code: 3 });
+  const path = join(cwd, 'data', 'warehouse', 'home.duckdb');
+  const shard = await openTestShard({ path, workgroupId: 'home' });
+  const rows = Array.from({ length: 6_000 }, (_, row) => `${1_700_000_000 + row},${row}\n`);
+  const file = fileOf('a.csv', `time,e\n${rows.join('')}`);
+  const controller = new AbortController();
+  const importing = importInto(
+    shard,
+    file,
+    { time: { column: 'time', format: 'seconds' }, device: { id: DEVICE }, fields: { e: 'e' } },
+    {
+      batchRows: 2_048,
+      signal: controller.signal,
+      onProgress: ({ rowsLanded }) => rowsLanded > 0 && controller.abort(),
+    },
   );
-  expect(stdout).toMatch(/\nimport: home, b\.csv: 12,000 rows read by 2026-01-01/);
+  await expect(importing).rejects.toThrow();
+  await shard.close();
+  // No worker has ever run here.
+  const { code, stdout } = await runCli(['status', '-w', 'home'], { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^home +never run/m);
+  expect(stdout).toContain(`\nimport: home, ${file}: stopped after 2,048 rows at `);
+  const json = await runCli(['status', '-w', 'home', '--json'], { cwd });
+  expect(JSON.parse(json.stdout)).toMatchObject([{ imports: [{ state: 'landing', isUnderWay: false }] }]);
 });
