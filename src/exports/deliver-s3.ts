@@ -69,13 +69,18 @@ function credentialsOf({ region, accessKeyId, secretAccessKey }: S3) {
 function refused(place: string, method: string, { status, text }: SendAnswer): TransientError {
   const code = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
   const said = code ? `HTTP ${status}, ${code}` : `HTTP ${status}`;
-  const advice =
-    status === 403 || status === 401
-      ? 'look at accessKeyId, secretAccessKey, region and what the key may do'
-      : status === 404
-        ? 'look at endpoint and bucket'
-        : 'the storage itself may tell why';
-  return new TransientError('DestinationRefused', `${place}: ${method} is refused with ${said}; ${advice}`);
+  return new TransientError(
+    'DestinationRefused',
+    `${place}: ${method} is refused with ${said}; ${adviceOn(status)}`,
+  );
+}
+
+function adviceOn(status: number): string {
+  if (status >= 300 && status < 400) return 'the bucket is elsewhere: look at endpoint and region';
+  if (status === 401 || status === 403)
+    return 'look at accessKeyId, secretAccessKey, region and what the key may do';
+  if (status === 404) return 'look at endpoint and bucket';
+  return 'the storage itself may tell why';
 }
 
 async function md5Of(path: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { cronInstants, parseCron } from '../cron.ts';
-import { formatInstant, type UtcMs } from '../time.ts';
+import { formatInstant, MINUTE_MS, type UtcMs } from '../time.ts';
 import type { OpenExport } from './attempt.ts';
 import type { ExportProgress, ExportRun } from './ledger.ts';
 import { type ExportPeriod, periodAt } from './period.ts';
@@ -15,23 +15,22 @@ const CATCH_UP_MAX = 31;
 export function planDue(open: OpenExport, nowMs: UtcMs): void {
   const { ledger } = open;
   const progress = ledger.progress();
-  if (!progress) {
-    ledger.setProgress({ dueAfter: formatInstant(nowMs) });
-    return;
-  }
-  const due = duePeriods(open, progress, nowMs);
+  // The tick that finds a new export may be its own.
+  const known = progress ?? { dueAfter: formatInstant(nowMs - MINUTE_MS) };
+  const due = duePeriods(open, known, nowMs);
   for (const { period } of due) {
     if (ledger.runsOf(period.name).length === 0)
       ledger.save(newRun(open, period, { revision: 1, reason: 'schedule', nowMs }));
   }
   const last = due.at(-1);
-  if (last) ledger.setProgress({ ...progress, dueAfter: formatInstant(last.atMs) });
+  if (last) ledger.setProgress({ ...known, dueAfter: formatInstant(last.atMs) });
+  else if (!progress) ledger.setProgress(known);
 }
 
 /** What the schedule's instants since the last time ask for. */
 export function duePeriods(
   { config, workgroup }: OpenExport,
-  { dueAfter }: ExportProgress,
+  { dueAfter }: Pick<ExportProgress, 'dueAfter'>,
   nowMs: UtcMs,
 ): Array<{ atMs: UtcMs; period: ExportPeriod }> {
   const pattern = parseCron(config.schedule ?? '');

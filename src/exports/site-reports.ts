@@ -50,7 +50,7 @@ export const openVariance: OpenReport = async (query, { generation, lake, signal
   const report = siteVariance({ ...questionOf(query), generation }, { scenario, today });
   const read = await report.read(lake, signal);
   const opened = reportOf(read, varianceShape, rowsOfVariance, ({ months, total, metersWithoutBudget }) => [
-    ...Object.entries(months).map(([month, sum]): [string, string] => [month, varianceInWords(sum)]),
+    ...monthsOf(months).map(([month, sum]): [string, string] => [month, varianceInWords(sum)]),
     ['In all', varianceInWords(total)],
     ['Meters without a budget, left out', metersWithoutBudget.join(', ') || 'none'],
   ]);
@@ -92,6 +92,12 @@ function rowsOfVariance({ site, scenario, days }: Variance): Row[] {
     variance_percent: value.variancePercent,
     partial: value.partial,
   }));
+}
+
+/** One month is all that there is. */
+function monthsOf(months: Variance['months']) {
+  const list = Object.entries(months);
+  return list.length > 1 ? list : [];
 }
 
 function varianceInWords({

@@ -1,16 +1,18 @@
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { TerminalError } from '../errors.ts';
 import type { ExportConfig } from '../export-settings.ts';
 import { hashFile, syncFolder } from '../publish/durable.ts';
 import type { Generation, LakeReader } from '../report/lake.ts';
 import { queryText } from '../warehouse/query.ts';
 import { type ColumnName, columnType } from './columns.ts';
 import { fromDiskError } from './disk-error.ts';
-import { hashOf, readFingerprints } from './fingerprint.ts';
+import { type DayFingerprint, hashOf, readFingerprints } from './fingerprint.ts';
 import type { ExportRun } from './ledger.ts';
 import { type ExportQuery, orderBy, type RowSelect } from './report.ts';
 import { openReport } from './reports.ts';
+import { runXlsxThread } from './run-xlsx-thread.ts';
 
 export type ExportFormat = ExportConfig['format'];
 export type ExportedFile = NonNullable<ExportRun['file']>;
@@ -36,6 +38,7 @@ export async function writeExportFile(
 ): Promise<ExportedFile> {
   const path = join(folder, name);
   const draft = `${path}.part`;
+  const rowsPath = `${path}.rows`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const report = await openReport(query, { generation, lake, signal });
@@ -43,7 +46,6 @@ export async function writeExportFile(
     const facts = factsOf(query, generation);
     const days = await lake.run(async (connection) => {
       const found = await readFingerprints(connection, select);
-      const rows = found.reduce((sum, day) => sum + day.rows, 0);
       switch (format) {
         case 'csv':
           await copyTo(connection, select, csvCell, CSV, draft);
@@ -51,17 +53,10 @@ export async function writeExportFile(
         case 'parquet':
           await copyTo(connection, select, (column) => column, parquetOptions(facts, select), draft);
           break;
-        case 'xlsx': {
-          // Only who asks for a sheet waits for what makes one.
-          const { writeXlsx } = await import('./write-xlsx.ts');
-          await writeXlsx(connection, select, {
-            facts,
-            sums: report.sums?.(query.period),
-            rows,
-            path: draft,
-          });
+        case 'xlsx':
+          refuseTooMany(totalOf(found, 'rows'));
+          await copyTo(connection, select, (column) => column, PARQUET, rowsPath);
           break;
-        }
         case 'json':
           break;
         default:
@@ -69,24 +64,46 @@ export async function writeExportFile(
       }
       return found;
     }, signal);
+    if (format === 'xlsx') {
+      const rows = totalOf(days, 'rows');
+      const sums = report.sums?.(query.period);
+      await runXlsxThread({ facts, sums, rows, columns: select.columns, rowsPath, path: draft });
+    }
     if (format === 'json') await writeParts(await report.body(query.period), draft);
     const sha256 = await settle(draft, path, folder);
     const { size } = await stat(path);
     return {
       name,
-      rows: days.reduce((sum, day) => sum + day.rows, 0),
+      rows: totalOf(days, 'rows'),
       bytes: size,
       sha256,
       generation: facts.generation,
       zone: facts.timezone,
-      energyWh: days.reduce((sum, day) => sum + day.energyWh, 0),
+      energyWh: totalOf(days, 'energyWh'),
       rowsHash: hashOf(days),
       days,
     };
   } catch (error) {
     await rm(draft, { force: true });
     throw fromDiskError(error, folder);
+  } finally {
+    await rm(rowsPath, { force: true });
   }
+}
+
+/** A sheet could hold a million, but making it would take the memory of everything else here. */
+const SHEET_ROWS_MAX = 50_000;
+
+function refuseTooMany(rows: number): void {
+  if (rows > SHEET_ROWS_MAX)
+    throw new TerminalError(
+      'TooManyRows',
+      `there are ${rows.toLocaleString('en')} rows, and a sheet takes ${SHEET_ROWS_MAX.toLocaleString('en')}; choose csv or parquet, a shorter range, or fewer of what it is of`,
+    );
+}
+
+function totalOf(days: readonly DayFingerprint[], what: 'rows' | 'energyWh'): number {
+  return days.reduce((sum, day) => sum + day[what], 0);
 }
 
 /** RFC 4180, with times as ISO 8601 has them. */

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { siblingModule } from '../sibling-module.ts';
 import type { Assignment } from './assignment.ts';
 import { fromPlainError, type ThreadReply, type ThreadRequest } from './messages.ts';
 import type { OperationName, Operations } from './operations.ts';
@@ -44,7 +45,9 @@ export function createPipeline(options: { logLevel: string; log: Log }): Pipelin
   let lastId = 0;
 
   function start(): Thread {
-    const worker = new Worker(siblingModule('thread'), { workerData: { logLevel: options.logLevel } });
+    const worker = new Worker(siblingModule('thread', import.meta.url), {
+      workerData: { logLevel: options.logLevel },
+    });
     const pending: Thread['pending'] = new Map();
     const started: Thread = { worker, pending };
     worker.on('message', (reply: ThreadReply) => {
@@ -105,9 +108,4 @@ export function createPipeline(options: { logLevel: string; log: Log }): Pipelin
       await exited;
     },
   };
-}
-
-/** A module beside this one, from source or as built. */
-function siblingModule(name: string): URL {
-  return new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 }

@@ -40,6 +40,7 @@ export const parts: readonly Part[] = [
       'src/log.ts',
       'src/durable.ts',
       'src/cron.ts',
+      'src/sibling-module.ts',
     ],
     mayUse: [],
   },

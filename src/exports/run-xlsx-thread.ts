@@ -1,0 +1,13 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { siblingModule } from '../sibling-module.ts';
+import type { SheetRequest } from './write-xlsx.ts';
+
+/** Makes a sheet in a thread of its own, and waits for its end: a thread must not be ended while its DuckDB works. */
+export async function runXlsxThread(request: SheetRequest): Promise<void> {
+  const worker = new Worker(siblingModule('xlsx-thread', import.meta.url), { workerData: request });
+  const exited = once(worker, 'exit');
+  const [failure] = (await once(worker, 'message')) as [string | undefined];
+  await exited;
+  if (failure !== undefined) throw new Error(failure);
+}
