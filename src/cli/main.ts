@@ -20,6 +20,7 @@ import { addUpCommand } from './up.ts';
 import { addBudgetCommand, addMeterDataCommand } from './uploads.ts';
 import { addVersionCommand, version } from './version.ts';
 import { addWorkerCommand } from './worker.ts';
+import { wrapHelp } from './wrap-help.ts';
 
 /**
  * Runs the command that the arguments name.
@@ -39,11 +40,40 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
     const isVersion = error instanceof CommanderError && error.code === 'commander.version';
     if (!isHelp && !isVersion) {
       const debug = Boolean(terminal.environment.WATTLINE_DEBUG) || program.opts().logLevel === 'debug';
-      printError(error, terminal, { json, debug });
+      printError(withHelp(error, program, args), terminal, { json, debug });
     }
     return exitCodeOf(error);
   }
 }
+
+/** A command line that cannot be understood is told where to read on. */
+function withHelp(error: unknown, program: Command, args: readonly string[]): unknown {
+  if (!(error instanceof CommanderError) || !incomplete.has(error.code)) return error;
+  if (error.message.includes('(Did you mean')) return error;
+  let command = program;
+  for (const name of args.filter((arg) => arg !== 'help'))
+    command = command.commands.find((one) => one.name() === name) ?? command;
+  const names = namesOf(command).join(' ');
+  const message = error.message.replace(/\.$/, '');
+  return new CommanderError(
+    error.exitCode,
+    error.code,
+    `${message}; see "wattline help${names && ` ${names}`}"`,
+  );
+}
+
+function namesOf(command: Command): string[] {
+  return command.parent ? [...namesOf(command.parent), command.name()] : [];
+}
+
+const incomplete: ReadonlySet<string> = new Set([
+  'commander.missingArgument',
+  'commander.missingMandatoryOptionValue',
+  'commander.optionMissingArgument',
+  'commander.unknownOption',
+  'commander.unknownCommand',
+  'commander.excessArguments',
+]);
 
 /** Help that nobody asked for, on standard error. */
 function isHelpForWantOfCommand(error: unknown): boolean {
@@ -56,7 +86,9 @@ function noCommand(): CommanderError {
 
 /** Commands load their parts when they run, so that those which need no engine and no server begin at once. */
 function createProgram(terminal: Terminal, { json }: { json: boolean }): Command {
-  const program = new Command('wattline')
+  const program = new Command('wattline');
+  const columns = () => program.configureOutput().getOutHelpWidth?.() ?? 80;
+  program
     .description('Turns a real-time telemetry stream into daily energy that can be trusted.')
     .version(version, '-V, --version', 'print the version')
     .option('-c, --config <file>', 'the configuration (default: wattline.yaml, if there is one)')
@@ -73,9 +105,9 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.out(text),
+      writeOut: (text) => terminal.out(wrapHelp(text, columns())),
       // Help that was not asked for; errors are reported below.
-      writeErr: (text) => (json ? undefined : terminal.err(text)),
+      writeErr: (text) => (json ? undefined : terminal.err(wrapHelp(text, columns()))),
       // Errors are reported in one place, once for people and programs.
       outputError: () => undefined,
     })
@@ -111,7 +143,7 @@ function commandAt(program: Command, path: readonly string[]): Command {
   let found = program;
   for (const name of path) {
     const next = found.commands.find((command) => command.name() === name);
-    if (!next) return found.error(`unknown command '${name}'`);
+    if (!next) return found.error(`unknown command '${name}'`, { code: 'commander.unknownCommand' });
     found = next;
   }
   return found;
@@ -119,14 +151,13 @@ function commandAt(program: Command, path: readonly string[]): Command {
 
 const help = `
 Examples:
-  wattline demo                          see it work on a simulated site
-  wattline config check                  find everything that is wrong with wattline.yaml
-  wattline up                            run everything in one process
+  wattline demo           see it work on a simulated site
+  wattline config check   find everything that is wrong with wattline.yaml
+  wattline up             run everything in one process
   wattline token create dashboard --workgroup home
   wattline status --json
 
-Environment:
-  WATTLINE_DATA_DIR, WATTLINE_LOG_LEVEL, WATTLINE_HOST, WATTLINE_PORT, WATTLINE_STREAM_PORT, WATTLINE_REPORT_PORT,
-  WATTLINE_STREAM_LOG, WATTLINE_STREAM_REDIS_URL, WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and WATTLINE_JWKS_FILE stand above the configuration.
-  WATTLINE_DEBUG=1 shows the stack of an error, as --log-level debug does.
+Above the configuration stand WATTLINE_DATA_DIR, WATTLINE_LOG_LEVEL, WATTLINE_HOST, WATTLINE_PORT, WATTLINE_STREAM_PORT,
+WATTLINE_REPORT_PORT, WATTLINE_STREAM_LOG, WATTLINE_STREAM_REDIS_URL, WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and
+WATTLINE_JWKS_FILE of the environment. WATTLINE_DEBUG=1 shows the stack of an error, as --log-level debug does.
 ${exitCodesHelp}`;

@@ -40,7 +40,10 @@ function inWords(error: unknown): string {
 }
 
 function usageMessage(error: CommanderError): string {
-  return error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  return error.message
+    .replace(/^error: /, '')
+    .replace(/^command-argument value '(.*)' is invalid for argument/, "'$1' is invalid for argument")
+    .replace(/\s*\n\s*/g, ' ');
 }
 
 function stackOf(error: unknown): string {

@@ -53,9 +53,9 @@ const columns = [
 const help = `
 Nothing is kept: it runs on parts of its own in a temporary folder, and reads no configuration.
 
-case.json       { "name", "timezone", "table", "energyStreams": [{ "field", "method", "unit", "maxPower": "10 kW", ... }] }
-readings.csv.gz event_time (ISO 8601 with a zone), device_id, source, then a column for each field; an empty cell is null
-JSON file       an array of such cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
+case.json        { "name", "timezone", "table", "energyStreams": [{ "field", "method", "unit", "maxPower": "10 kW", ... }] }
+readings.csv.gz  event_time (ISO 8601 with a zone), device_id, source, then a column for each field; an empty cell is null
+JSON file        an array of such cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
 
 With --json: { "<case>": { "days": { "<day>": { "<device>": Wh } }, "bySource": { "<day>": { "<device>.<source>": Wh } },
 "messages", "rejected", "rejectedByReason", "seconds" } }

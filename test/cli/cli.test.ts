@@ -70,7 +70,7 @@ describe.concurrent('the command line', () => {
     expect(await runHere(['help', 'nothing'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: "wattline: unknown command 'nothing'\n",
+      stderr: 'wattline: unknown command \'nothing\'; see "wattline help"\n',
     });
   });
 
@@ -134,7 +134,10 @@ describe.concurrent('the command line', () => {
   test.each([
     [['stat'], `wattline: unknown command 'stat' (Did you mean status?)\n`],
     [['up', '--prot', '1'], `wattline: unknown option '--prot' (Did you mean --port?)\n`],
-    [['token', 'revoke'], `wattline: missing required argument 'token-id'\n`],
+    [
+      ['token', 'revoke'],
+      `wattline: missing required argument 'token-id'; see "wattline help token revoke"\n`,
+    ],
     [
       ['up', '--port', '70000'],
       `wattline: option '--port <number>' argument '70000' is invalid. Use a number from 0 to 65535.\n`,
@@ -148,7 +151,7 @@ describe.concurrent('the command line', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(JSON.parse(stderr)).toEqual({
       error: 'Usage',
-      message: "unknown option '--nope'",
+      message: `unknown option '--nope'; see "wattline help status"`,
       retryable: false,
     });
   });

@@ -1,0 +1,61 @@
+/** Longer lines are hard to read, however wide the terminal is. */
+const COLUMNS_MAX = 110;
+/** A description that begins further right has no room of its own. */
+const DESCRIPTION_COLUMN_MAX = 40;
+/** A line of a paragraph is at least this long; a shorter one ends there on purpose. */
+const FULL_LINE = 60;
+
+/**
+ * Help laid out for a terminal: paragraphs, and descriptions beside their terms, are wrapped at its width. Other lines that are
+ * indented are there to be copied, and stay as they are.
+ */
+export function wrapHelp(text: string, terminalColumns: number): string {
+  const columns = Math.min(terminalColumns, COLUMNS_MAX);
+  const lines = text.split('\n');
+  if (lines.every((line) => line.length <= columns)) return text;
+  const wrapped: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const { lead, words: first } = parse(lines[at]!);
+    let words = first;
+    if (words === undefined) {
+      wrapped.push(lines[at]!);
+      continue;
+    }
+    const hang = ' '.repeat(lead.trim() === '' ? 0 : lead.length);
+    while (goesOn(lines[at]!, lines[at + 1], hang)) {
+      at += 1;
+      words = `${words} ${lines[at]!.trim()}`;
+    }
+    wrapped.push(...wrap(words, lead, hang, columns));
+  }
+  return wrapped.join('\n');
+}
+
+/** @returns what stands before the words of a paragraph or a description; no words where the line stays as it is */
+function parse(line: string): { lead: string; words: string | undefined } {
+  const [, lead = '', description] = /^( *\S+(?: \S+)* {2,})(\S.*)$/.exec(line) ?? [];
+  if (description !== undefined)
+    return lead.length <= DESCRIPTION_COLUMN_MAX
+      ? { lead, words: description }
+      : { lead: '', words: undefined };
+  return { lead: '', words: line === '' || line.startsWith(' ') ? undefined : line };
+}
+
+/** Whether the next line belongs to the same paragraph, or to the description that begins in the column of `hang`. */
+function goesOn(line: string, next: string | undefined, hang: string): boolean {
+  if (!next?.startsWith(hang) || next.trim() === '' || /^ /.test(next.slice(hang.length))) return false;
+  return line.length >= FULL_LINE && !line.endsWith(':') && !/\S {2,}\S/.test(next);
+}
+
+function wrap(words: string, lead: string, hang: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = lead;
+  for (const word of words.split(' ')) {
+    const isFirst = line === lead || line === hang;
+    if (!isFirst && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = `${hang}${word}`;
+    } else line = isFirst ? `${line}${word}` : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
