@@ -1,10 +1,10 @@
 import type { Config } from '../config.ts';
-import { errorMessage, InputError, TransientError } from '../errors.ts';
+import { errorMessage, InputError, isRetryable, TerminalError, TransientError } from '../errors.ts';
 import type { ExportConfig } from '../export-settings.ts';
 import { formatInstant, HOUR_MS, localDateOf } from '../time.ts';
 import { attemptRun, type ExportDeps, type OpenExport } from './attempt.ts';
 import { duePeriods, newRun, planDue } from './due.ts';
-import { type ExportProgress, type ExportRun, openLedger, runName } from './ledger.ts';
+import { afterFailure, type ExportProgress, type ExportRun, openLedger, runName } from './ledger.ts';
 import { markOutdated } from './outdated.ts';
 import { type ExportPeriod, periodAt } from './period.ts';
 
@@ -41,16 +41,19 @@ export function createExports(options: ExportsOptions): Exports {
   const { config, dataDir, lake, clock, log, hold } = options;
   const all = config.exports.map((one) => openExport(config, dataDir, one));
 
-  async function attempt(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
+  /** Whoever asked is told what becomes of it. */
+  async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
     try {
       return await attemptRun(open, run, options, signal);
-    } catch (error) {
-      if (!signal.aborted)
-        log.warn(
-          { shard: open.workgroup.id, export: open.config.id, run: runName(run), error: errorMessage(error) },
-          'export.failed',
-        );
-      throw error;
+    } catch (cause) {
+      const failed = open.ledger.runsOf(run.period).find(({ revision }) => revision === run.revision);
+      const next = failed && !signal.aborted && afterFailure(failed);
+      if (!next) throw cause;
+      const code = failed.lastError?.code ?? 'Failed';
+      const message = `${errorMessage(cause)}; ${next}`;
+      throw isRetryable(cause)
+        ? new TransientError(code, message, { cause })
+        : new TerminalError(code, message, { cause });
     }
   }
 
@@ -60,8 +63,16 @@ export function createExports(options: ExportsOptions): Exports {
     for (const run of ledger.pending()) {
       if (signal.aborted) return;
       if (!isToBeTried(run, clock.now())) continue;
-      // What has gone wrong stands in the ledger, and others must not wait for it.
-      await attempt(open, run, signal).catch(() => undefined);
+      try {
+        await attemptRun(open, run, options, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // It stands in the ledger, and others must not wait for it.
+        log.warn(
+          { shard: open.workgroup.id, export: open.config.id, run: runName(run), error: errorMessage(error) },
+          'export.failed',
+        );
+      }
     }
     const generation = await lake.current(open.workgroup.id);
     const progress = ledger.progress();
@@ -136,7 +147,7 @@ export function createExports(options: ExportsOptions): Exports {
                 reason: last ? 'correction' : 'by hand',
                 nowMs,
               });
-        return { kind: 'delivered', run: await attempt(one, run, signal) };
+        return { kind: 'delivered', run: await attemptByHand(one, run, signal) };
       } finally {
         await release();
       }

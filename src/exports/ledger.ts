@@ -148,6 +148,15 @@ export function runName({ period, revision }: Pick<ExportRun, 'period' | 'revisi
   return revision === 1 ? period : `${period}_r${revision}`;
 }
 
+/** What becomes of a run that has failed; undefined of one that has not. */
+export function afterFailure({ state, nextAttemptAt }: ExportRun): string | undefined {
+  if (state === 'failed') return 'it is not tried again by itself; run it by hand once that is settled';
+  if (state === 'delivered' || !nextAttemptAt) return undefined;
+  const kept =
+    state === 'waiting' ? 'the file is kept, and a worker sends it again' : 'a worker tries it again';
+  return `${kept} after ${nextAttemptAt.slice(0, 19)}Z`;
+}
+
 function byPeriod(a: ExportRun, b: ExportRun): number {
   return a.endDay.localeCompare(b.endDay) || a.startDay.localeCompare(b.startDay) || a.revision - b.revision;
 }
