@@ -10,7 +10,13 @@ const registers: readonly EnergyStream['method'][] = ['total_energy', 'daily_ene
 /** What is allowed and yet hardly meant, with what to change, by its path in the configuration. */
 export function configWarnings({ workgroups }: Config): Problem[] {
   if (workgroups.length === 0) {
-    return [{ path: 'workgroups', message: 'no workgroup is configured, so there is nothing to work on' }];
+    return [
+      {
+        path: 'workgroups',
+        message:
+          'none is configured, so there is nothing to work on; where wattline.yaml is elsewhere, name it with --config',
+      },
+    ];
   }
   return workgroups.flatMap((workgroup, index) =>
     workgroupWarnings(workgroup).map(({ path, message }) => ({

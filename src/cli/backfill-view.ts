@@ -76,7 +76,7 @@ export function describePlan(plan: Told<BackfillPlan>): string {
   return `${chunks.length > 0 ? table : ''}${count(chunks.length)} pieces, ${of}, ${asked}${range}\n${again}${notes.map((note) => `  ${note}\n`).join('')}`;
 }
 
-export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>): string {
+export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {
   if (listed.length === 0) return 'no backfill yet\n';
   return formatTable(
     [
@@ -92,10 +92,11 @@ export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>): strin
       { title: 'Moved', value: (one) => formatInstant(one.updatedAtMs) },
     ],
     listed,
+    columnsMax,
   );
 }
 
-export function describeGaps(gaps: ReadonlyArray<Told<OpenGap>>): string {
+export function describeGaps(gaps: ReadonlyArray<Told<OpenGap>>, columnsMax: number): string {
   if (gaps.length === 0) return 'nothing is missing\n';
   const table = formatTable(
     [
@@ -107,6 +108,7 @@ export function describeGaps(gaps: ReadonlyArray<Told<OpenGap>>): string {
       { title: 'Note', value: (one) => one.note ?? '' },
     ],
     gaps,
+    columnsMax,
   );
   const isFillable = gaps.some(({ available }) => available !== 'nothing');
   return `${table}${isFillable ? '"wattline backfill --gaps" reads what the upstream still has\n' : ''}`;

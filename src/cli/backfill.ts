@@ -58,7 +58,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
       withOwner(list, terminal, command.opts(), async ({ owner }) => {
         const { describeList } = await import('./backfill-view.ts');
         const listed = await owner.ask('backfillList', undefined);
-        printData(list, terminal, listed, () => describeList(listed));
+        printData(list, terminal, listed, (columnsMax) => describeList(listed, columnsMax));
       }),
     );
   command
@@ -85,7 +85,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
       withOwner(gaps, terminal, command.opts(), async ({ owner }) => {
         const { describeGaps } = await import('./backfill-view.ts');
         const open = await owner.ask('backfillGaps', {});
-        printData(gaps, terminal, open, () => describeGaps(open));
+        printData(gaps, terminal, open, (columnsMax) => describeGaps(open, columnsMax));
       }),
     );
 }

@@ -6,7 +6,14 @@ export function chooseWorkgroup({ workgroups }: Config, id: string | undefined):
   const found =
     id === undefined && workgroups.length === 1 ? workgroups[0] : workgroups.find((one) => one.id === id);
   if (found) return found;
-  const names = workgroups.map((one) => one.id).join(', ') || 'none';
+  if (workgroups.length === 0)
+    throw new InputError('the configuration', [
+      {
+        path: 'workgroups',
+        message: 'none is configured; where wattline.yaml is elsewhere, name it with --config',
+      },
+    ]);
+  const names = workgroups.map((one) => one.id).join(', ');
   const message =
     id === undefined ? `is needed: there are ${names}` : `"${id}" is not configured; there are ${names}`;
   throw new InputError('the command line', [{ path: '--workgroup', message }]);

@@ -59,7 +59,7 @@ function destinationInWords({ folder, s3, webhook }: ExportConfig['destination']
   return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
 }
 
-export function describeExports(listed: readonly ListedExport[]): string {
+export function describeExports(listed: readonly ListedExport[], columnsMax: number): string {
   if (listed.length === 0) return '';
   const columns: Column<ListedExport>[] = [
     { title: 'Export', value: ({ id }) => id },
@@ -83,7 +83,7 @@ export function describeExports(listed: readonly ListedExport[]): string {
         ]
       : []),
   ]);
-  return [formatTable(columns, listed), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
+  return [formatTable(columns, listed, columnsMax), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
 }
 
 /** Runs one under the other. */

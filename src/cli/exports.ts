@@ -29,7 +29,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
       runTask(list, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
           const listed = listedExports(exports, service.clock.now());
-          printData(list, terminal, listed, () => describeExports(listed));
+          printData(list, terminal, listed, (columnsMax) => describeExports(listed, columnsMax));
           if (listed.length === 0) printNote(list, terminal, 'the configuration has no exports');
         }),
       ),

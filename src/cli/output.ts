@@ -2,9 +2,16 @@ import type { Command } from 'commander';
 import { globalOptions } from './options.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Writes the data of a command: one line of JSON where it was asked for, else `text`. */
-export function printData(command: Command, terminal: Terminal, data: unknown, text: () => string): void {
-  terminal.out(globalOptions(command).json ? `${toJson(data)}\n` : text());
+/** Writes the data of a command: one line of JSON where it was asked for, else text as wide as lines may be. */
+export function printData(
+  command: Command,
+  terminal: Terminal,
+  data: unknown,
+  text: (columnsMax: number) => string,
+): void {
+  terminal.out(
+    globalOptions(command).json ? `${toJson(data)}\n` : text(terminal.columns ?? Number.POSITIVE_INFINITY),
+  );
 }
 
 /** Says something beside the data, to a person: not where JSON was asked for. */

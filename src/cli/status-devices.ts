@@ -62,6 +62,7 @@ const rank: Readonly<Record<DeviceState['state'], number>> = { offline: 0, onlin
 export function describeDevices(
   listed: readonly ListedDevice[],
   workgroups: readonly WorkgroupConfig[],
+  columnsMax: number,
 ): string {
   if (listed.length === 0) return 'no devices\n';
   const zones = new Map(workgroups.map(({ id, timezone }) => [id, timezone]));
@@ -76,7 +77,7 @@ export function describeDevices(
     { title: 'Reason', value: (one: ListedDevice) => one.reason ?? '-' },
     { title: 'Last seen', value: (one: ListedDevice) => local(one, one.lastSeen) },
   ];
-  return formatTable(columns, listed);
+  return formatTable(columns, listed, columnsMax);
 }
 
 function instantOf(ms: UtcMs | null): string | null {

@@ -1,9 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { configWarnings } from '../config-warnings.ts';
-import { InputError, TransientError } from '../errors.ts';
+import { TransientError } from '../errors.ts';
+import { openLedger } from '../exports/ledger.ts';
 import { emptyStatus, readStatuses, type StatusStage, type WorkgroupStatus } from '../pipeline/status.ts';
 import { formatInstant, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
+import { chooseWorkgroup } from './choose-workgroup.ts';
+import { type ExportState, exportNotes, exportState } from './exports-view.ts';
 import { readConfig } from './options.ts';
 import { printData } from './output.ts';
 import { describeImport, type ListedImport, listImports } from './status-imports.ts';
@@ -14,6 +17,8 @@ import type { Terminal } from './terminal.ts';
 interface ListedStatus extends Omit<WorkgroupStatus, 'imports'> {
   imports: ListedImport[];
   state: 'running' | 'stopped' | 'failing' | 'never run';
+  /** How its exports went. */
+  exports: ExportState[];
 }
 
 /** A worker writes every second or so; after this nobody does. */
@@ -38,21 +43,24 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
         const { describeDevices, listDevices } = await import('./status-devices.ts');
         const chosen = chooseWorkgroups(config, workgroup);
         const listed = await listDevices(config, chosen, devices === true ? undefined : devices);
-        return printData(command, terminal, listed, () => describeDevices(listed, chosen));
+        return printData(command, terminal, listed, (columnsMax) =>
+          describeDevices(listed, chosen, columnsMax),
+        );
       }
       const statuses = await listStatuses(config, systemClock.now(), workgroup);
-      printData(command, terminal, statuses, () => describe(statuses, systemClock.now()));
+      printData(command, terminal, statuses, (columnsMax) =>
+        describe(statuses, systemClock.now(), columnsMax),
+      );
     });
 }
 
 type DeviceFilter = true | 'online' | 'offline' | 'unknown';
 
 /** @throws InputError where there is no such workgroup */
-function chooseWorkgroups({ workgroups }: Config, only: string | undefined): WorkgroupConfig[] {
-  const chosen = workgroups.filter(({ id }) => only === undefined || id === only);
-  if (chosen.length > 0) return chosen;
-  const missing = only === undefined ? 'no workgroup is configured' : `"${only}" is not configured`;
-  throw new InputError('the question', [{ path: '--workgroup', message: missing }]);
+function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupConfig[] {
+  return only === undefined && config.workgroups.length > 1
+    ? config.workgroups
+    : [chooseWorkgroup(config, only)];
 }
 
 /** @throws InputError where there is no such workgroup, TransientError where no worker has written anything yet */
@@ -87,7 +95,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
   });
 }
 
-function describe(statuses: readonly ListedStatus[], nowMs: UtcMs): string {
+function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: number): string {
   const errors = statuses.flatMap((status) =>
     stages.flatMap((stage) => {
       const { lastError } = status[stage];
@@ -103,7 +111,7 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs): string {
     open.map((one) => describeImport(workgroupId, one)),
   );
   return [
-    formatTable(columnsAt(nowMs), statuses),
+    formatTable(columnsAt(nowMs), statuses, columnsMax),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(imports.length > 0 ? ['\n', ...imports] : []),
     ...(errors.length > 0 ? ['\nLast errors\n', ...errors] : []),

@@ -6,17 +6,34 @@ export interface Column<Row> {
   align?: 'left' | 'right';
 }
 
-/** Aligns rows under their titles, two spaces apart, without blanks at the ends of lines and without columns that say nothing. */
-export function formatTable<Row>(all: ReadonlyArray<Column<Row>>, rows: readonly Row[]): string {
+/**
+ * Aligns rows under their titles, two spaces apart, without blanks at the ends of lines and without columns that say nothing.
+ * A table that is wider than `columnsMax` becomes a block for each row, with a line for each column.
+ */
+export function formatTable<Row>(
+  all: ReadonlyArray<Column<Row>>,
+  rows: readonly Row[],
+  columnsMax = Number.POSITIVE_INFINITY,
+): string {
   const columns = all.filter(({ title, value }) => title !== '' || rows.some((row) => value(row) !== ''));
   const lines = [
     columns.map(({ title }) => title),
     ...rows.map((row) => columns.map(({ value }) => value(row))),
   ];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
+  const width = widths.reduce((sum, one) => sum + one + 2, -2);
+  if (width > columnsMax) return rows.map((row) => formatBlock(columns, row)).join('\n');
   const pad = (text: string, index: number) =>
     columns[index]!.align === 'right' ? text.padStart(widths[index]!) : text.padEnd(widths[index]!);
   return lines.map((line) => `${line.map(pad).join('  ').trimEnd()}\n`).join('');
+}
+
+function formatBlock<Row>(columns: ReadonlyArray<Column<Row>>, row: Row): string {
+  const width = Math.max(...columns.map(({ title }) => title.length));
+  return columns
+    .map(({ title, value }) => `${title.padEnd(width)}  ${value(row)}`.trimEnd())
+    .join('\n')
+    .concat('\n');
 }
 
 /** A table without titles. */

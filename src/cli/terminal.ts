@@ -6,6 +6,8 @@ export interface Terminal {
   readonly environment: Environment;
   /** Whether a person looks at standard output, so that text can be drawn again in place. */
   readonly isInteractive: boolean;
+  /** How wide the lines are that this person can see; not set where nobody looks. */
+  readonly columns?: number;
   /** Data: nothing else goes to standard output. */
   out(text: string): void;
   /** Messages for people, errors and log events. */
@@ -40,6 +42,8 @@ export function createTerminal(host: Host): Terminal {
     cwd: host.cwd(),
     environment: host.env,
     isInteractive: host.stdout.isTTY === true,
+    // A terminal that does not know its width says 0.
+    ...(host.stdout.isTTY && host.stdout.columns > 0 && { columns: host.stdout.columns }),
     out: (text) => void host.stdout.write(text),
     err: (text) => void host.stderr.write(text),
     onEnd(listener) {

@@ -104,18 +104,20 @@ async function list(command: Command, terminal: Terminal): Promise<void> {
     ...(revokedAtMs !== undefined && { revokedAt: formatInstant(revokedAtMs) }),
   }));
   if (tokens.length === 0) printNote(command, terminal, 'no token has been made here');
-  printData(command, terminal, data, () => (tokens.length === 0 ? '' : formatTable(tokenColumns, tokens)));
+  printData(command, terminal, data, (columnsMax) =>
+    tokens.length === 0 ? '' : formatTable(tokenColumns, tokens, columnsMax),
+  );
 }
 
 const tokenColumns = [
-  { title: 'TOKEN ID', value: ({ tokenId }: ListedToken) => tokenId },
-  { title: 'STATE', value: ({ state }: ListedToken) => state },
+  { title: 'Token id', value: ({ tokenId }: ListedToken) => tokenId },
+  { title: 'State', value: ({ state }: ListedToken) => state },
   {
-    title: 'EXPIRES (UTC)',
+    title: 'Expires (UTC)',
     value: ({ expiresAtMs }: ListedToken) => formatInstant(expiresAtMs).slice(0, 16).replace('T', ' '),
   },
-  { title: 'SUBJECT', value: ({ subject }: ListedToken) => subject },
-  { title: 'ALLOWS', value: ({ scopes }: ListedToken) => scopesInWords(scopes) },
+  { title: 'Subject', value: ({ subject }: ListedToken) => subject },
+  { title: 'Allows', value: ({ scopes }: ListedToken) => scopesInWords(scopes) },
 ];
 
 async function revoke(tokenId: string, command: Command, terminal: Terminal): Promise<void> {

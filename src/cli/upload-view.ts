@@ -101,7 +101,7 @@ function meterTable(rows: readonly MeterRow[], kind: Upload['kind'], zone: strin
   );
 }
 
-export function describeBudgets(budgets: readonly BudgetSummary[]): string {
+export function describeBudgets(budgets: readonly BudgetSummary[], columnsMax: number): string {
   if (budgets.length === 0) return 'no budget was uploaded yet; see "wattline help budget put"\n';
   return formatTable(
     [
@@ -116,6 +116,7 @@ export function describeBudgets(budgets: readonly BudgetSummary[]): string {
       { title: 'Uploaded', value: ({ uploadedAtMs }) => formatInstant(uploadedAtMs) },
     ],
     budgets,
+    columnsMax,
   );
 }
 
@@ -123,6 +124,7 @@ export function describeBudgets(budgets: readonly BudgetSummary[]): string {
 export function describeMeters(
   meters: readonly MeterSummary[],
   { meters: configured, timezone }: Pick<WorkgroupConfig, 'meters' | 'timezone'>,
+  columnsMax: number,
 ): string {
   const derived = configured.filter(({ device }) => device !== undefined);
   const lines = derived.map(
@@ -144,6 +146,7 @@ export function describeMeters(
       { title: 'Uploaded', value: ({ uploadedAtMs }) => formatInstant(uploadedAtMs) },
     ],
     meters,
+    columnsMax,
   );
   return table + (lines.length > 0 ? `\n${lines.join('')}` : '');
 }

@@ -164,8 +164,10 @@ function addListCommand(group: Command, terminal: Terminal, topic: UploadTopic, 
         const { describeBudgets, describeMeters } = await import('./upload-view.ts');
         const workgroup = chooseWorkgroup(config, id);
         const { budgets, meters } = await listAll(config, workgroup, service);
-        if (topic === 'budget') printData(command, terminal, budgets, () => describeBudgets(budgets));
-        else printData(command, terminal, meters, () => describeMeters(meters, workgroup));
+        if (topic === 'budget')
+          printData(command, terminal, budgets, (columnsMax) => describeBudgets(budgets, columnsMax));
+        else
+          printData(command, terminal, meters, (columnsMax) => describeMeters(meters, workgroup, columnsMax));
       }),
     );
 }

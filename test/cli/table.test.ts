@@ -13,3 +13,19 @@ test('columns are aligned, numbers at the right, and no line ends in blanks', ()
   ]);
   expect(table).toBe('DEVICE       WH  FLAGS\ninverter  12345\nmeter         7  estimated\n');
 });
+
+test('a table that is wider than the terminal becomes a block for each row', () => {
+  const columns = [
+    { title: 'Workgroup', value: (row: string[]) => row[0]! },
+    { title: 'Lag', value: (row: string[]) => row[1]!, align: 'right' as const },
+  ];
+  const rows = [
+    ['home', '12'],
+    ['elsewhere', ''],
+  ];
+  expect(formatTable(columns, rows, 14)).toBe('Workgroup  Lag\nhome        12\nelsewhere\n');
+  expect(formatTable(columns, rows, 13)).toBe(
+    'Workgroup  home\nLag        12\n\nWorkgroup  elsewhere\nLag\n',
+  );
+  expect(formatTable(columns, [], 1)).toBe('');
+});

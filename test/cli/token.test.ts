@@ -44,11 +44,11 @@ test('a token that is made holds until it is revoked, and is listed without bein
   const table = await token('list');
   expect(table.stdout).not.toContain(written.token);
   const [title, first, second] = table.stdout.split('\n');
-  expect(title).toMatch(/^TOKEN ID +STATE +EXPIRES \(UTC\) +SUBJECT +ALLOWS$/);
+  expect(title).toMatch(/^Token id +State +Expires \(UTC\) +Subject +Allows$/);
   expect(first).toMatch(
     new RegExp(`^${written.tokenId}  active  .*  gateway +data:write in home \\(only flat\\)$`),
   );
-  expect(second!.indexOf('dashboard')).toBe(title!.indexOf('SUBJECT'));
+  expect(second!.indexOf('dashboard')).toBe(title!.indexOf('Subject'));
 
   expect(await token('revoke', grant.tokenId)).toEqual({
     code: 0,
