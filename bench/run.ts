@@ -1,4 +1,6 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
+import { benchBackfill } from './backfill.ts';
+import { benchCallers } from './callers.ts';
 import { benchDecode, type Ratio } from './decode.ts';
 import { benchExport } from './export.ts';
 import { benchImport } from './import.ts';
@@ -27,6 +29,8 @@ const benches: Readonly<Record<string, Bench>> = {
       ratioMin: 0.5,
     })),
   export: benchExport,
+  callers: benchCallers,
+  backfill: benchBackfill,
   latency: benchLatency,
   soak: benchSoak,
 };

@@ -60,5 +60,5 @@ export async function settle(
 function partOf(batchId: number, firstId: number, lastBatchId: number): number {
   const ofImport = Math.floor(lastBatchId / 1e9) * 1e9;
   const first = Math.max(firstId, ofImport);
-  return batchId <= first ? 0 : (batchId - first) / Math.max(1, lastBatchId - first);
+  return Math.min(1, batchId <= first ? 0 : (batchId - first) / Math.max(1, lastBatchId - first));
 }
