@@ -13,6 +13,8 @@ export const limits = {
   /** One ingest request. */
   itemsPerIngestMax: 10_000,
   ingestBytesMax: 8 * 1024 * 1024,
+  /** Of one token at once: bodies that are on their way in, and answers that were not read yet. Sixteen of the largest. */
+  bytesUnderWayMax: 128 * 1024 * 1024,
   /** One message: fields, and bytes once encoded. */
   fieldsPerMessageMax: 1_000,
   messageBytesMax: 1024 * 1024,

@@ -17,6 +17,7 @@ import type { PollAnswer } from './long-poll.ts';
 import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
 import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 import { readMessagesBytesMax, type Stream } from './stream.ts';
+import { createTally } from './tally.ts';
 
 export interface StreamRoutesOptions extends Gate {
   stream: Stream;
@@ -26,6 +27,8 @@ const ROOT = '/api/v1/tables/:workgroupId/:tableName';
 
 /** Many small parts are cheaper to copy together than to hand to the system one by one. */
 const PARTS_WRITTEN_MAX = 64;
+
+const UNDER_WAY_AGAIN_SECONDS = 1;
 
 interface Address {
   workgroupId: string;
@@ -51,16 +54,30 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     scope.setValidatorCompiler(() => (value) => ({ value }));
     const authorizations = new WeakMap<
       FastifyRequest,
-      { devices: Authorization['devices']; log: StreamLog }
+      { devices: Authorization['devices']; log: StreamLog; tokenId: string }
     >();
+    const underWay = createTally(
+      limits.bytesUnderWayMax,
+      'this token has too much under way: read what was answered, and finish what is being sent',
+      UNDER_WAY_AGAIN_SECONDS,
+    );
+    /** Takes memory for a request until it has ended. @throws StreamError RateLimited */
+    const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
+      // Whoever has gone already does not go again.
+      if (raw.destroyed) return;
+      underWay.check(tokenId, bytes);
+      underWay.add(tokenId, bytes);
+      raw.once('close', () => underWay.remove(tokenId, bytes));
+    };
 
     const guard =
       (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
         const { workgroupId, tableName } = request.params as Address;
         if (stream.draining.aborted) await stream.logOf(workgroupId);
         const token = bearerToken(request.headers.authorization);
-        const { devices } = await admit(options, token, workgroupId, requiredOf(tableName));
-        authorizations.set(request, { devices, log: await stream.logOf(workgroupId) });
+        const { devices, grant } = await admit(options, token, workgroupId, requiredOf(tableName));
+        const { tokenId } = grant;
+        authorizations.set(request, { devices, log: await stream.logOf(workgroupId), tokenId });
       };
     const guarded = (request: FastifyRequest) => {
       const authorized = authorizations.get(request);
@@ -78,7 +95,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       },
       async (request, reply) => {
         const { tableName } = request.params as Address;
-        const { devices, log } = guarded(request);
+        const { devices, log, tokenId } = guarded(request);
         const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
         const { start, limit } = parseReadQuery(request.query as Query);
         const waitMs = parseWaitPreference(request.headers.prefer);
@@ -97,6 +114,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         );
         if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
         reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
+        hold(tokenId, bytesOf(answer), reply);
         return sendMessages(reply, answer);
       },
     );
@@ -108,11 +126,13 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         bodyLimit: limits.ingestBytesMax,
         schema: sendSchema,
         onRequest: guard(() => ['data:write']),
-        preParsing: async (request) => {
+        preParsing: async (request, reply) => {
           requireWritable((request.params as Address).tableName);
           const encoding = request.headers['content-encoding'] ?? 'identity';
           if (encoding !== 'identity')
             throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
+          const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
+          hold(guarded(request).tokenId, Math.min(announced, limits.ingestBytesMax), reply);
         },
       },
       async (request, reply) => {
@@ -135,7 +155,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;
   const head = readBodyHeader(fields);
-  const length = parts.reduce((sum, part) => sum + part.length, head.length);
+  const length = head.length + bytesOf(answer);
   reply
     .type(CBOR)
     .header('Cache-Control', 'no-store')
@@ -153,6 +173,10 @@ function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   raw.end();
   raw.uncork();
   return reply;
+}
+
+function bytesOf({ parts }: PollAnswer): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
 function sendCbor(reply: FastifyReply, body: Uint8Array): FastifyReply {

@@ -13,8 +13,8 @@ import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
 import type { Admission } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { createSession, type Session } from './socket-session.ts';
-import { createTally } from './socket-tally.ts';
 import { connectionOf } from './socket-transport.ts';
+import { createTally } from './tally.ts';
 import type { StartTimer } from './timer.ts';
 
 export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
@@ -72,8 +72,10 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const rateLimit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
   const admit = createAdmission({ ...options, rateLimit });
   const sessions = new Map<ClientSocket, Session>();
-  const perToken = createTally(limits.socketsPerTokenMax, 'this token');
-  const perWorkgroup = createTally(limits.socketsPerWorkgroupMax, 'this workgroup');
+  const perOwner = (max: number, owner: string) =>
+    createTally(max, `${owner} has ${max} connections already; close one first`);
+  const perToken = perOwner(limits.socketsPerTokenMax, 'this token');
+  const perWorkgroup = perOwner(limits.socketsPerWorkgroupMax, 'this workgroup');
 
   const server = openServer(app, path, limits.socketsMax);
   const upgraded = new Set<Duplex>();
