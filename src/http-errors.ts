@@ -97,7 +97,8 @@ function knownError(error: unknown): StreamError | undefined {
   if (statusCode === 413) return new StreamError('PayloadTooLarge', 'the body is too large');
   if (statusCode === 415)
     return new StreamError('UnsupportedMediaType', 'this content type is not read here');
-  if (statusCode === 404) return new StreamError('NotFound', 'there is nothing at this address');
+  if (statusCode === 404)
+    return new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is');
   if (statusCode === 503) return new StreamError('Draining', 'the service is shutting down');
   return statusCode < 500 ? new StreamError('InvalidRequest', 'the request cannot be read') : undefined;
 }

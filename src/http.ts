@@ -112,7 +112,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     sendError(request, reply, toStreamError(error, request, log)),
   );
   app.setNotFoundHandler((request, reply) =>
-    sendError(request, reply, new StreamError('NotFound', 'there is nothing at this address')),
+    sendError(
+      request,
+      reply,
+      new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is'),
+    ),
   );
   return app;
 }

@@ -23,9 +23,11 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
       info: {
         title: 'Wattline',
         version: options.version,
+        license: { name: 'MIT', identifier: 'MIT' },
         description:
           'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON. The stream can also be followed over socket.io, see docs/stream.md.',
       },
+      servers: [{ url: '/' }],
       tags: [
         { name: 'report', description: 'Energy over the published data' },
         { name: 'stream', description: 'The latest messages, in the order in which they were stored' },
@@ -35,15 +37,34 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
       },
       security: [{ token: [] }],
     },
-    transform: jsonSchemaTransform,
+    transform: (route) => {
+      const { schema, url } = jsonSchemaTransform(route);
+      const { method } = route.route;
+      return { schema: { operationId: operationId(String(method), url), ...schema }, url };
+    },
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: POLICY,
     theme: { title: 'Wattline API' },
-    uiConfig: { deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
+    // Without the bar of the page's makers.
+    uiConfig: { layout: 'BaseLayout', deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
   });
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     reply.header('Cache-Control', 'no-cache').send(app.swagger()),
   );
+  app.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'));
+}
+
+/** What generated clients call a request, such as getDailyEnergyDetails: the method and the words of the path that are its own. */
+function operationId(method: string, url: string): string {
+  const words = url
+    .replace(/^\/api\/v1\/(?:orgs|tables)\//, '')
+    .split('/')
+    .filter((part) => !/^[:{]/.test(part))
+    .flatMap((part) => part.split('-'));
+  return [
+    method.toLowerCase(),
+    ...words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`),
+  ].join('');
 }

@@ -56,6 +56,8 @@ export function dayQuery(
 ): DayQuery {
   const yesterday = addDays(localDateOf(nowMs, zone), -1);
   const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
+  if (parameters.endDate === undefined && startDay > yesterday)
+    throw invalid('endDate', `is yesterday (${yesterday}) unless it is given, which is before ${startDay}`);
   checkRange(startDay, endDay, daysMax);
   const devices = visibleDevices(parameters.devices, authorization);
   return { startDay, endDay, zone, bySource: groupBy === 'source', devices: devices?.sort() };

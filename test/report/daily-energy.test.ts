@@ -57,6 +57,17 @@ test('a range of five years is answered with a key for each day', async () => {
   expect(days.at(-1)).toBe('2027-01-01');
 });
 
+test('a range from today on has to say where it ends, for otherwise that is yesterday', async () => {
+  const at = await openReport();
+  const response = await at.get(path('startDate=2099-01-01'));
+  expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
+    400,
+    expect.stringMatching(
+      /^endDate: is yesterday \(\d{4}-\d\d-\d\d\) unless it is given, which is before 2099-01-01$/,
+    ),
+  ]);
+});
+
 test('what cannot be asked is refused, naming the parameter', async () => {
   const at = await openReport();
   const questions: Array<[query: string, parameter: string]> = [

@@ -99,6 +99,27 @@ test('the explanation of a day is described as it is told', async () => {
     expect(text).toContain(`"${member}"`);
 });
 
+test('every request has a name of its own for clients that are generated', async () => {
+  const at = await openReport();
+  const { paths } = (await (await at.get('/openapi.json', { token: undefined })).json()) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  const names = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  expect(names).toEqual(
+    expect.arrayContaining(['getDailyEnergy', 'getDailyEnergyDetails', 'getSitesReconciliation']),
+  );
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^(?:get|put|post)(?:[A-Z][a-z]+)+$/);
+});
+
+test('the address alone leads to the page', async () => {
+  const at = await openReport();
+  const page = await at.get('/', { token: undefined });
+  expect([page.status, new URL(page.url).pathname]).toEqual([200, '/docs']);
+});
+
 test('the page works without anything from elsewhere, under a content security policy', async () => {
   const at = await openReport();
   const page = await at.get('/docs', { token: undefined });
