@@ -16,7 +16,7 @@ export interface Span {
 }
 
 /** The bits of lines, as the roll-up sets them; see table quality_flag. joined: the index begins anew (reset, rollover, rebase). */
-export const flagBits = { joined: 2 | 4 | 8, jitter: 16, carryOver: 512 } as const;
+export const flagBits = { joined: 2 | 4 | 8, rebase: 8, jitter: 16, carryOver: 512 } as const;
 
 /** The plain rows of a day that are told at most: one each 5 s. More would hold the thread up that lands, for nobody to read. */
 export const ROWS_MAX = 20_000;

@@ -196,8 +196,19 @@ function onLine(
   return { how: 'shaped', before, after, fraction: share, power, text };
 }
 
-/** What the lines themselves tell, beside the stored events: high-water marks that were held, yesterday's value still shown, pinned midnights. */
-export function eventsOfLines({ lines, pinned }: RegisterTrace, { clock }: Day): Event[] {
+/**
+ * What the lines themselves tell, beside the stored events: high-water marks that were held or gave way, yesterday's value still shown, pinned
+ * midnights.
+ */
+export function eventsOfLines(
+  { lines, pinned }: RegisterTrace,
+  stored: readonly Event[],
+  method: EnergyMethod,
+  { clock }: Day,
+): Event[] {
+  const rebased = lines.filter(
+    ({ flags, t1 }) => flags & flagBits.rebase && !stored.some(({ to }) => to === instant(t1)),
+  );
   const marked = (kind: 'jitter' | 'carry_over', bit: number, text: (span: Span) => string) =>
     joinSpans(lines.filter(({ flags }) => flags & bit).map(({ t0, t1 }) => ({ fromMs: t0, toMs: t1 }))).map(
       (span): Event => ({
@@ -211,6 +222,20 @@ export function eventsOfLines({ lines, pinned }: RegisterTrace, { clock }: Day):
       }),
     );
   return [
+    ...rebased.map(
+      ({ t0, t1, c1 }): Event => ({
+        kind: 'rebase',
+        from: instant(t0),
+        to: instant(t1),
+        valueBefore: null,
+        valueAfter: c1,
+        energyWh: 0,
+        text:
+          method === 'daily_energy'
+            ? `what it showed at ${clock(t1)} neither goes on from ${clock(t0)} nor can have come since midnight: no energy`
+            : `sank by ${clock(t1)}, in falls within its jitter, further below its high-water mark than that; the mark gave way to ${plainNumber(c1)} Wh: no energy`,
+      }),
+    ),
     ...marked(
       'jitter',
       flagBits.jitter,

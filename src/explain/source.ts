@@ -116,7 +116,8 @@ async function readEnergy(
     };
   }
   const register = await readRegister(connection, series.seriesId, day);
-  const events = [...(await readEvents(connection, series, bracket, day)), ...eventsOfLines(register, day)];
+  const stored = await readEvents(connection, series, bracket, day);
+  const events = [...stored, ...eventsOfLines(register, stored, series.method, day)];
   const segments = segmentsOf(register, events, day);
   const covered = register.lines.filter((line) => line.covered);
   return {

@@ -4,7 +4,8 @@ import { query } from '../warehouse/query.ts';
 import { buildContext, contextBounds, findSteps } from './context.ts';
 import { classifySeries } from './events.ts';
 import { learnFromContext } from './learn.ts';
-import { asBounds, type Stretch } from './stretches.ts';
+import { findSunk } from './sinking.ts';
+import { asBounds, type Stretch, type StretchRow } from './stretches.ts';
 
 /**
  * Computes the intervals again that the changed readings of a stretch can have touched: everything from the reading before the first
@@ -48,8 +49,13 @@ async function computeIntervals(connection: DuckDBConnection): Promise<void> {
     ...[ofPower, ofRegisters].filter((one) => needed.has(one)).flat(),
     'touched-local-days',
   ];
-  for (const name of statements) {
+  await runAll(connection, statements, range);
+}
+
+async function runAll(connection: DuckDBConnection, names: readonly string[], range: StretchRow) {
+  for (const name of names) {
     await query(connection, `rollup/${name}`, usesRange.has(name) ? range : {});
+    if (name === 'kept-readings') await findSunk(connection);
   }
 }
 
@@ -61,10 +67,7 @@ export async function trace(connection: DuckDBConnection, stretch: Stretch, time
   await query(connection, 'rollup/probe-touched', asBounds(stretch));
   await buildContext(connection, timezone);
   await findSteps(connection, { all: true });
-  const range = await contextBounds(connection);
-  for (const name of ['carry-in', ...registerLines, 'power-parts']) {
-    await query(connection, `rollup/${name}`, usesRange.has(name) ? range : {});
-  }
+  await runAll(connection, ['carry-in', ...registerLines, 'power-parts'], await contextBounds(connection));
 }
 
 /** From steps to intervals, one statement after the other. */

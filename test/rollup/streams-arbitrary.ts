@@ -53,6 +53,7 @@ const faults = [
   'none',
   'zero',
   'dip',
+  'sink',
   'low',
   'spike',
   'jump',
@@ -105,6 +106,7 @@ function* readingsOf(
     const dayNow = Math.floor(atMs / DAY_MS);
     if (dayNow !== day && fault !== 'stale') [today, day] = [0, dayNow];
     if (fault === 'restart') [total, today] = [growth, growth];
+    else if (fault === 'sink') [total, today] = [Math.max(0, total - 2), Math.max(0, today - 2)];
     else if (fault === 'jump') [total, today] = [total + 500_000, today + 500_000];
     else [total, today] = [total + growth, fault === 'stale' ? today : today + growth];
     const shown = (value: number) =>
