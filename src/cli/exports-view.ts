@@ -1,7 +1,7 @@
 import { nextCronInstant, parseCron } from '../cron.ts';
 import type { ExportConfig } from '../export-settings.ts';
 import type { Exports } from '../exports/exports.ts';
-import { type ExportRun, runName } from '../exports/ledger.ts';
+import { afterFailure, type ExportLedger, type ExportRun, runName } from '../exports/ledger.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../time.ts';
 import { type Column, formatRows, formatTable, section } from './table.ts';
 
@@ -25,16 +25,19 @@ export interface ListedExport {
   outdatedWh: number;
 }
 
+/** How the runs of an export went. */
+export type ExportState = Pick<
+  ListedExport,
+  'id' | 'lastRun' | 'pending' | 'failed' | 'outdated' | 'outdatedWh'
+>;
+
 export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
   return exports.list().map(({ config, workgroup, ledger }) => {
     const zone = config.timezone ?? workgroup.timezone;
     const pattern = parseCron(config.schedule ?? '');
     const nextMs = typeof pattern === 'string' ? undefined : nextCronInstant(pattern, zone, nowMs);
-    const runs = ledger.runs();
-    const current = [...new Map(runs.map((run) => [run.period, run])).values()];
-    const outdated = current.flatMap((run) => run.outdated ?? []);
     return {
-      id: config.id,
+      ...exportState(config.id, ledger),
       workgroup: workgroup.id,
       report: config.report,
       range: config.range,
@@ -42,15 +45,24 @@ export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
       destination: destinationInWords(config.destination),
       nextAt: nextMs === undefined ? null : formatInstant(nextMs),
       nextLocal: nextMs === undefined ? null : formatLocal(nextMs, zone),
-      lastRun: runs.at(-1) ?? null,
-      pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
-      failed: runs.filter(({ state }) => state === 'failed').length,
-      outdated: outdated.length,
-      outdatedWh: sum(
-        outdated.flatMap(({ days }) => days.map((day) => (day.afterWh ?? 0) - (day.beforeWh ?? 0))),
-      ),
     };
   });
+}
+
+export function exportState(id: string, ledger: ExportLedger): ExportState {
+  const runs = ledger.runs();
+  const current = [...new Map(runs.map((run) => [run.period, run])).values()];
+  const outdated = current.flatMap((run) => run.outdated ?? []);
+  return {
+    id,
+    lastRun: runs.at(-1) ?? null,
+    pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
+    failed: runs.filter(({ state }) => state === 'failed').length,
+    outdated: outdated.length,
+    outdatedWh: sum(
+      outdated.flatMap(({ days }) => days.map((day) => (day.afterWh ?? 0) - (day.beforeWh ?? 0))),
+    ),
+  };
 }
 
 /** Without what may be secret. */
@@ -73,17 +85,22 @@ export function describeExports(listed: readonly ListedExport[], columnsMax: num
     { title: 'Outdated', value: ({ outdated }) => String(outdated), align: 'right' },
     { title: 'To', value: ({ destination }) => destination },
   ];
-  const notes = listed.flatMap(({ id, lastRun, outdated, outdatedWh }) => [
+  const notes = listed.flatMap(exportNotes).map((note) => `${note}\n`);
+  return [formatTable(columns, listed, columnsMax), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
+}
+
+/** What somebody should know of an export: what cannot be delivered, and what has changed since it was. */
+export function exportNotes({ id, lastRun, outdated, outdatedWh }: ExportState): string[] {
+  return [
     ...(lastRun?.lastError && lastRun.state !== 'delivered'
-      ? [`${id}, ${runName(lastRun)}: ${lastRun.lastError.message}${retryOf(lastRun)}\n`]
+      ? [`${id}, ${runName(lastRun)}: ${lastRun.lastError.message}${retryOf(lastRun)}`]
       : []),
     ...(outdated > 0
       ? [
-          `${id}: ${outdated === 1 ? 'a file has' : `${outdated} files have`} changed since by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" tells which\n`,
+          `${id}: ${outdated === 1 ? 'a file has' : `${outdated} files have`} changed since by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" tells which, and "exports run ${id} --period <period> --corrected" makes a new one`,
         ]
       : []),
-  ]);
-  return [formatTable(columns, listed, columnsMax), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
+  ];
 }
 
 /** Runs one under the other. */
@@ -104,7 +121,7 @@ export function describeRuns(runs: readonly ExportRun[]): string {
         value: ({ delivered }) => delivered?.at.slice(0, 19).replace('T', ' ') ?? '-',
       },
       { title: 'File', value: ({ file }) => file?.name ?? '-' },
-      { title: 'Since then', value: sinceThen },
+      { title: 'Remark', value: remarkOn },
     ],
     runs,
   );
@@ -146,7 +163,7 @@ export function describeRun(run: ExportRun): string {
   return `${facts}${section(`changed since (seen ${outdated.since})`, changes)}`;
 }
 
-function sinceThen({ outdated, lastError, state }: ExportRun): string {
+function remarkOn({ outdated, lastError, state }: ExportRun): string {
   if (state !== 'delivered') return lastError?.message ?? '';
   if (!outdated) return '';
   const { days } = outdated;
@@ -154,9 +171,9 @@ function sinceThen({ outdated, lastError, state }: ExportRun): string {
   return `outdated: ${days.length === 1 ? days[0]!.day : `${days.length} days`}, ${signed(changeWh)} Wh`;
 }
 
-function retryOf({ nextAttemptAt, state }: ExportRun): string {
-  if (state === 'failed') return '; run it by hand once that is settled';
-  return nextAttemptAt ? `; tried again after ${nextAttemptAt.slice(0, 19)}Z` : '';
+function retryOf(run: ExportRun): string {
+  const next = afterFailure(run);
+  return next === undefined ? '' : `; ${next}`;
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -82,13 +82,23 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
     const open = imports.get(workgroupId)!;
     const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
     const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
+    const exports = config.exports
+      .filter(({ workgroup }) => workgroup === workgroupId)
+      .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
     if (!status) {
-      return { ...emptyStatus(workgroupId, 0), imports: open, problems: warnings, state: 'never run' };
+      return {
+        ...emptyStatus(workgroupId, 0),
+        imports: open,
+        exports,
+        problems: warnings,
+        state: 'never run',
+      };
     }
     const isFailing = stages.some((stage) => status[stage].lastError);
     return {
       ...status,
       imports: open,
+      exports,
       problems: [...status.problems, ...warnings],
       state: nowMs - status.updatedAtMs > SILENT_MS ? 'stopped' : isFailing ? 'failing' : 'running',
     };
@@ -110,10 +120,14 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
   const imports = statuses.flatMap(({ workgroupId, imports: open }) =>
     open.map((one) => describeImport(workgroupId, one)),
   );
+  const exports = statuses.flatMap(({ workgroupId, exports: own }) =>
+    own.flatMap(exportNotes).map((note) => `export: ${workgroupId}, ${note}\n`),
+  );
   return [
     formatTable(columnsAt(nowMs), statuses, columnsMax),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(imports.length > 0 ? ['\n', ...imports] : []),
+    ...(exports.length > 0 ? ['\n', ...exports] : []),
     ...(errors.length > 0 ? ['\nLast errors\n', ...errors] : []),
   ].join('');
 }
