@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -6,17 +6,8 @@ import { parseJsonExact } from '../../src/contract/json-text.ts';
 import { encodeMessages } from '../../src/contract/message-bytes.ts';
 import type { StreamMessage } from '../../src/contract/messages.ts';
 import { decodeParts, deviceId } from '../support/messages.ts';
+import { MISSING, python } from '../support/python.ts';
 import { startStreamService } from '../support/stream-service.ts';
-
-/** A Python that has what a client needs. Debian's packages belong to its own Python, whichever stands first in PATH. */
-const python = [process.env.WATTLINE_TEST_PYTHON, '/usr/bin/python3', 'python3'].find(
-  (command) =>
-    command !== undefined &&
-    spawnSync(command, ['-c', 'import cbor2, socketio, websocket'], { stdio: 'ignore' }).status === 0,
-);
-/** Said on standard error too: not every reporter says why a test was skipped. */
-const MISSING =
-  'no Python with socketio, cbor2 and websocket: apt-get install python3-socketio python3-cbor2 python3-websocket, or name one in WATTLINE_TEST_PYTHON';
 
 type Result = Record<string, unknown>;
 

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { encodeMessages } from '../../src/contract/message-bytes.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { deviceId, telemetryBatch } from '../support/messages.ts';
+import { MISSING, python } from '../support/python.ts';
+import { startStreamService } from '../support/stream-service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const page = readFileSync(join(root, 'docs', 'stream.md'), 'utf8');
+const blockOf = (pattern: RegExp) => pattern.exec(page)![1]!;
+
+const examples = [
+  {
+    name: 'in JavaScript',
+    file: 'follow.mjs',
+    code: blockOf(/<<'END'\n(.*?)\nEND\n/s),
+    command: process.execPath,
+  },
+  { name: 'in Python', file: 'follow.py', code: blockOf(/```python\n(.*?)```/s), command: python },
+];
+
+test.each(examples)(
+  'the example $name of the documentation follows the stream',
+  async ({ file, code, command }) => {
+    if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
+    const service = await startStreamService();
+    const log = await service.stream.logOf('acme');
+    const output = run(service.baseUrl, file, code, command, await service.token());
+    await until('it has subscribed', () => service.socket.counts().subscriptions === 1, 20_000);
+    await log.append(telemetryBatch(1));
+    await log.append(
+      encodeMessages([{ device: deviceId(2), state: 'offline', event_time: Date.now() }], 'devices'),
+    );
+    await until('both messages came', () => /telemetry.*device_status/s.test(output()));
+    expect(output()).toContain(deviceId(2));
+    service.stream.drain();
+    await until('it says why it ended', () => output().includes('server_draining'));
+  },
+  40_000,
+);
+
+test('the example in Python goes on where it stood once its connection was cut', async () => {
+  const { name: _, file, code, command } = examples[1]!;
+  if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
+  const service = await startStreamService();
+  const log = await service.stream.logOf('acme');
+  const way = await startCuttingProxy(Number(new URL(service.baseUrl).port));
+  onTestFinished(() => way.close());
+  const output = run(`http://127.0.0.1:${way.port}`, file, code, command, await service.token());
+  const hasSubscribed = () => service.socket.counts().subscriptions === 1;
+  await until('it has subscribed', hasSubscribed, 20_000);
+  await log.append(telemetryBatch(1, { first: 1_001 }));
+  await until('the first came', () => output().includes('1001'));
+  way.cut();
+  await until('it was cut off', () => service.socket.counts().sockets === 0);
+  await log.append(telemetryBatch(1, { first: 1_002 }));
+  way.mend();
+  await until('it is there again', hasSubscribed, 20_000);
+  await log.append(telemetryBatch(1, { first: 1_003 }));
+  await until('the last came', () => output().includes('1003'));
+  expect(output().match(/'msg_id': \d+/g)).toEqual(["'msg_id': 1001", "'msg_id': 1002", "'msg_id': 1003"]);
+}, 60_000);
+
+/** Runs an example as a reader of the page would, with another address and workgroup. @returns what it has printed */
+function run(url: string, file: string, code: string, command: string, token: string): () => string {
+  const folder = tempDir();
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const own = code.replace('http://127.0.0.1:8080', url).replace(/(["'])home\1/, '$1acme$1');
+  writeFileSync(join(folder, file), own);
+  const child = spawn(command, [file], { cwd: folder, env: { ...process.env, TOKEN: token } });
+  onTestFinished(() => void child.kill());
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (bytes) => {
+      output += bytes;
+    });
+  return () => output;
+}
