@@ -77,8 +77,6 @@ async function runDemoIn(
   service: Service,
   show: (text: string) => void,
 ): Promise<DemoSummary> {
-  const startedMs = performance.now();
-  const untilMs = startedMs + (options.seconds ?? Number.POSITIVE_INFINITY) * SECOND_MS;
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const firstDay = addDays(localDateOf(service.clock.now(), timezone), -DAYS_BACK);
   const site = createSite({
@@ -90,11 +88,14 @@ async function runDemoIn(
   const ending = new AbortController();
   service.signal.addEventListener('abort', () => ending.abort());
   if (service.signal.aborted) ending.abort();
+  show('Starting everything, which takes a few seconds.\n');
+  const { running, config } = await start(site, { ...options, dataDir }, service);
+  const startedMs = performance.now();
+  const untilMs = startedMs + (options.seconds ?? Number.POSITIVE_INFINITY) * SECOND_MS;
   const timer =
     options.seconds === undefined
       ? undefined
       : setTimeout(() => ending.abort(), Math.max(options.seconds * SECOND_MS - SETTLE_MS, 0));
-  const { running, config } = await start(site, { ...options, dataDir }, service);
   try {
     const scopes = { [WORKGROUP]: { permissions: ['search:read' as const, 'data:write' as const] } };
     // One that is not listed leaves no entries of its own between the messages that are counted.

@@ -8,6 +8,7 @@ import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config.ts';
+import { configWarnings } from '../config-warnings.ts';
 import { createControl } from '../control/control.ts';
 import { createControlServer } from '../control/server.ts';
 import { errorMessage, TerminalError, TransientError } from '../errors.ts';
@@ -51,6 +52,9 @@ export interface Running {
 const CLOSE_MS = 2 * SECOND_MS;
 /** Exports wait this long at most for a stream that is behind, or that cannot be reached. */
 const CATCH_UP_MS = 10 * MINUTE_MS;
+
+/** A person who sees nothing for so long wonders. */
+const SLOW_START_MS = 1.5 * SECOND_MS;
 
 /** Starts the roles in this process, those that serve HTTP on one port. */
 export async function startRoles(
@@ -101,9 +105,15 @@ export async function startRoles(
 
 /** Runs the roles until the process is asked to end. */
 export async function runRoles(config: Config, roles: readonly Role[], service: Service): Promise<void> {
-  const running = await startRoles(config, roles, service);
-  if (running.url)
-    service.terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
+  const { terminal, log } = service;
+  const slow = setTimeout(() => {
+    if (terminal.isInteractive)
+      terminal.err('wattline: starting; on a new data folder that takes some seconds\n');
+  }, SLOW_START_MS);
+  const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
+  for (const { path, message } of configWarnings(config)) log.warn({ path, message }, 'config.warning');
+  if (running.url && !service.signal.aborted)
+    terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
   if (!service.signal.aborted) {
     await new Promise((resolve) => service.signal.addEventListener('abort', resolve, { once: true }));
   }
