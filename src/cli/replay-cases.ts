@@ -1,15 +1,12 @@
-import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { parse } from 'csv-parse';
 import { z } from 'zod';
 import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../config.ts';
 import { type FieldValue, fieldValueSchema } from '../contract/messages.ts';
 import { errorMessage, InputError } from '../errors.ts';
 import { inWords } from '../input-words.ts';
 import { parseInstant, type UtcMs } from '../time.ts';
+import { badInstant, readCsv } from './replay-csv.ts';
 
 /** A reading of a case, as a device would send it. */
 export interface CaseReading {
@@ -29,7 +26,6 @@ export interface ReplayCase {
 
 /** The device of readings that name none. */
 const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
-const COLUMNS = ['event_time', 'device_id', 'source'] as const;
 
 const describedSchema = z.looseObject({
   id: z.string().optional(),
@@ -73,13 +69,27 @@ export async function readCases(path: string): Promise<ReplayCase[]> {
 async function readFolder(folder: string): Promise<ReplayCase> {
   const file = join(folder, 'case.json');
   const { name, workgroup, table } = describe(file, await readJson(file), 0);
-  const packed = join(folder, 'readings.csv.gz');
-  const plain = join(folder, 'readings.csv');
-  const isPacked = await stat(packed).then(
-    () => true,
-    () => false,
-  );
-  return { name, workgroup, readings: () => readCsv(isPacked ? packed : plain, isPacked, table) };
+  const path = await readingsFile(folder);
+  const fields = [...new Set(workgroup.energyStreams.map(({ field }) => field))];
+  return {
+    name,
+    workgroup,
+    async *readings() {
+      for await (const { deviceId = LONE_DEVICE, source = null, ...reading } of readCsv(path, fields))
+        yield { table, device: deviceId, source, ...reading };
+    },
+  };
+}
+
+async function readingsFile(folder: string): Promise<string> {
+  for (const path of ['readings.csv.gz', 'readings.csv'].map((file) => join(folder, file))) {
+    const isThere = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  throw new InputError(folder, [{ path: '', message: 'has neither readings.csv.gz nor readings.csv' }]);
 }
 
 function inlineCase(file: string, item: unknown, index: number): ReplayCase {
@@ -137,50 +147,6 @@ function describe(
   );
   if (!workgroup.success) throw new InputError(`${file}, case ${name}`, zodProblems(workgroup.error));
   return { name, workgroup: workgroup.data, table: ownTable };
-}
-
-async function* readCsv(path: string, isPacked: boolean, table: string): AsyncGenerator<CaseReading> {
-  const bytes: Readable = createReadStream(path);
-  const text = isPacked ? bytes.pipe(createGunzip()) : bytes;
-  const rows = text.pipe(parse({ columns: true, bom: true, skip_empty_lines: true, info: true }));
-  // An error of a stream does not travel along a pipe.
-  for (const stream of [bytes, text]) stream.on('error', (error) => rows.destroy(error));
-  try {
-    for await (const { record, info } of rows as AsyncIterable<{
-      record: Record<string, string>;
-      info: { lines: number };
-    }>) {
-      yield csvReading(path, record, info.lines, table);
-    }
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError(path, [{ path: '', message: errorMessage(error) }]);
-  }
-}
-
-function csvReading(path: string, record: Record<string, string>, line: number, table: string): CaseReading {
-  const { event_time = '', device_id = '', source = '', ...fields } = record;
-  const eventTimeMs = parseInstant(event_time);
-  if (eventTimeMs === undefined) throw badInstant(path, `line ${line}, ${COLUMNS[0]}`, event_time);
-  const data = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, fieldValue(text)]));
-  return { table, device: device_id || LONE_DEVICE, source: source || null, eventTimeMs, data };
-}
-
-/** Plain decimal numbers are numbers; everything else stays the text that it is, for the roll-up to judge. */
-function fieldValue(text: string): FieldValue {
-  if (text === '') return null;
-  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
-    ? Number(text)
-    : text;
-}
-
-function badInstant(what: string, path: string, text: string): InputError {
-  return new InputError(what, [
-    {
-      path,
-      message: `"${text.slice(0, 40)}" is no instant; use ISO 8601 with a zone, such as 2026-11-20T13:05:00Z`,
-    },
-  ]);
 }
 
 async function readJson(file: string): Promise<unknown> {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCases } from '../../src/cli/replay-cases.ts';
 
@@ -34,4 +35,56 @@ test('a file without cases is a problem, and not a success that shows nothing', 
 test('two cases of one id are a problem, for the energy of one would be lost', async () => {
   await expect(readCases(await write([one, one]))).rejects.toThrow('has two cases with the id "mine"');
   await expect(readCases(await write([one, { ...one, id: 'other' }]))).resolves.toHaveLength(2);
+});
+
+async function readingsOf(file: string, content: string | Buffer) {
+  const own = await mkdtemp(join(folder, 'case-'));
+  await writeFile(join(own, 'case.json'), JSON.stringify(one));
+  await writeFile(join(own, file), content);
+  const [read] = await readCases(own);
+  const readings = [];
+  for await (const reading of read!.readings()) readings.push(reading);
+  return readings;
+}
+
+test('columns may stand in any order, and be left out but for the time and a field', async () => {
+  const rows =
+    'energy,source,event_time\r\n1.5,roof,2025-06-01T00:00:00+02:00\r\n\r\n,,2025-06-01T00:00:00Z\r\n';
+  expect(await readingsOf('readings.csv.gz', gzipSync(`\ufeff${rows}`))).toMatchObject([
+    { source: 'roof', eventTimeMs: Date.parse('2025-05-31T22:00:00Z'), data: { energy: 1.5 } },
+    { source: null, eventTimeMs: Date.parse('2025-06-01T00:00:00Z'), data: { energy: null } },
+  ]);
+});
+
+test.each([
+  [
+    'other names',
+    'Event_Time,device,energy\n',
+    /line 1: has no column "event_time", but "Event_Time"; call it.*\n.*"device"; call it "device_id"/,
+  ],
+  ['semicolons', 'event_time;energy\n', /has no column "event_time"; its columns are "event_time;energy"/],
+  [
+    'no field of the streams',
+    'event_time,enrgy\n',
+    /no column for any field of the energy streams \(energy\); its columns are "event_time", "enrgy"/,
+  ],
+  ['a column twice', 'event_time,energy,energy\n', /has two columns "energy"/],
+  ['nothing', '', /is empty; its first line must name the columns/],
+  ['no time', 'event_time,energy\n,5\n', /line 2, event_time: is empty/],
+  [
+    'no zone',
+    'event_time,energy\n2025-06-01T00:00:00,5\n',
+    /line 2, event_time: "2025-06-01T00:00:00" is no instant/,
+  ],
+])('a file with %s is refused, and says why', async (_, text, message) => {
+  await expect(readingsOf('readings.csv', text)).rejects.toThrow(message);
+});
+
+test('a file that is no gzip or is cut off is said to be that, and a folder without readings to have none', async () => {
+  const rows = Buffer.from(`event_time,energy\n${'2025-06-01T00:00:00Z,5\n'.repeat(1_000)}`);
+  await expect(readingsOf('readings.csv.gz', rows)).rejects.toThrow('is it gzip?');
+  await expect(readingsOf('readings.csv.gz', gzipSync(rows).subarray(0, -20))).rejects.toThrow('cut off');
+  await expect(readingsOf('readings.txt', rows)).rejects.toThrow(
+    'has neither readings.csv.gz nor readings.csv',
+  );
 });
