@@ -3,11 +3,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
 import { encodeCbor } from '../src/contract/codec.ts';
 
-/** Posts 20,000 messages a second of ten numeric fields, from 200 devices whose readings are a second apart, and tells how many. */
-const MESSAGES_A_SECOND = 20_000;
-const BATCH = 2_000;
+/** Posts so many messages a second of ten numeric fields, from 200 devices whose readings follow closely, and tells how many. */
 const DEVICES = 200;
-const { url, token } = workerData as { url: string; token: string };
+const { url, token, workgroup, messagesASecond } = workerData as {
+  url: string;
+  token: string;
+  workgroup: string;
+  messagesASecond: number;
+};
+const BATCH = 2_000;
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/cbor' };
 const pool = new Pool(url, { connections: 2 });
 const startMs = Date.now();
@@ -17,7 +21,7 @@ for (;;) {
   const items = Array.from({ length: BATCH }, (_, index) => item(sent + index));
   const answer = await pool.request({
     method: 'POST',
-    path: '/api/v1/tables/bench/solar/messages',
+    path: `/api/v1/tables/${workgroup}/solar/messages`,
     headers,
     body: encodeCbor(items),
   });
@@ -25,7 +29,7 @@ for (;;) {
   if (answer.statusCode !== 200) throw new Error(`ingest answered with ${answer.statusCode}`);
   sent += BATCH;
   parentPort!.postMessage(sent);
-  const ahead = (sent / MESSAGES_A_SECOND) * 1_000 - (Date.now() - startMs);
+  const ahead = (sent / messagesASecond) * 1_000 - (Date.now() - startMs);
   if (ahead > 0) await sleep(ahead);
 }
 
