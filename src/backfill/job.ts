@@ -93,7 +93,9 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
       else if (JSON.stringify(run.request) !== JSON.stringify(request)) {
         throw new TransientError(
           'BackfillRunning',
-          `backfill ${run.progress.backfillId ?? ''} is under way; wait until it is done, or cancel it`,
+          run.progress.backfillId === undefined
+            ? 'another backfill is being planned; try again in a moment'
+            : `backfill ${run.progress.backfillId} is under way; wait until it is done, or end it with "wattline backfill cancel ${run.progress.backfillId}"`,
         );
       }
     },

@@ -29,6 +29,7 @@ export interface OpenGap {
 
 const CHUNK_MS = 10 * MINUTE_MS;
 const CHUNKS_MAX = 500;
+const CHUNKS_COUNTED_MAX = 50;
 const REQUEST_MESSAGES = 2_500;
 const DAYS_LISTED_MAX = 10_000;
 
@@ -50,25 +51,37 @@ export async function planStream(
   if (request.fromMs >= endMs) {
     notes.push('that lies in the future: the live reader reads it when it comes');
   }
-  const after =
-    startMs < endMs && from.messages !== undefined
-      ? await askAvailability(source, interpret, endMs, signal)
-      : undefined;
-  const messages =
-    startMs >= endMs
-      ? 0
-      : after?.messages === undefined
-        ? undefined
-        : Math.max(0, from.messages! - after.messages);
   const chunks: BackfillPlan['chunks'] = [];
   const widthMs = Math.max(CHUNK_MS, Math.ceil((endMs - startMs) / CHUNKS_MAX));
   for (let fromMs = startMs; fromMs < endMs; fromMs += widthMs) {
     const toMs = Math.min(endMs, fromMs + widthMs);
     chunks.push({ fromMs, toMs, gapId: undefined, messagesExpected: undefined });
   }
+  let messages: number | undefined = chunks.length === 0 ? 0 : undefined;
+  if (from.messages !== undefined && chunks.length > 0) {
+    const messagesFrom = async (ms: UtcMs) =>
+      (await askAvailability(source, interpret, ms, signal)).messages ?? 0;
+    const afterAll = await messagesFrom(endMs);
+    messages = Math.max(0, from.messages - afterAll);
+    await countChunks(chunks, { first: from.messages, afterAll, messagesFrom });
+  }
   const requests =
     chunks.length === 0 ? 0 : Math.max(chunks.length, Math.ceil((messages ?? 0) / REQUEST_MESSAGES));
   return { source: 'stream', chunks, requests, days: daysOf(chunks), messages, notes, unfillable: [] };
+}
+
+/** A server that says how much it has from a time on is asked for each piece, unless they are many: then only the whole is known. */
+async function countChunks(
+  chunks: BackfillPlan['chunks'],
+  counts: { first: number; afterAll: number; messagesFrom(ms: UtcMs): Promise<number> },
+): Promise<void> {
+  if (chunks.length > CHUNKS_COUNTED_MAX) return;
+  let before = counts.first;
+  for (const [index, chunk] of chunks.entries()) {
+    const after = index === chunks.length - 1 ? counts.afterAll : await counts.messagesFrom(chunk.toMs);
+    chunk.messagesExpected = Math.max(0, before - after);
+    before = after;
+  }
 }
 
 /** What filling every gap that the upstream has something of comes to. */

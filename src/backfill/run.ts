@@ -132,8 +132,8 @@ async function fillAll(
         note(messages, messages);
         await pace(messages, signal);
       } else {
-        const partOf = (upToMs: UtcMs) =>
-          (done + Math.min(chunk.toMs, upToMs) - chunk.fromMs) / Math.max(1, all);
+        let readOfChunk = 0;
+        const partOf = (upToMs: UtcMs) => (done + doneOf(chunk, readOfChunk, upToMs)) / Math.max(1, all);
         const filled = await fillFromStream(shard, backfillId, chunk, {
           source: run.source,
           interpret: interpreterOf(shard, run),
@@ -146,6 +146,7 @@ async function fillAll(
           isCancelled,
           onBatch({ read, landed, upToMs }) {
             note(read, landed);
+            readOfChunk += read;
             if (upToMs !== undefined) progress.part = Math.max(progress.part, partOf(upToMs));
           },
         });
@@ -200,6 +201,13 @@ function defaultTable({ upstream }: WorkgroupConfig): string | undefined {
 function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
   const { energyStreams } = workgroup;
   return { lakeDir, energyStreams, clock, defaultTable: defaultTable(workgroup) };
+}
+
+/** How much of a piece is done, measured as it is. */
+function doneOf({ fromMs, toMs, messagesExpected }: Chunk, messagesRead: number, upToMs: UtcMs): number {
+  return messagesExpected === undefined
+    ? Math.min(toMs, upToMs) - fromMs
+    : Math.min(messagesExpected, messagesRead);
 }
 
 /** How much of the whole a piece is: messages where they were counted beforehand, else time. */

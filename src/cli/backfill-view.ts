@@ -73,7 +73,7 @@ export function describePlan(plan: Told<BackfillPlan>): string {
     quarantined && quarantined.kept > 0
       ? `  ${count(quarantined.readable)} of ${count(quarantined.kept)} messages in quarantine can be decoded now\n`
       : '';
-  return `${chunks.length > 0 ? table : ''}${count(chunks.length)} pieces, ${of}, ${asked}${range}\n${again}${notes.map((note) => `  ${note}\n`).join('')}`;
+  return `${chunks.length > 0 ? table : ''}${count(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${again}${notes.map((note) => `  ${note}\n`).join('')}`;
 }
 
 export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {

@@ -54,6 +54,8 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
         devices: options.device === undefined ? undefined : [deviceOf(workgroup, options.device)],
         withProvisional: options.all ?? false,
       };
+      if (query.untilMs !== undefined && query.untilMs <= query.sinceMs)
+        throw inputError('--until', 'must be after --since');
       const lake = await openLakeReader({ lakeDir: lakeFolder(config) });
       try {
         const generation = await lake.current(workgroup.id);

@@ -64,6 +64,9 @@ export function registerChangesRoute(
         devices: visibleDevices(parameters.devices, authorization)?.sort(),
         withProvisional: parameters.provisional !== undefined,
       };
+      if (question.untilMs !== undefined && question.untilMs <= sinceMs) {
+        throw new StreamError('InvalidRequest', 'until: must be after since', { parameter: 'until' });
+      }
       const generation = await lake.current(workgroup.id);
       const files = filesOfChanges(generation, sinceMs).map(({ sha256 }) => sha256);
       const etag = etagOf([question, question.devices ?? null, files]);

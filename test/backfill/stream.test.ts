@@ -21,6 +21,12 @@ async function passedOver(dataDir = tempDir()) {
 
 test('a stretch that was passed over is read beside the live reader while devices speak: everything is there once', async () => {
   const { clock, upstream, worker } = await passedOver();
+  // Half an hour in pieces of ten minutes, each of which the upstream has counted.
+  const plan = await worker.jobs.plan(request, await upstream.address());
+  const counts = plan.chunks.map(({ messagesExpected }) => messagesExpected!);
+  expect(counts.length).toBeGreaterThan(2);
+  expect([plan.messages, counts.reduce((sum, count) => sum + count, 0)]).toEqual([SPOKEN, SPOKEN]);
+  expect(Math.max(...counts)).toBeLessThan(SPOKEN);
   let rounds = 0;
   const outcome = await worker.backfill(request, await upstream.address(), async () => {
     await upstream.speakFor(10_000);

@@ -151,6 +151,7 @@ test.each([
   'since=2026-11-01T00:00',
   'since=2026-02-30',
   'since=2026-11-01&until=',
+  'since=2026-11-02&until=2026-11-01',
   'since=2026-11-01&provisional=no',
 ])('what cannot be asked is refused: %s', async (query) => {
   const fixture = await openReport();
@@ -179,4 +180,9 @@ test('the command lists the same as a table, by the names of devices, and sums i
   });
   const wrong = await runCli(['changes', '--since', 'yesterday'], { cwd });
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"yesterday" is no day') });
+  const turned = await runCli(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
+  expect(turned).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--until: must be after --since'),
+  });
 }, 60_000);
