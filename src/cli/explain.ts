@@ -31,11 +31,14 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
         const { findDevice } = await import('../devices.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const id = findDevice(workgroup, device);
-        if (id === undefined)
-          throw unknownDevice(workgroup, device, 'is neither a device id nor a configured name');
+        if (id === undefined) throw unnamedDevice(workgroup, device);
         const args = { device: id, day: dayOf(day, workgroup, clock), source: options.source };
         const explained = await askOrRead(config, workgroup, args, { log, clock });
-        if (explained.outcome === 'unknown_device') throw unknownDevice(workgroup, device, explained.text);
+        if (explained.outcome === 'unknown_device')
+          throw new TerminalError(
+            'UnknownDevice',
+            `device "${device}" of workgroup ${workgroup.id}: ${explained.text}${namesOf(workgroup)}`,
+          );
         printData(command, terminal, explained, () =>
           describeExplained(explained, { all: options.all ?? false }),
         );
@@ -73,14 +76,21 @@ function dayOf(text: string, { timezone }: WorkgroupConfig, clock: Clock): Local
   if (text === 'yesterday') return addDays(today, -1);
   if (isLocalDate(text)) return text;
   throw new InputError('the command line', [
-    { path: 'day', message: `"${text}" is no day that exists, such as ${today}` },
+    {
+      path: 'day',
+      message: `"${text}" is no day that exists; write it as ${today}, or say today or yesterday`,
+    },
   ]);
 }
 
-function unknownDevice({ id, devices }: WorkgroupConfig, device: string, why: string): TerminalError {
+function unnamedDevice(workgroup: WorkgroupConfig, device: string): InputError {
+  const message = `"${device}" is neither a device id (a UUID) nor a configured name of workgroup ${workgroup.id}${namesOf(workgroup)}`;
+  return new InputError('the command line', [{ path: 'device', message }]);
+}
+
+function namesOf({ devices }: WorkgroupConfig): string {
   const names = devices.flatMap(({ name }) => (name === undefined ? [] : [name]));
-  const known = names.length > 0 ? `; configured names are ${names.slice(0, 20).join(', ')}` : '';
-  return new TerminalError('UnknownDevice', `device "${device}" of workgroup ${id}: ${why}${known}`);
+  return names.length > 0 ? `; configured names are ${names.slice(0, 20).join(', ')}` : '';
 }
 
 const help = `

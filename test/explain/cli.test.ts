@@ -92,8 +92,8 @@ describe('the command says what is wrong', () => {
   test.each([
     [
       ['garage', '2026-11-10', '-w', 'acme'],
-      1,
-      /device "garage" of workgroup acme: is neither a device id nor a configured name/,
+      2,
+      /device: "garage" is neither a device id \(a UUID\) nor a configured name of workgroup acme/,
     ],
     [[device, '2026-02-30', '-w', 'acme'], 2, /day: "2026-02-30" is no day that exists/],
     [[device, '2026-11-10'], 2, /--workgroup: is needed: there are acme, globex/],
