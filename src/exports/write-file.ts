@@ -44,32 +44,30 @@ export async function writeExportFile(
     const report = await openReport(query, { generation, lake, signal });
     const select = report.rows(query.period);
     const facts = factsOf(query, generation);
-    const days = await lake.run(async (connection) => {
-      const found = await readFingerprints(connection, select);
-      switch (format) {
-        case 'csv':
-          await copyTo(connection, select, csvCell, CSV, draft);
-          break;
-        case 'parquet':
-          await copyTo(connection, select, (column) => column, parquetOptions(facts, select), draft);
-          break;
-        case 'xlsx':
-          refuseTooMany(totalOf(found, 'rows'));
-          await copyTo(connection, select, (column) => column, PARQUET, rowsPath);
-          break;
-        case 'json':
-          break;
-        default:
-          format satisfies never;
+    const copy = (cell: (column: ColumnName) => string, options: string, to: string) =>
+      lake.run((connection) => copyTo(connection, select, cell, options, to), signal);
+    const days = await lake.run((connection) => readFingerprints(connection, select), signal);
+    switch (format) {
+      case 'csv':
+        await copy(csvCell, CSV, draft);
+        break;
+      case 'parquet':
+        await copy(typedCell, parquetOptions(facts, select), draft);
+        break;
+      case 'xlsx': {
+        const rows = totalOf(days, 'rows');
+        refuseTooMany(rows);
+        await copy(typedCell, PARQUET, rowsPath);
+        const sums = report.sums?.(query.period);
+        await runXlsxThread({ facts, sums, rows, columns: select.columns, rowsPath, path: draft });
+        break;
       }
-      return found;
-    }, signal);
-    if (format === 'xlsx') {
-      const rows = totalOf(days, 'rows');
-      const sums = report.sums?.(query.period);
-      await runXlsxThread({ facts, sums, rows, columns: select.columns, rowsPath, path: draft });
+      case 'json':
+        await writeParts(await report.body(query.period), draft);
+        break;
+      default:
+        format satisfies never;
     }
-    if (format === 'json') await writeParts(await report.body(query.period), draft);
     const sha256 = await settle(draft, path, folder);
     const { size } = await stat(path);
     return {
@@ -124,6 +122,11 @@ async function copyTo(
     `COPY (SELECT ${cells} FROM (\n${select.sql}\n) AS exported ${orderBy(select)}) TO $path (${options})`,
     { ...select.parameters, path },
   );
+}
+
+/** Whatever rows there are, or none: a column has one type. */
+function typedCell(column: ColumnName): string {
+  return `${column}::${columnType(column).sql}`;
 }
 
 /** What a spreadsheet would take for a formula gets an apostrophe in front; lists become words. */
