@@ -1,0 +1,252 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ConfigInput, configSchema, zodProblems } from '../../src/config.ts';
+import { newRun } from '../../src/exports/due.ts';
+import { readFingerprints } from '../../src/exports/fingerprint.ts';
+import { openLedger } from '../../src/exports/ledger.ts';
+import { markOutdated } from '../../src/exports/outdated.ts';
+import { parsePeriod } from '../../src/exports/period.ts';
+import { writeExportFile } from '../../src/exports/write-file.ts';
+import { openLakeReader } from '../../src/report/lake.ts';
+import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { budget, budgets, intervals, openMeters, readings } from '../report/meter-support.ts';
+import { deviceId } from '../support/messages.ts';
+import { readSheet } from './xlsx.ts';
+
+type ExportInput = NonNullable<ConfigInput['exports']>[number];
+const settings = {
+  timezone: 'Europe/Berlin',
+  meters: [{ code: 'GRID-1', name: '+Übergabe' }, { code: 'PV', device: deviceId(1) }, { code: 'NEW' }],
+  sites: [
+    { name: 'Halle Ost', meters: [{ code: 'GRID-1' }, { code: 'NEW' }], devices: [{ id: deviceId(1) }] },
+    { name: 'Dach', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1) }] },
+  ],
+};
+
+/** Meters with a budget and three days of readings, and files made of them as exports make them. */
+async function openFiles() {
+  const at = await openMeters(settings);
+  const folder = join(at.dataDir, 'exports');
+  mkdirSync(folder);
+  const lake = await openLakeReader({ lakeDir: at.lakeDir, writeFolders: [folder] });
+  onTestFinished(() => lake.close());
+  await storeDays(
+    at.shard,
+    [1, 2, 3].map((date) => ({ day: `2026-05-0${date}`, device: 1, energyWh: 1_000 * date })),
+  );
+  await at.put(
+    budgets(
+      budget('GRID-1', '2026', 365_000),
+      budget('NEW', '2026-06', 3_000),
+      budget('GRID-1', '2026', 730_000, 'P90'),
+    ),
+  );
+  // The third day lacks its last hour.
+  await at.put(intervals(...readings('GRID-1', '2026-04-30T22:00Z', 1, Array(71).fill(50))));
+  const openOne = (input: Partial<ExportInput>) => {
+    const parsed = configSchema.parse({
+      workgroups: [{ id: WORKGROUP, ...settings }],
+      exports: [
+        {
+          id: 'one',
+          workgroup: WORKGROUP,
+          report: 'variance',
+          range: 'last_month',
+          format: 'csv',
+          destination: { folder },
+          ...input,
+        },
+      ],
+    });
+    return { config: parsed.exports[0]!, workgroup: parsed.workgroups[0]! };
+  };
+  return {
+    ...at,
+    lake,
+    openOne,
+    async write(input: Partial<ExportInput>, period: string) {
+      const opened = openOne(input);
+      const { format } = opened.config;
+      const query = { ...opened, period: parsePeriod(period)! };
+      const request = { query, format, name: `file.${format}`, folder };
+      const file = await writeExportFile(lake, (await lake.current(WORKGROUP))!, request);
+      const bytes = readFileSync(join(folder, file.name));
+      return { file, bytes, lines: bytes.toString().trimEnd().split('\r\n') };
+    },
+  };
+}
+
+const range = 'startDate=2026-05-01&endDate=2026-05-03&timezone=Europe/Berlin';
+const days = '2026-05-01_to_2026-05-03';
+
+test('meter data, budgets, reconciliation and variance are exported as their endpoints answer', async () => {
+  const at = await openFiles();
+  const json = async (input: Partial<ExportInput>) =>
+    JSON.parse((await at.write({ ...input, format: 'json' }, days)).bytes.toString());
+  const site = 'Halle Ost';
+  const path = `sites/${encodeURIComponent('Dach')}`;
+  expect(await json({ report: 'meter_data' })).toEqual(await at.ask(`meter-data?${range}`));
+  expect(await json({ report: 'budget_data', scenario: 'p90', meters: ['GRID-1'] })).toEqual(
+    await at.ask(`budget-data?${range}&scenario=P90&meterCodes=GRID-1`),
+  );
+  expect(await json({ report: 'reconciliation', site: 'Dach' })).toEqual(
+    await at.ask(`${path}/reconciliation?${range}`),
+  );
+  expect(await json({ site: 'Dach', scenario: 'P90' })).toEqual(
+    await at.ask(`${path}/variance?${range}&scenario=P90`),
+  );
+
+  expect((await at.write({ report: 'meter_data' }, days)).lines).toEqual([
+    'day,meter,meter_name,energy_wh,quality,flags,coverage,revision,kind,device,source',
+    "2026-05-01,GRID-1,'+Übergabe,1200,measured,,1.0,1,uploaded,,",
+    `2026-05-01,PV,,1000,measured,,1.0,1,derived,${deviceId(1)},`,
+    "2026-05-02,GRID-1,'+Übergabe,1200,measured,,1.0,1,uploaded,,",
+    `2026-05-02,PV,,2000,measured,,1.0,1,derived,${deviceId(1)},`,
+    "2026-05-03,GRID-1,'+Übergabe,1150,measured,partial,0.9583,1,uploaded,,",
+    `2026-05-03,PV,,3000,measured,,1.0,1,derived,${deviceId(1)},`,
+  ]);
+  expect((await at.write({ report: 'budget_data', meters: ['GRID-1'] }, '2026-05-01')).lines).toEqual([
+    'day,meter,meter_name,scenario,budget_wh,period_start,period_end,period_wh,revision,uploaded_at',
+    "2026-05-01,GRID-1,'+Übergabe,P50,1000,2026-01-01,2026-12-31,365000,1,2026-11-20T12:00:00Z",
+  ]);
+  const dach = await at.write({ report: 'reconciliation', site: 'Dach' }, days);
+  expect(dach.lines).toEqual([
+    'day,site,meters_wh,devices_wh,difference_wh,difference_percent,estimated,missing',
+    '2026-05-01,Dach,1200,1000,200,16.67,false,',
+    '2026-05-02,Dach,1200,2000,-800,-66.67,false,',
+    '2026-05-03,Dach,,,,,,GRID-1: readings cover 95.8 % of the day',
+  ]);
+  expect(dach.file).toMatchObject({ rows: 3, energyWh: -600 });
+  expect((await at.write({ site }, days)).lines).toEqual([
+    'day,site,scenario,actual_wh,budget_wh,variance_wh,variance_percent,partial',
+    '2026-05-01,Halle Ost,P50,1200,1000,200,20.0,false',
+    '2026-05-02,Halle Ost,P50,1200,1000,200,20.0,false',
+    '2026-05-03,Halle Ost,P50,1150,1000,150,15.0,true',
+  ]);
+  const sheet = (await at.write({ site, format: 'xlsx' }, days)).bytes;
+  expect(readSheet(sheet, 1)).toHaveLength(4);
+  expect(readSheet(sheet, 2)).toContainEqual([
+    'In all',
+    '3,550 Wh, budget 3,000 Wh, variance 550 Wh (18.33 %), of 3 of 3 days',
+  ]);
+  expect(readSheet(sheet, 2)).toContainEqual(['Meters without a budget, left out', 'NEW']);
+  expect((await at.write({ report: 'budget_data' }, '2019')).file).toMatchObject({ rows: 0, days: [] });
+  await expect(at.write({ site, scenario: 'P10' }, days)).rejects.toThrow(
+    'scenario: no budget has the scenario "P10"; the scenarios are P50, P90',
+  );
+});
+
+test('a variance is out of date when a reading or a budget of its days has changed, and not for those of others', async () => {
+  const at = await openFiles();
+  const opened = at.openOne({ site: 'Halle Ost' });
+  const ledger = openLedger(at.dataDir, 'one');
+  const open = { ...opened, ledger };
+  for (const period of ['2026-05', '2026-06']) {
+    const { file } = await at.write({ site: 'Halle Ost' }, period);
+    const run = newRun(open, parsePeriod(period)!, { revision: 1, reason: 'schedule', nowMs: 0 });
+    ledger.save({ ...run, state: 'delivered', file });
+  }
+  const outdated = async () => {
+    const found = await markOutdated(open, at.lake, (await at.lake.current(WORKGROUP))!, 0);
+    return found.map(({ period, outdated: changed }) => ({ period, days: changed!.days }));
+  };
+  // Together both months have a budget of NEW, May alone has none.
+  expect(await outdated()).toEqual([]);
+  await at.put(intervals(...readings('GRID-1', '2026-05-03T21:00Z', 1, [50])));
+  expect(await outdated()).toEqual([
+    { period: '2026-05', days: [{ day: '2026-05-03', beforeWh: 150, afterWh: 200 }] },
+  ]);
+  await at.put(budgets(budget('NEW', '2026-06', 6_000)));
+  expect(await outdated()).toMatchObject([{ period: '2026-06' }]);
+  expect(ledger.runsOf('2026-06')[0]!.outdated!.days).toHaveLength(30);
+  // Another question has no older state.
+  const other = { ...open, config: at.openOne({ site: 'Dach' }).config };
+  expect(await markOutdated(other, at.lake, (await at.lake.current(WORKGROUP))!, 0)).toEqual([]);
+});
+
+test('a day is told from any other, whatever the order of its rows', async () => {
+  const instance = await DuckDBInstance.create(':memory:');
+  onTestFinished(() => instance.closeSync());
+  const connection = await instance.connect();
+  const hashOf = async (...rows: Array<[device: string, minute: number, wh: number | null]>) => {
+    const values = rows.map(
+      ([device, minute, wh]) =>
+        `(DATE '2026-05-01', '${device}', make_timestamptz(${minute * 60_000_000}), ${wh})`,
+    );
+    const [day] = await readFingerprints(connection, {
+      columns: [],
+      order: [],
+      key: ['source', 'interval_start'],
+      energies: ['energy_wh'],
+      sql: `FROM (VALUES ${values.join(', ')}) AS v(day, source, interval_start, energy_wh)`,
+      parameters: {},
+    });
+    return `${day!.rows} ${day!.hash}`;
+  };
+  const all = await Promise.all([
+    hashOf(['a', 0, 1], ['a', 15, 2], ['b', 0, 0]),
+    hashOf(['a', 0, 2], ['a', 15, 1], ['b', 0, 0]),
+    hashOf(['a', 0, 1], ['a', 15, 2], ['b', 0, null]),
+    hashOf(['a', 0, 1], ['a', 15, 2], ['c', 0, 0]),
+    hashOf(['a', 0, 1], ['a', 15, 2], ['b', 15, 0]),
+    hashOf(['a', 0, 1], ['a', 15, 2]),
+    hashOf(['a', 0, 0], ['a', 15, 3], ['b', 0, 0]),
+    hashOf(['a', 0, 2], ['a', 15, 0], ['a', 30, 1]),
+    hashOf(['a', 0, 1], ['a', 15, 2], ['a', 30, 0]),
+  ]);
+  expect(new Set(all).size).toBe(all.length);
+  expect(await hashOf(['b', 0, 0], ['a', 15, 2], ['a', 0, 1])).toBe(all[0]);
+});
+
+test('what an export is of has to exist, and settings belong to the report', () => {
+  const problemsOf = (input: object) => {
+    const parsed = configSchema.safeParse({
+      workgroups: [
+        { id: 'home', ...settings, sites: [...settings.sites, { name: 'bare', meters: [{ code: 'PV' }] }] },
+        { id: 'empty' },
+      ],
+      exports: [
+        {
+          id: 'one',
+          workgroup: 'home',
+          range: 'yesterday',
+          format: 'csv',
+          destination: { folder: 'out' },
+          ...input,
+        },
+      ],
+    });
+    return parsed.success ? [] : zodProblems(parsed.error).map(({ path, message }) => `${path}: ${message}`);
+  };
+  expect(problemsOf({ report: 'meter_data', meters: ['PV'] })).toEqual([]);
+  expect(problemsOf({ report: 'meter_data', meters: ['PV', 'GRID-2'] })).toEqual([
+    'exports.0.meters.1: no meter of workgroup home has the code "GRID-2"; there are GRID-1, PV, NEW',
+  ]);
+  expect(problemsOf({ report: 'meter_data', workgroup: 'empty' })).toEqual([
+    'exports.0.report: is of meters, and workgroup empty has none',
+  ]);
+  expect(problemsOf({ report: 'variance' })).toEqual([
+    'exports.0.site: must name the site that variance is of',
+  ]);
+  expect(problemsOf({ report: 'variance', site: 'halle ost' })).toEqual([
+    'exports.0.site: workgroup home has no site "halle ost"; there are Halle Ost, Dach, bare',
+  ]);
+  expect(problemsOf({ report: 'variance', site: 'bare' })).toEqual([]);
+  expect(problemsOf({ report: 'reconciliation', site: 'bare' })).toEqual([
+    'exports.0.site: "bare" has no devices, so that there is nothing to compare',
+  ]);
+  expect(problemsOf({ report: 'daily_energy', site: 'Dach', scenario: 'P50', meters: ['PV'] })).toEqual([
+    'exports.0.meters: has no meaning for daily_energy; it is for meter_data, budget_data',
+    'exports.0.site: has no meaning for daily_energy; it is for reconciliation, variance',
+    'exports.0.scenario: has no meaning for daily_energy; it is for budget_data, variance',
+  ]);
+  expect(problemsOf({ report: 'budget_data', groupBy: 'source' })).toEqual([
+    'exports.0.groupBy: has no meaning for budget_data; it is for daily_energy, interval_energy',
+  ]);
+  expect(problemsOf({ report: 'daily_energy', workgroup: 'none' })).toEqual([
+    'exports.0.workgroup: "none" is not configured; there are home, empty',
+  ]);
+  expect(problemsOf({ report: 'nothing', meters: 5 })[0]).toContain('exports.0.report: must be one of');
+});
