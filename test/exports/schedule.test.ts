@@ -74,6 +74,25 @@ test('a daily export over the days on which the clock changes comes once a day, 
   ).toEqual(['2026-03-27', '2026-03-28', '2026-03-29']);
 });
 
+test('the tick that finds a new export may be its own, and what was due before it came is not caught up', async () => {
+  const at = await openExportFixture([
+    { schedule: '0 12 * * *' },
+    { id: 'earlier', schedule: '58 11 * * *' },
+  ]);
+  await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
+  await at.publish();
+  // At noon, as the queue comes to it.
+  await at.clock.advance(300);
+  await at.work();
+  expect(
+    at
+      .ledger()
+      .runs()
+      .map(({ period }) => period),
+  ).toEqual(['2026-11-19']);
+  expect(at.ledger('earlier').runs()).toEqual([]);
+});
+
 test('what came due while nothing ran is caught up, the newest 31 periods, each once', async () => {
   const at = await openExportFixture([
     { schedule: '0 6 * * *' },
