@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { deviceIdSchema, nameSchema } from './contract/messages.ts';
+import { type CsvItems, metersOfCsv, sitesOfCsv } from './meter-files.ts';
 import { isLocalDate, type LocalDate } from './time.ts';
 
 export const meterDirections = ['production', 'consumption', 'import', 'export'] as const;
@@ -27,6 +28,10 @@ export const meterSchema = z
   .refine(({ device, source }) => device !== undefined || source === undefined, {
     path: ['source'],
     error: 'is of a device: say which, or leave it out',
+  })
+  .refine((meter) => meter.device === undefined || meter.multiplier === 1, {
+    path: ['multiplier'],
+    error: 'is of uploaded values; those of a device are multiplied in its energy stream',
   });
 
 /** A time of validity in local days, both included. */
@@ -55,8 +60,19 @@ export const siteSchema = z
 export type MeterConfig = z.output<typeof meterSchema>;
 export type SiteConfig = z.output<typeof siteSchema>;
 
-export const metersSchema = z.array(meterSchema).default([]);
-export const sitesSchema = z.array(siteSchema).default([]);
+export const metersSchema = listOrCsv(metersOfCsv, z.array(meterSchema).default([]));
+export const sitesSchema = listOrCsv(sitesOfCsv, z.array(siteSchema).default([]));
+
+/** A list, or the text of a CSV file of it, which `{ file: meters.csv }` stands for. */
+function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems, schema: Schema) {
+  return z.preprocess((value: unknown, context) => {
+    if (typeof value !== 'string') return value;
+    const read = itemsOf(value);
+    if (read.kind === 'items') return read.items;
+    context.addIssue({ code: 'custom', message: read.message });
+    return z.NEVER;
+  }, schema);
+}
 
 /** What can only be seen of meters and sites together: names that are used twice, codes that no meter has. */
 export function refuseUnknownMeters(

@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configSchema, zodProblems } from '../../src/config.ts';
+import { configSchema, loadConfig, zodProblems } from '../../src/config.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
@@ -69,6 +72,37 @@ test.each([
     /^workgroups.0.meters.0.multiplier/,
   ],
   [
+    'a multiplier of what a device measures',
+    { meters: [{ code: 'A', device: DEVICE, multiplier: 2 }] },
+    /^workgroups.0.meters.0.multiplier: is of uploaded values/,
+  ],
+  [
+    'a file without codes',
+    { meters: 'name;direction\na;import' },
+    /^workgroups.0.meters: is no CSV file with a column "code"/,
+  ],
+  [
+    'a file that is none',
+    { sites: 'site,meter\n"a,b' },
+    /^workgroups.0.sites: is no CSV file: Quote Not Closed/,
+  ],
+  [
+    'a wrong cell of a file',
+    { meters: 'code,direction\nA,\nB,up' },
+    /^workgroups.0.meters.1.direction: must be/,
+  ],
+  ['an unknown column of a file', { meters: 'code,colour\nA,red' }, /^workgroups.0.meters.0.colour: /],
+  [
+    'a member without a meter of its code in a file',
+    { meters: 'code\nA', sites: 'site,meter\na,B' },
+    /^workgroups.0.sites.0.meters.0.code: no meter has the code "B"/,
+  ],
+  [
+    'a sign in a file that is none',
+    { meters: 'code\nA', sites: 'site,meter,sign\na,A,minus' },
+    /^workgroups.0.sites.0.meters.0.sign: must be 1 or -1/,
+  ],
+  [
     'a site twice',
     { sites: [{ name: 'a' }, { name: 'a' }] },
     /^workgroups.0.sites.1.name: "a" is used twice/,
@@ -116,4 +150,50 @@ test.each([
   ],
 ])('%s is refused with its path', (_, workgroup, expected) => {
   expect(problemsOf(workgroup)).toEqual([expect.stringMatching(expected)]);
+});
+
+test('meters and sites can stand in files, the same meter and device in several sites', () => {
+  const cwd = tempDir();
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    'workgroups: [{ id: home, meters: { file: meters.csv }, sites: { file: sites.csv } }]',
+  );
+  writeFileSync(
+    join(cwd, 'meters.csv'),
+    `\ufeffCode;Name;direction;multiplier;device;source\r\nA;Feed-in, north;export;40;;\r\n\r\nB;;;;${DEVICE};roof\r\n`,
+  );
+  writeFileSync(
+    join(cwd, 'sites.csv'),
+    `site,meter,device,source,sign,from,to\nroof,A,,,-1,2026-01-01,2026-12-31\nall,A,,,,,\nroof,,${DEVICE},roof,,,\nall,,${DEVICE},,1,2026-02-01,\n`,
+  );
+  const [workgroup] = loadConfig({ cwd, environment: {} }).workgroups;
+  expect(workgroup!.meters).toEqual([
+    { code: 'A', name: 'Feed-in, north', direction: 'export', multiplier: 40 },
+    { code: 'B', device: DEVICE, source: 'roof', multiplier: 1 },
+  ]);
+  expect(workgroup!.sites).toEqual([
+    {
+      name: 'roof',
+      meters: [{ code: 'A', sign: -1, from: '2026-01-01', to: '2026-12-31' }],
+      devices: [{ id: DEVICE, source: 'roof', sign: 1 }],
+    },
+    { name: 'all', meters: [{ code: 'A', sign: 1 }], devices: [{ id: DEVICE, sign: 1, from: '2026-02-01' }] },
+  ]);
+});
+
+test('the files of the documentation are read', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8');
+  const [meters, sites] = [...page.matchAll(/```csv\n(.*?)```/gs)].map(([, text]) => text);
+  const { workgroups } = configSchema.parse({ workgroups: [{ id: 'home', meters, sites }] });
+  expect(workgroups[0]!.meters.map(({ code, device, multiplier }) => [code, device, multiplier])).toEqual([
+    ['GRID-1', undefined, 40],
+    ['PV', DEVICE, 1],
+  ]);
+  expect(workgroups[0]!.sites).toMatchObject([
+    {
+      name: 'roof',
+      meters: [{ code: 'GRID-1', to: '2026-12-31' }],
+      devices: [{ id: DEVICE, source: 'total' }],
+    },
+  ]);
 });
