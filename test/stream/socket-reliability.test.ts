@@ -12,7 +12,7 @@ import { type Clock, HOUR_MS, systemClock } from '../../src/time.ts';
 import { heldBytes } from '../support/held-bytes.ts';
 import { telemetryBatch, wideTelemetry } from '../support/messages.ts';
 import { nextEvent, openRaw, openRawWith } from '../support/raw-socket.ts';
-import { type ClientOptions, connectTo } from '../support/socket-client.ts';
+import { type ClientOptions, clientOf, connectTo } from '../support/socket-client.ts';
 import { startStreamService } from '../support/stream-service.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -338,6 +338,43 @@ describe('a client that is no good', () => {
     await log.append(telemetryBatch(1));
     await reader.until((messages) => messages.length === 1);
     await until('they are gone', () => socket.counts().sockets === 1);
+  });
+
+  test('is told what is wrong with what it asks for, whatever that is', async () => {
+    const { connect, baseUrl, tokenText, socket } = await setUp();
+    const client = await connect();
+    const ask = (payload: unknown) => client.socket.emitWithAck(socketEvents.subscribe, payload);
+    const noId = { requestId: null, error: 'InvalidRequest', parameter: 'requestId' };
+    const text = JSON.stringify(request());
+    for (const payload of [undefined, null, 7, text, [request()], Buffer.from(text), { requestId: 7 }])
+      expect(await ask(payload)).toMatchObject(noId);
+    for (const requestId of [Buffer.alloc(16), 'x'.repeat(30_000), [randomUUID()], { toString: 'x' }])
+      expect(await ask({ requestId })).toMatchObject(noId);
+    const wrong: Array<[members: Record<string, unknown>, error: string, parameter: string]> = [
+      [{ offset: Buffer.from('0') }, 'InvalidOffset', 'offset'],
+      [{ offset: 2 ** 60 }, 'InvalidOffset', 'offset'],
+      [{ offset: true }, 'InvalidOffset', 'offset'],
+      [{ timestamp: -1 }, 'InvalidTimestamp', 'timestamp'],
+      [{ timestamp: Buffer.from('0') }, 'InvalidTimestamp', 'timestamp'],
+      [{ limit: 1.5 }, 'InvalidLimit', 'limit'],
+      [{ table: 7 }, 'InvalidRequest', 'table'],
+      [{ table: ['solar'] }, 'InvalidRequest', 'table'],
+      [{ table: '' }, 'InvalidRequest', 'table'],
+    ];
+    for (const [members, error, parameter] of wrong)
+      expect(await ask(request(members))).toMatchObject({ error, parameter });
+    const polluting = JSON.parse(`{"requestId":"${randomUUID()}","__proto__":{"offset":"1","admin":true}}`);
+    expect(await ask(polluting)).toHaveProperty('epoch');
+    expect({}).not.toHaveProperty('admin');
+    expect(socket.counts()).toEqual({ sockets: 1, subscriptions: 1 });
+
+    const namespace = clientOf({ baseUrl: `${baseUrl}/admin` }, { auth: { token: tokenText } });
+    const refused = await new Promise<Error>((resolve) => namespace.socket.once('connect_error', resolve));
+    expect(refused.message).toBe('Invalid namespace');
+    const large = await openRaw(baseUrl);
+    large.send(`40${JSON.stringify({ token: tokenText, junk: 'x'.repeat(40_000) })}`);
+    await once(large, 'close');
+    expect(socket.counts().sockets).toBe(1);
   });
 
   test('gets nowhere with requests that are none', async () => {
