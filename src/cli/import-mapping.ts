@@ -9,7 +9,6 @@ import { guessMapping } from '../import/guess.ts';
 import { type Mapping, mappingSchema } from '../import/mapping.ts';
 import { openReader, type Reader } from '../import/reader.ts';
 import { sampleFile } from '../import/sample.ts';
-import { fileKind } from '../import/source-file.ts';
 import { inWords } from '../input-words.ts';
 
 const THREADS = 2;
@@ -71,7 +70,7 @@ async function guessBelow(
   workgroup: WorkgroupConfig,
   table: string,
 ): Promise<Mapping | undefined> {
-  const start = await firstBytes(reader.path, fileKind(reader.path).compression);
+  const start = await firstBytes(reader.path, reader.kind.compression);
   const lines = Buffer.from(start).toString('latin1').replaceAll('\0', '').split('\n');
   for (let skipLines = 1; skipLines <= HEADING_LINES_MAX; skipLines++) {
     if ((lines[skipLines] ?? '').trim() === '') continue;

@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { fileKind } from './file-kind.ts';
 import { checkFirstBytes } from './first-bytes.ts';
 import { fileProblem } from './reader.ts';
-import { fileKind } from './source-file.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 

@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { quoted, type Reader } from './reader.ts';
-import { fileKind, type SourceFile } from './source-file.ts';
+import type { SourceFile } from './source-file.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
 
 /** How many rows a file has, for an estimate of the time it takes: exact for Parquet, unknown for what is packed. */
 export async function expectedRows(
-  { connection, path }: Reader,
+  { connection, path, kind }: Reader,
   { format }: SourceFile,
 ): Promise<number | undefined> {
   if (format === 'parquet') {
@@ -15,7 +15,7 @@ export async function expectedRows(
     );
     return Number(found.getRows()[0]?.[0]);
   }
-  return fileKind(path).compression === 'none' ? expectedLines(path) : undefined;
+  return kind.compression === 'none' ? expectedLines(path) : undefined;
 }
 
 function expectedLines(path: string): number | undefined {

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { Compression } from './file-kind.ts';
 import type { FileFormat, Mapping } from './mapping.ts';
 import { fileProblem } from './reader.ts';
 
-export type Compression = 'none' | 'gzip' | 'zstd';
 type Encoding = Mapping['csv']['encoding'];
 
 const BYTES_MAX = 64 * 1024;

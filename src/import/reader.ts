@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, InputError } from '../errors.ts';
+import { type FileKind, fileKind } from './file-kind.ts';
 
 /**
  * A DuckDB in memory that reads one file and nothing else of the disk, apart from the warehouse: whatever a file does to its reader,
@@ -11,6 +12,8 @@ export interface Reader {
   readonly connection: DuckDBConnection;
   /** Absolute, without links. */
   readonly path: string;
+  /** By the name that it was given, or else by the one behind links. */
+  readonly kind: FileKind;
   close(): void;
 }
 
@@ -50,7 +53,8 @@ export async function openReader(file: string, options: { threads: number }): Pr
     close();
     throw error;
   }
-  return { connection, path, close };
+  const named = fileKind(file);
+  return { connection, path, kind: named.format === undefined ? fileKind(path) : named, close };
 }
 
 /** Text as a literal of SQL: nothing in it can end it. */

@@ -2,7 +2,7 @@ import { guessEncoding } from './first-bytes.ts';
 import type { Sample } from './guess.ts';
 import { mappingSchema } from './mapping.ts';
 import { fileProblem, type Reader, unreadable } from './reader.ts';
-import { fileKind, jsonObjects, jsonPointer, openSource } from './source-file.ts';
+import { jsonObjects, jsonPointer, openSource } from './source-file.ts';
 
 const SAMPLE_ROWS = 2_000;
 const OBJECTS_MAX = 200;
@@ -14,7 +14,7 @@ const MEMBERS_MAX = 500;
  * @throws InputError where it cannot be read or is empty
  */
 export async function sampleFile(reader: Reader, skipLines?: number): Promise<Sample> {
-  const { format, compression } = fileKind(reader.path);
+  const { format, compression } = reader.kind;
   const encoding = format === 'csv' ? await guessEncoding(reader.path, compression) : undefined;
   const csv = mappingSchema.shape.csv.parse({ encoding, skipLines });
   let source = await openSource(reader, { format: undefined, csv }, []);
@@ -41,10 +41,11 @@ export async function sampleFile(reader: Reader, skipLines?: number): Promise<Sa
 }
 
 /** The members of the first objects, those of objects in them by their path. */
-async function findMembers({ connection, path }: Reader): Promise<string[]> {
+async function findMembers(reader: Reader): Promise<string[]> {
+  const { connection, path } = reader;
   const result = await connection
     .runAndReadAll(
-      `SELECT json::VARCHAR FROM ${await jsonObjects(path)} WHERE broken IS NULL LIMIT ${OBJECTS_MAX}`,
+      `SELECT json::VARCHAR FROM ${await jsonObjects(reader)} WHERE broken IS NULL LIMIT ${OBJECTS_MAX}`,
     )
     .catch((error: unknown) => {
       throw unreadable(path, error);

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../errors.ts';
-import { type Compression, checkFirstBytes, firstBytes } from './first-bytes.ts';
+import { checkFirstBytes, firstBytes } from './first-bytes.ts';
 import type { FileFormat, Mapping } from './mapping.ts';
 import { fileProblem, quoted, type Reader, unreadable } from './reader.ts';
 
@@ -27,29 +27,16 @@ const LINE_BYTES_MAX = 1024 * 1024;
 export const BROKEN_LINES_MAX = 100_000;
 const BROKEN_NONE = 'NULL::VARCHAR AS broken';
 
-/** The format that a file's name tells, and how it is packed. */
-export function fileKind(path: string): {
-  format: FileFormat | undefined;
-  compression: Compression;
-} {
-  const [, ending = '', packed] = /\.([a-z]+?)(?:\.(gz|gzip|zst|zstd))?$/.exec(path.toLowerCase()) ?? [];
-  const compression = packed === undefined ? 'none' : packed.startsWith('g') ? 'gzip' : 'zstd';
-  if (['csv', 'tsv', 'txt'].includes(ending)) return { format: 'csv', compression };
-  if (['ndjson', 'jsonl', 'json'].includes(ending)) return { format: 'ndjson', compression };
-  return { format: ending === 'parquet' ? 'parquet' : undefined, compression };
-}
-
 /**
  * Finds out which columns a file has.
  * @param wanted the members to read, where the file is JSON: it has no list of them
  * @throws InputError where the file cannot be read
  */
 export async function openSource(
-  { connection, path }: Reader,
+  { connection, path, kind }: Reader,
   mapping: Pick<Mapping, 'format' | 'csv'>,
   wanted: readonly string[],
 ): Promise<SourceFile> {
-  const kind = fileKind(path);
   const format = mapping.format ?? kind.format;
   if (format === undefined) {
     throw fileProblem(
@@ -63,7 +50,7 @@ export async function openSource(
       case 'csv':
         return await openCsv(connection, path, kind.compression, mapping.csv);
       case 'ndjson':
-        return openJson(await jsonObjects(path), wanted);
+        return openJson(await jsonObjects({ path, kind }), wanted);
       case 'parquet':
         return await openParquet(connection, path);
       default:
@@ -157,8 +144,8 @@ async function sniff(
 }
 
 /** A FROM clause with a column `json` for each object of a file, one a line or all in one array, and `broken`. */
-export async function jsonObjects(path: string): Promise<string> {
-  const { compression } = fileKind(path);
+export async function jsonObjects({ path, kind }: Pick<Reader, 'path' | 'kind'>): Promise<string> {
+  const { compression } = kind;
   const start = Buffer.from(await firstBytes(path, compression)).toString();
   const settings = {
     compression: quoted(compression === 'none' ? 'uncompressed' : compression),

@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { type Compression, fileKind } from '../import/file-kind.ts';
 import { openReader, type Reader, unreadable } from '../import/reader.ts';
-import { fileKind, openSource } from '../import/source-file.ts';
+import { openSource } from '../import/source-file.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
 import type { Upload } from './rows.ts';
@@ -36,7 +37,7 @@ function fileProblem(path: string, message: string): RefusedFile {
   return new RefusedFile(basename(path), [{ line: 0, message }]);
 }
 
-function textBytes(path: string, compression: ReturnType<typeof fileKind>['compression']): Buffer {
+function textBytes(path: string, compression: Compression): Buffer {
   try {
     if (statSync(path).size > BYTES_MAX) throw new RangeError('too large');
     const bytes = readFileSync(path);

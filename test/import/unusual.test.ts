@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { guessFor } from '../../src/cli/import-mapping.ts';
@@ -43,6 +44,16 @@ describe('what is not what its name says is refused with what it is, and what to
   test('a folder', async () => {
     await expect(read(dirname(fileOf('a.csv', table)))).rejects.toThrow('is a folder: name its files');
   });
+});
+
+test('a link is read as its own name says, or else as that of what it leads to', async () => {
+  const packed = fileOf('blob', gzipSync(table));
+  const plain = fileOf('rows.csv', table);
+  const folder = dirname(packed);
+  symlinkSync(packed, join(folder, 'latest.csv.gz'));
+  symlinkSync(plain, join(folder, 'latest'));
+  expect(await read(join(folder, 'latest.csv.gz'))).toMatchObject({ values: both });
+  expect(await read(join(folder, 'latest'))).toMatchObject({ values: both });
 });
 
 describe('found out of the file is', () => {
