@@ -26,7 +26,11 @@ export const exportRanges = [
 ] as const;
 export const exportFormats = ['csv', 'parquet', 'xlsx', 'json'] as const;
 
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .refine((text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '', {
+    error: 'must not hold a name or a password: they belong into settings of their own',
+  });
 
 const s3Schema = z.strictObject({
   /** Of any S3-compatible storage; the bucket is part of the path. */
@@ -40,6 +44,9 @@ const s3Schema = z.strictObject({
   prefix: z
     .string()
     .regex(/^[\w!.*'()/ -]*$/, "may have letters, digits and _ - . / ! * ' ( )")
+    .refine((text) => !/^\/|\/\/|(^|\/)\.{1,2}(\/|$)/.test(text), {
+      error: 'must not begin with a slash, nor have empty parts or parts of dots alone',
+    })
     .default(''),
   region: z.string().min(1).default('us-east-1'),
   accessKeyId: z.string().min(1, 'must not be empty'),

@@ -20,6 +20,8 @@ export interface ListedExport {
   /** Files that wait to be delivered, or cannot be made. */
   pending: number;
   failed: number;
+  /** Of these, what has gone wrong. */
+  troubled: ExportRun[];
   outdated: number;
   /** What the outdated files would come to otherwise, Wh. */
   outdatedWh: number;
@@ -28,7 +30,7 @@ export interface ListedExport {
 /** How the runs of an export went. */
 export type ExportState = Pick<
   ListedExport,
-  'id' | 'lastRun' | 'pending' | 'failed' | 'outdated' | 'outdatedWh'
+  'id' | 'lastRun' | 'pending' | 'failed' | 'troubled' | 'outdated' | 'outdatedWh'
 >;
 
 export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
@@ -58,6 +60,7 @@ export function exportState(id: string, ledger: ExportLedger): ExportState {
     lastRun: runs.at(-1) ?? null,
     pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
     failed: runs.filter(({ state }) => state === 'failed').length,
+    troubled: runs.filter((run) => run.state !== 'delivered' && run.lastError),
     outdated: outdated.length,
     outdatedWh: sum(
       outdated.flatMap(({ days }) => days.map((day) => (day.afterWh ?? 0) - (day.beforeWh ?? 0))),
@@ -82,6 +85,7 @@ export function describeExports(listed: readonly ListedExport[], columnsMax: num
     { title: 'Last', value: ({ lastRun }) => (lastRun ? runName(lastRun) : '-') },
     { title: 'State', value: ({ lastRun }) => lastRun?.state ?? '-' },
     { title: 'Waiting', value: ({ pending }) => String(pending), align: 'right' },
+    { title: 'Failed', value: ({ failed }) => String(failed), align: 'right' },
     { title: 'Outdated', value: ({ outdated }) => String(outdated), align: 'right' },
     { title: 'To', value: ({ destination }) => destination },
   ];
@@ -89,12 +93,16 @@ export function describeExports(listed: readonly ListedExport[], columnsMax: num
   return [formatTable(columns, listed, columnsMax), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
 }
 
+const TROUBLED_SHOWN_MAX = 3;
+
 /** What somebody should know of an export: what cannot be delivered, and what has changed since it was. */
-export function exportNotes({ id, lastRun, outdated, outdatedWh }: ExportState): string[] {
+export function exportNotes({ id, troubled, outdated, outdatedWh }: ExportState): string[] {
+  const more = troubled.length - TROUBLED_SHOWN_MAX;
   return [
-    ...(lastRun?.lastError && lastRun.state !== 'delivered'
-      ? [`${id}, ${runName(lastRun)}: ${lastRun.lastError.message}${retryOf(lastRun)}`]
-      : []),
+    ...troubled
+      .slice(-TROUBLED_SHOWN_MAX)
+      .map((run) => `${id}, ${runName(run)}: ${run.lastError!.message}${retryOf(run)}`),
+    ...(more > 0 ? [`${id}: ${more} more have failed; "wattline exports show ${id}" tells which`] : []),
     ...(outdated > 0
       ? [
           `${id}: ${outdated === 1 ? 'a file has' : `${outdated} files have`} changed since by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" tells which, and "exports run ${id} --period <period> --corrected" makes a new one`,

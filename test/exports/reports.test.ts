@@ -249,4 +249,21 @@ test('what an export is of has to exist, and settings belong to the report', () 
     'exports.0.workgroup: "none" is not configured; there are home, empty',
   ]);
   expect(problemsOf({ report: 'nothing', meters: 5 })[0]).toContain('exports.0.report: must be one of');
+  const s3 = { bucket: 'energy', accessKeyId: 'a', secretAccessKey: 'b' };
+  const destinationProblems = (destination: object) =>
+    problemsOf({ report: 'daily_energy', destination }).map((text) =>
+      text.replace('exports.0.destination.', ''),
+    );
+  for (const prefix of ['/a/', 'a//b', '../other/', 'a/./b', 'a/..'])
+    expect(destinationProblems({ s3: { ...s3, endpoint: 'https://s3.example.com', prefix } })).toEqual([
+      's3.prefix: must not begin with a slash, nor have empty parts or parts of dots alone',
+    ]);
+  for (const prefix of ['a/', 'a.b/..c/', ''])
+    expect(destinationProblems({ s3: { ...s3, endpoint: 'https://s3.example.com', prefix } })).toEqual([]);
+  expect(destinationProblems({ s3: { ...s3, endpoint: 'https://me:secret@s3.example.com' } })).toEqual([
+    's3.endpoint: must not hold a name or a password: they belong into settings of their own',
+  ]);
+  expect(destinationProblems({ webhook: { url: 'https://me:secret@example.com/x' } })[0]).not.toContain(
+    'secret',
+  );
 });
