@@ -69,6 +69,27 @@ describe('two processes on one log in Redis', () => {
     }
   });
 
+  test('ten thousand messages are appended, and read by another, in a handful of round trips', async () => {
+    const [a, b] = [await openTestRedisLog(server.url), await openTestRedisLog(server.url)];
+    const roundTrips = async () => {
+      const facts = await admin.info('commandstats');
+      const calls = ['evalsha', 'eval', 'exec', 'mget'].map((name) =>
+        Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(facts)?.[1] ?? 0),
+      );
+      return calls.reduce((sum, count) => sum + count);
+    };
+    // The server has to be told each script once.
+    await a.log.append(telemetryBatch(1));
+    await readToTail(b.log);
+    const before = await roundTrips();
+    const { firstOffset } = await a.log.append(telemetryBatch(10_000));
+    const appended = await roundTrips();
+    const read = await b.log.read({ from: firstOffset, limit: 10_000, bytesMax: 8e6, oneAtLeast: true });
+    expect(read).toMatchObject({ kind: 'batch', count: 10_000 });
+    expect(appended - before).toBeLessThanOrEqual(2);
+    expect((await roundTrips()) - appended).toBeLessThanOrEqual(4);
+  });
+
   test('a message wakes all who wait, in both, and news that got lost holds nobody up', async () => {
     const clock = createTestClock();
     const { log: a } = await openTestRedisLog(server.url);
