@@ -12,15 +12,28 @@ const sums = {
   differenceWh: wh.meta({ description: 'Meters minus devices' }),
   differencePercent: z.number().nullable().meta({ description: 'Of the meters; null where they are 0' }),
 };
+const sumSchema = z.object({
+  days: z.number().int().meta({ description: 'Days of the range' }),
+  completeDays: z.number().int().meta({ description: 'Days of these that the sums are of' }),
+  ...sums,
+});
+const exampleSum: z.output<typeof sumSchema> = {
+  days: 2,
+  completeDays: 1,
+  metersWh: 20_000,
+  devicesWh: 20_150,
+  differenceWh: -150,
+  differencePercent: -0.75,
+};
 export const reconciliationSchema = z
   .object({
     site: z.string(),
     timezone: z.string(),
-    total: z.object({
-      days: z.number().int().meta({ description: 'Days of the range' }),
-      completeDays: z.number().int().meta({ description: 'Days that the sums are of' }),
-      ...sums,
-    }),
+    total: sumSchema,
+    months: z.record(
+      z.string().meta({ description: 'Month, YYYY-MM, as far as it is in the range' }),
+      sumSchema,
+    ),
     days: z
       .record(
         daySchema,
@@ -49,14 +62,8 @@ export const reconciliationSchema = z
     example: {
       site: 'roof',
       timezone: 'Europe/Paris',
-      total: {
-        days: 2,
-        completeDays: 1,
-        metersWh: 20_000,
-        devicesWh: 20_150,
-        differenceWh: -150,
-        differencePercent: -0.75,
-      },
+      total: exampleSum,
+      months: { '2026-11': exampleSum },
       days: {
         '2026-11-19': {
           metersWh: 20_000,
@@ -79,7 +86,7 @@ export function reconcile(
   days: readonly LocalDate[],
   { meters, devices }: { meters: readonly SiteMember[]; devices: readonly SiteMember[] },
   values: DayValues,
-): Pick<Reconciliation, 'total' | 'days' | 'incompleteDays'> {
+): Pick<Reconciliation, 'total' | 'months' | 'days' | 'incompleteDays'> {
   const complete: Reconciliation['days'] = {};
   const incomplete: Reconciliation['incompleteDays'] = {};
   for (const day of days) {
@@ -99,17 +106,19 @@ export function reconcile(
         estimated: members.some(({ key }) => known!.get(key)!.flags.includes('estimated')),
       };
   }
-  const list = Object.values(complete);
-  const total = (side: 'metersWh' | 'devicesWh') => list.reduce((sum, day) => sum + day[side], 0);
+  const months = Map.groupBy(days, (day) => day.slice(0, 7));
   return {
-    total: {
-      days: days.length,
-      completeDays: list.length,
-      ...compare(total('metersWh'), total('devicesWh')),
-    },
+    total: sumDays(days, complete),
+    months: Object.fromEntries([...months].map(([month, list]) => [month, sumDays(list, complete)])),
     days: complete,
     incompleteDays: incomplete,
   };
+}
+
+function sumDays(days: readonly LocalDate[], complete: Reconciliation['days']): Reconciliation['total'] {
+  const list = days.flatMap((day) => complete[day] ?? []);
+  const total = (side: 'metersWh' | 'devicesWh') => list.reduce((sum, day) => sum + day[side], 0);
+  return { days: days.length, completeDays: list.length, ...compare(total('metersWh'), total('devicesWh')) };
 }
 
 function compare(metersWh: number, devicesWh: number) {

@@ -52,7 +52,7 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, log }: Site
       schema: {
         summary: 'Reconciliation of a site',
         description:
-          'The sum of the meters of a site against the sum of its devices, by their signs and days of validity, per day and in all, over days on which all of them are complete; the other days with what is missing. A token of device groups sees sites all of whose members it sees.',
+          'The sum of the meters of a site against the sum of its devices, by their signs and days of validity, per day, month and in all, over days on which all of them are complete; the other days with what is missing. A token of device groups sees sites all of whose members it sees.',
         tags: ['report'],
         params: siteAddressSchema,
         querystring: siteQuerySchema,

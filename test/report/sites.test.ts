@@ -52,6 +52,7 @@ test('a site is reconciled by signs and days of validity, over days on which all
   expect(answer).toEqual({
     site: 'roof',
     timezone: 'Etc/UTC',
+    months: { '2026-05': expect.objectContaining({ days: 5, completeDays: 2, differenceWh: 6 }) },
     // 896 + 910 against 900 + 900.
     total: {
       days: 5,
@@ -88,6 +89,26 @@ test('a site is reconciled by signs and days of validity, over days on which all
       ],
     },
   });
+});
+
+test('months are reconciled as far as they are in the range, over their complete days', async () => {
+  const at = await openMeters({
+    sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1) }] }],
+  });
+  await storeDays(at.shard, [
+    { day: '2026-04-30', device: 1, energyWh: 200 },
+    { day: '2026-05-01', device: 1, energyWh: 240 },
+  ]);
+  await at.put(intervals(...readings('GRID-1', '2026-04-30T00:00Z', 1, Array(48).fill(10))));
+  const url = `sites/roof/reconciliation?${range('2026-04-29', '2026-05-02')}`;
+  const { months, total } = await at.ask<Reconciliation>(url);
+  const april = { days: 2, completeDays: 1, metersWh: 240, devicesWh: 200, differenceWh: 40 };
+  const may = { days: 2, completeDays: 1, metersWh: 240, devicesWh: 240, differenceWh: 0 };
+  expect(months).toEqual({
+    '2026-04': { ...april, differencePercent: 16.67 },
+    '2026-05': { ...may, differencePercent: 0 },
+  });
+  expect(total).toMatchObject({ days: 4, completeDays: 2, differenceWh: 40 });
 });
 
 test('days of a site are those of the workgroup, or of the zone that is asked for', async () => {
