@@ -48,7 +48,7 @@ export async function deliverToS3(
     },
     path,
   );
-  if (put.status !== 200) throw refused(place, 'PUT', put);
+  if (put.status < 200 || put.status > 299) throw refused(place, 'PUT', put);
   const head = await ask('HEAD', { 'X-Amz-Content-Sha256': EMPTY_SHA256 });
   if (head.status !== 200) throw refused(place, 'HEAD', head);
   const storedSha256 = head.headers['x-amz-meta-sha256'] ?? sha256;

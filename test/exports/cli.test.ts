@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parsePeriod } from '../../src/exports/period.ts';
+import { createStatusBook } from '../../src/pipeline/status.ts';
+import { HOUR_MS, systemClock } from '../../src/time.ts';
+import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { runCli } from '../support/run-cli.ts';
+import { openExportFixture } from './support.ts';
+
+test('exports are listed, shown, run and corrected from the command line, and status tells what needs a look', async () => {
+  const hook = {
+    url: 'http://127.0.0.1:1/in?key=hidden-key',
+    headers: { Authorization: 'Bearer hidden-token' },
+    secret: 'hidden-secret',
+  };
+  const at = await openExportFixture([{}, { id: 'push', destination: { webhook: hook } }]);
+  const day = { day: '2024-05-01', device: 1, energyWh: 1_000 };
+  await storeDays(at.shard, [day]);
+  await at.publish();
+  const signal = new AbortController().signal;
+  await at.exports.run('export1', { period: parsePeriod('2024-05-01')!, corrected: false }, signal);
+  await storeDays(at.shard, [{ ...day, energyWh: 1_677 }]);
+  await at.publish();
+  await at.clock.advance(HOUR_MS);
+  await at.work();
+
+  const book = createStatusBook({ dataDir: at.dataDir, clock: systemClock });
+  book.note(WORKGROUP, {});
+  book.flush();
+  const run = (...args: string[]) => runCli(args, { cwd: at.dataDir });
+  const [refused, listed, shown, unknown] = await Promise.all([
+    run('exports', 'run', 'push', '--period', '2024-05-01'),
+    run('exports', 'list'),
+    run('exports', 'show', 'export1', '--period', '2024-05-01'),
+    run('exports', 'run', 'export1', '--period', '2024-02-30'),
+  ]);
+  expect(refused).toMatchObject({ code: 3, stdout: '' });
+  expect(refused.stderr).toMatch(
+    /^wattline: 127\.0\.0\.1:1 does not answer \(ECONNREFUSED\); the file is kept, and a worker sends it again after [\dT:-]+Z\n$/,
+  );
+  const note =
+    'export1: a file has changed since by +677 Wh; "wattline exports show export1" tells which, and "exports run export1 --period <period> --corrected" makes a new one\n';
+  expect(listed.stdout).toContain(`\n${note}`);
+  expect(shown.stdout).toMatch(/Day +Exported Wh +Now Wh\n +2024-05-01 +1,000 +1,677\n/);
+  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('"2024-02-30" is no day') });
+
+  const [status, corrected, pushed] = await Promise.all([
+    run('status'),
+    run('exports', 'run', 'export1', '--period', '2024-05-01', '--corrected', '--json'),
+    run('exports', 'show', 'push', '--json'),
+  ]);
+  expect(status.stdout).toContain(`export: ${WORKGROUP}, ${note}`);
+  expect(status.stdout).toContain(`export: ${WORKGROUP}, push, 2024-05-01: 127.0.0.1:1 does not answer`);
+  expect(JSON.parse(corrected.stdout)).toMatchObject({ revision: 2, reason: 'correction', already: false });
+  expect(readFileSync(join(at.target, 'export1_2024-05-01_r2.csv'), 'utf8')).toContain(',1677,');
+  expect(JSON.parse(pushed.stdout)).toMatchObject([{ state: 'waiting', attempts: 1 }]);
+  const files = readdirSync(join(at.dataDir, 'exports'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
+  expect(files.length).toBeGreaterThan(3);
+  expect(JSON.stringify([refused, listed, status, pushed, files])).not.toContain('hidden');
+}, 60_000);
