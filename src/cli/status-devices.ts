@@ -77,8 +77,12 @@ export function describeDevices(
     { title: 'Reason', value: (one: ListedDevice) => one.reason ?? '-' },
     { title: 'Last seen', value: (one: ListedDevice) => local(one, one.lastSeen) },
   ];
-  return formatTable(columns, listed, columnsMax);
+  const table = formatTable(columns, listed, columnsMax);
+  return listed.every(({ since }) => since === null) ? `${table}\n${nobodySaid}` : table;
 }
+
+const nobodySaid =
+  'Nobody has said of any that it came or went; stream.deviceTimeout takes silence for it.\n';
 
 function instantOf(ms: UtcMs | null): string | null {
   return ms === null ? null : formatInstant(ms);

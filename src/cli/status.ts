@@ -4,7 +4,7 @@ import { configWarnings } from '../config-warnings.ts';
 import { TransientError } from '../errors.ts';
 import { openLedger } from '../exports/ledger.ts';
 import { emptyStatus, readStatuses, type StatusStage, type WorkgroupStatus } from '../pipeline/status.ts';
-import { formatInstant, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
+import { DAY_MS, formatInstant, HOUR_MS, MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
 import { chooseWorkgroup } from './choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from './exports-view.ts';
 import { readConfig } from './options.ts';
@@ -134,8 +134,7 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
 
 function columnsAt(nowMs: UtcMs) {
   const count = (value: number | undefined) => (value === undefined ? '-' : value.toLocaleString('en'));
-  const ago = (ms: UtcMs | undefined) =>
-    ms === undefined ? '-' : `${Math.max(0, Math.round((nowMs - ms) / 1_000))} s ago`;
+  const ago = (ms: UtcMs | undefined) => (ms === undefined ? '-' : `${inWords(Math.max(0, nowMs - ms))} ago`);
   const right = 'right' as const;
   return [
     { title: 'Workgroup', value: (one: ListedStatus) => one.workgroupId },
@@ -152,6 +151,17 @@ function columnsAt(nowMs: UtcMs) {
     { title: 'Gaps', value: (one: ListedStatus) => count(one.gaps), align: right },
     { title: 'Quarantine', value: (one: ListedStatus) => count(one.quarantined), align: right },
   ];
+}
+
+/** In the largest unit of which there are two or more. */
+function inWords(ms: number): string {
+  const units = [
+    ['d', DAY_MS],
+    ['h', HOUR_MS],
+    ['min', MINUTE_MS],
+  ] as const;
+  const [unit, unitMs] = units.find(([, each]) => ms >= 2 * each) ?? ['s', SECOND_MS];
+  return `${Math.round(ms / unitMs)} ${unit}`;
 }
 
 const help = `

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createStatusBook } from '../../src/pipeline/status.ts';
-import { systemClock } from '../../src/time.ts';
+import { MINUTE_MS, systemClock } from '../../src/time.ts';
 import { DEVICE, fileOf, importInto } from '../import/support.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -39,6 +39,24 @@ test('status shows the problems that the worker found and those of the configura
     { workgroupId: 'other', problems: [{ path: 'workgroups.0.energyStreams.0.interval' }] },
     { workgroupId: 'home', problems: [found, { path: 'workgroups.1.energyStreams.0.modulus' }] },
   ]);
+});
+
+test('status says how long ago something was in the unit that a person would take', async () => {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), config);
+  mkdirSync(join(cwd, 'data'));
+  for (const [id, minutes] of [
+    ['other', 42],
+    ['home', 100 * 60],
+  ] as const) {
+    const clock = { now: () => systemClock.now() - minutes * MINUTE_MS };
+    const book = createStatusBook({ dataDir: join(cwd, 'data'), clock });
+    book.update(id, 'poll', { lastSuccessAtMs: clock.now() });
+    book.flush();
+  }
+  const { stdout } = await runCli(['status'], { cwd });
+  expect(stdout).toMatch(/^other +stopped .* 42 min ago /m);
+  expect(stdout).toMatch(/^home +stopped .* 4 d ago /m);
 });
 
 test('status shows the imports that do not count, and that nobody works on them any more', async () => {
