@@ -81,7 +81,14 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     reconnectOnError: (error) => error.message.includes('READONLY'),
     ...found,
   });
-  const news = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true, ...found });
+  const news = new Redis(url, {
+    maxRetriesPerRequest: null,
+    retryStrategy,
+    lazyConnect: true,
+    // Done below: the library lets nobody catch what becomes of it.
+    autoResubscribe: false,
+    ...found,
+  });
   const outage = watchOutage(commands, host, log);
   news.on('error', () => undefined);
   const readyListeners = new Set<() => void>();
@@ -118,7 +125,11 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     lookAtSettings().catch(() => undefined);
     tellReady();
   });
-  news.on('ready', tellReady);
+  news.on('ready', () => {
+    const channels = [...channelListeners.keys()];
+    if (channels.length === 0) return tellReady();
+    news.subscribe(...channels).then(tellReady, () => undefined);
+  });
   news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
 
   const call = async (
