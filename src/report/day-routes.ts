@@ -62,6 +62,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       const generation = await lake.current(workgroup.id);
       const etag = etagOf(factsOf(report, query, generation));
       return sendParts(request, reply, {
+        share: lake.share,
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
         told: (fields) =>

@@ -4,6 +4,7 @@ import { type Commit, type LakeFile, readCommit, readCurrent } from '../publish/
 import type { DatasetName } from '../publish/datasets.ts';
 import { type LakePaths, lakePaths } from '../publish/layout.ts';
 import { openQueryPool, type QueryPool } from './query-pool.ts';
+import { createSharing, type Sharing } from './sharing.ts';
 
 export interface LakeReaderOptions {
   lakeDir: string;
@@ -26,6 +27,8 @@ export interface LakeReader {
   current(workgroupId: string): Promise<Generation | undefined>;
   /** See `QueryPool.run`. @throws StreamError StorageUnavailable */
   run: QueryPool['run'];
+  /** Makes one answer for all who ask for the same at a time, so that many callers cost no more than one. */
+  share: Sharing['take'];
   close(): Promise<void>;
 }
 
@@ -70,6 +73,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   return {
     current: (workgroupId) => read(workgroupId).catch(unavailable),
     run: (work, signal) => pool.run(work, signal).catch(unavailable),
+    share: createSharing().take,
     close: pool.close,
   };
 }

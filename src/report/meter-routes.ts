@@ -128,6 +128,7 @@ function registerMeterRoute(
       const source = { query, visible, generation, workgroup, asked: parameters.scenario };
       const { files } = route.kind === 'budget' ? budgetDaysOf(source, undefined) : meterDays(source);
       return sendParts(request, reply, {
+        share: lake.share,
         etag: etagOf([
           route.path,
           query,

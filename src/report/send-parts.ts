@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { matchesEtag } from './etag.ts';
+import type { LakeReader } from './lake.ts';
 
 /**
  * Answers with JSON text in parts, or says that nothing has changed. A caller that goes away takes its query along.
+ * @param share makes the text once for all who ask for the same address and entity tag meanwhile: it depends on nothing else
  * @param read makes the text; its signal fires when nobody waits for it any more
  * @param told is called with the size and the time once the text is there
  */
@@ -12,10 +14,12 @@ export async function sendParts(
   reply: FastifyReply,
   {
     etag,
+    share,
     read,
     told,
   }: {
     etag: string;
+    share: LakeReader['share'];
     read: (signal: AbortSignal) => Promise<Uint8Array[]>;
     told: (fields: { bytes: number; durationMs: number }) => void;
   },
@@ -28,7 +32,7 @@ export async function sendParts(
   reply.raw.once('close', () => gone.abort());
   let parts: Uint8Array[];
   try {
-    parts = await read(gone.signal);
+    parts = await share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
   } catch (error) {
     // The query was stopped because nobody waits for it any more.
     if (gone.signal.aborted) return reply.send();

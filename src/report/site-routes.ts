@@ -71,6 +71,7 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, log }: Site
           );
       const report = siteReconciliation(asked);
       return sendParts(request, reply, {
+        share: lake.share,
         etag: etagOf(['reconciliation', factsOf(asked), report.files.map(({ sha256 }) => sha256)]),
         read: async (signal) => json((await report.read(lake, signal))(asked)),
         told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.reconciliation'),
@@ -108,6 +109,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, log }: Sit
       // Days that are over are told from those that are not.
       const over = [asked.startDay, today, addDays(asked.endDay, 1)].sort()[1];
       return sendParts(request, reply, {
+        share: lake.share,
         etag: etagOf(['variance', factsOf(asked), scenario, over, report.files.map(({ sha256 }) => sha256)]),
         read: async (signal) => json((await report.read(lake, signal))(asked)),
         told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.variance'),

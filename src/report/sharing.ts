@@ -1,0 +1,57 @@
+/** Lets those who ask for the same thing at the same time wait for one answer. */
+export interface Sharing {
+  /**
+   * @param key of what is asked for: whoever gives the same one gets the same answer, or the same failure
+   * @param work its signal fires when nobody waits for it any more
+   * @throws the signal's reason where that aborts; the others wait on
+   */
+  take<Answer>(
+    key: string,
+    work: (signal: AbortSignal) => Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer>;
+}
+
+interface Shared {
+  answer: Promise<unknown>;
+  waiting: number;
+  stop: AbortController;
+}
+
+export function createSharing(): Sharing {
+  const underWay = new Map<string, Shared>();
+
+  function begin(key: string, work: (signal: AbortSignal) => Promise<unknown>): Shared {
+    const stop = new AbortController();
+    const shared: Shared = { answer: work(stop.signal), waiting: 0, stop };
+    underWay.set(key, shared);
+    const forget = () => {
+      if (underWay.get(key) === shared) underWay.delete(key);
+    };
+    shared.answer.then(forget, forget);
+    stop.signal.addEventListener('abort', forget);
+    return shared;
+  }
+
+  return {
+    async take<Answer>(
+      key: string,
+      work: (signal: AbortSignal) => Promise<Answer>,
+      signal: AbortSignal,
+    ): Promise<Answer> {
+      signal.throwIfAborted();
+      const shared = underWay.get(key) ?? begin(key, work);
+      shared.waiting += 1;
+      const left = Promise.withResolvers<never>();
+      const leave = () => left.reject(signal.reason);
+      signal.addEventListener('abort', leave);
+      try {
+        return (await Promise.race([shared.answer, left.promise])) as Answer;
+      } finally {
+        signal.removeEventListener('abort', leave);
+        shared.waiting -= 1;
+        if (shared.waiting === 0) shared.stop.abort();
+      }
+    },
+  };
+}
