@@ -32,14 +32,15 @@ export interface EnergySite {
   devices?: WorkgroupConfig['devices'];
 }
 
-/** Lands readings as one batch of the stream, in the order given; of an origin of their own where they have offsets. */
+/** Lands readings as one batch of the stream or of another origin, in the order given; of one of their own where they have offsets. */
 export async function landReadings(
   shard: Shard,
   readings: readonly CaseReading[],
   table = 't',
+  by = 'stream',
 ): Promise<void> {
   const isPlaced = readings[0]?.offset !== undefined;
-  const origin = isPlaced ? `stream-${randomUUID()}` : 'stream';
+  const origin = isPlaced ? `stream-${randomUUID()}` : by;
   const from = isPlaced ? 0n : ((await shard.checkpoint(origin))?.nextOffset ?? 1_000n);
   const messages = readings.map((reading, index) => ({
     offset: reading.offset ?? from + BigInt(index),

@@ -193,3 +193,46 @@ test('a version says whether the day was final and what brought it about', async
     [3, 1, 'final', 'zone'],
   ]);
 });
+
+test('a version says by which ways the readings came that changed the day', async () => {
+  const shard = await openTestShard();
+  const readBy = (origin: string, ...values: Array<[time: string, energy: number]>) =>
+    landReadings(
+      shard,
+      values.map(([time, energy]) => ({ event_time: `2024-06-${time}:00Z`, data: { energy } })),
+      't',
+      origin,
+    );
+  await read(
+    shard,
+    ['01T00:00', 0],
+    ['01T12:00', 1200],
+    ['02T12:00', 3600],
+    ['03T12:00', 6000],
+    ['04T12:00', 8400],
+  );
+  await rollUpSite(shard, site, at('09T00:00'));
+  await readBy('import:0a1b:7', ['02T00:00', 2500]);
+  await rollUpSite(shard, site, at('09T01:00'));
+  await readBy('backfill:3:0', ['03T00:00', 4900]);
+  await rollUpSite(shard, site, at('09T02:00'));
+  await readBy('archive:4', ['04T00:00', 7300]);
+  await rollUpSite(shard, site, at('09T03:00'));
+  await readBy('import:0a1b:8', ['05T00:00', 9700]);
+  await read(shard, ['05T06:00', 10_000], ['05T12:00', 10_900]);
+  await rollUpSite(shard, site, at('09T04:00'));
+  expect(await causesOf(shard)).toEqual([
+    [1, 1, 'final', 'stream'],
+    [1, 2, 'restated', 'import'],
+    [2, 1, 'final', 'stream'],
+    [2, 2, 'restated', 'import'],
+    [2, 3, 'restated', 'backfill'],
+    [3, 1, 'final', 'stream'],
+    [3, 2, 'restated', 'backfill'],
+    [3, 3, 'restated', 'backfill'],
+    [4, 1, 'final', 'stream'],
+    [4, 2, 'restated', 'backfill'],
+    [4, 3, 'restated', 'import stream'],
+    [5, 1, 'final', 'import stream'],
+  ]);
+});
