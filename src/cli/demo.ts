@@ -124,6 +124,7 @@ async function runDemoIn(
       isInteractive: service.terminal.isInteractive,
       show,
     });
+    show('Ending, once what was sent last has arrived ...\n');
     const sent = await simulating;
     const settledByMs = service.signal.aborted ? performance.now() + SETTLE_MS : untilMs;
     const { landed, days } = await settled(site, sent, {
