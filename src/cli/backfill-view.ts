@@ -73,7 +73,9 @@ export function describePlan(plan: Told<BackfillPlan>): string {
     quarantined && quarantined.kept > 0
       ? `  ${count(quarantined.readable)} of ${count(quarantined.kept)} messages in quarantine can be decoded now\n`
       : '';
-  return `${chunks.length > 0 ? table : ''}${count(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${again}${notes.map((note) => `  ${note}\n`).join('')}`;
+  const said = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
+  if (chunks.length === 0) return `nothing to read\n${said}`;
+  return `${table}${count(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
 }
 
 export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {

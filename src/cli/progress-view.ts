@@ -25,7 +25,7 @@ export function createLineView(terminal: Terminal, now: () => number) {
 }
 
 export function followUpText(part: number): string {
-  return part < 1 ? `rolling up ${percent(part)}` : 'rolled up, publishing';
+  return part < 1 ? `rolling up and publishing ${percent(part)}` : 'rolled up, publishing';
 }
 
 export function bar(part: number): string {
