@@ -109,4 +109,10 @@ export const errorSchema = z.object({
   retryable: z.boolean(),
   parameter: z.string().optional(),
 });
-export const errorAnswers = { 400: errorSchema, 401: errorSchema, 403: errorSchema, 503: errorSchema };
+export const errorAnswers = {
+  400: errorSchema,
+  401: errorSchema,
+  403: errorSchema,
+  429: errorSchema,
+  503: errorSchema,
+};

@@ -48,6 +48,8 @@ const routes = [
     summary: 'Upload meter data',
     description:
       'Readings of meters: energy by intervals (meter_code, interval_start, interval_end, energy_kwh) or values of registers (meter_code, time, value_kwh).',
+    example:
+      'meter_code,interval_start,interval_end,energy_kwh\nGRID-1,2026-05-17T13:00+02:00,2026-05-17T13:15+02:00,1.25\n',
   },
   {
     path: 'budget-data',
@@ -55,12 +57,15 @@ const routes = [
     summary: 'Upload budgets',
     description:
       'Energy that is expected of meters (meter_code, period, energy_kwh, scenario), by years (2026), months (2026-05), days (2026-05-17) or from period_start to period_end.',
+    example: 'meter_code,period,energy_kwh,scenario\nPV,2026-05,1850,P50\n',
   },
 ] as const satisfies ReadonlyArray<{
   path: string;
   topic: UploadTopic;
   summary: string;
   description: string;
+  /** A body. */
+  example: string;
 }>;
 
 const whole =
@@ -82,7 +87,7 @@ const querySchema = uploadOptionsSchema.extend({
 });
 
 /** Only for the description: bytes are read as a whole, so that everything wrong with them is told at once. */
-const bodySchema = z.any().meta({ description: 'Rows with names of columns' });
+const bodySchema = (example: string) => z.any().meta({ description: 'Rows with names of columns', example });
 
 const answerSchema = z.object({
   outcome: z.enum(['stored', 'stored-before', 'checked']).meta({
@@ -138,7 +143,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
         { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
         (_request, body, done) => done(null, body),
       );
-    for (const { path, topic, summary, description } of routes) {
+    for (const { path, topic, summary, description, example } of routes) {
       scope.put(
         `/api/v1/orgs/:workgroupId/${path}`,
         {
@@ -151,7 +156,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
             description: `${description} ${whole}`,
             tags: ['report'],
             consumes: Object.keys(formats),
-            body: bodySchema,
+            body: bodySchema(example),
             params: z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) }),
             querystring: querySchema,
             response: {
@@ -161,6 +166,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
               403: errorSchema,
               413: errorSchema,
               415: errorSchema,
+              429: errorSchema,
               503: errorSchema,
             },
           },

@@ -41,7 +41,7 @@ test('the description names the endpoints, their parameters and what they answer
       ['devices', 'query', false],
       ['workgroupId', 'path', true],
     ]);
-    expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '503']);
+    expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);
     const answer = operation!.responses['200']!.content['application/json'] as {
       schema?: { example?: unknown; examples?: unknown };
       example?: unknown;
@@ -93,7 +93,7 @@ test('the explanation of a day is described as it is told', async () => {
     ['source', false],
     ['workgroupId', true],
   ]);
-  expect(Object.keys(operation.responses)).toEqual(['200', '400', '401', '403', '404', '503']);
+  expect(Object.keys(operation.responses)).toEqual(['200', '400', '401', '403', '404', '429', '503']);
   const text = JSON.stringify(operation.responses['200']);
   for (const member of ['readings', 'boundaries', 'versions', 'roundedWh'])
     expect(text).toContain(`"${member}"`);
