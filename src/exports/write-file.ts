@@ -107,7 +107,7 @@ function totalOf(days: readonly DayFingerprint[], what: 'rows' | 'energyWh'): nu
 /** RFC 4180, with times as ISO 8601 has them. */
 const CSV =
   "FORMAT csv, HEADER, NEW_LINE '\\r\\n', DATEFORMAT '%Y-%m-%d', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%SZ'";
-const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3';
+const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1';
 
 async function copyTo(
   connection: DuckDBConnection,
