@@ -43,13 +43,14 @@ export class StaleOwnerError extends TerminalError {
 export class InputError extends TerminalError {
   readonly problems: readonly Problem[];
 
-  constructor(what: string, problems: readonly Problem[]) {
+  /** @param count of all, where only the first are listed */
+  constructor(what: string, problems: readonly Problem[], count = problems.length) {
     const lines = problems.map(({ path, message }) =>
       path === '' ? `  ${message}` : `  ${path}: ${message}`,
     );
     super(
       'InvalidInput',
-      `${what} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${lines.join('\n')}`,
+      `${what} has ${count === 1 ? 'a problem' : `${count.toLocaleString('en')} problems`}:\n${lines.join('\n')}`,
       {
         details: { what, problems },
       },

@@ -56,7 +56,7 @@ export class RefusedFile extends InputError {
     }));
     const more = count - lines.length;
     if (more > 0) problems.push({ path: '...', message: `and ${more.toLocaleString('en')} more` });
-    super(name, problems);
+    super(name, problems, count);
     this.count = count;
     this.lines = lines;
   }

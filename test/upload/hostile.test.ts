@@ -34,6 +34,16 @@ test('every line that is no JSON object is listed', () => {
   ]);
 });
 
+test('of very many problems the first are listed, and all are counted', () => {
+  const file = text(
+    header,
+    ...Array.from({ length: 1_500 }, (_, at) => `X${at},2026-05-17T13:00Z,2026-05-17T13:15Z,-1`),
+  );
+  expect(() => readMeters(file)).toThrow(
+    /^file.csv has 3,000 problems:\n {2}line 2, .*\n {2}\.\.\.: and 2,900 more$/s,
+  );
+});
+
 test('of two columns that could be the same thing neither is chosen', () => {
   expect(refusalOf(() => readMeters(text(`${header},energy_wh`, `${row},1000`)))).toEqual([
     '0:energy_kwh: can be the energy, and so can "energy_wh"; leave one of them out, or name it with --column energy=<name>',
