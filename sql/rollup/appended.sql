@@ -1,5 +1,5 @@
 -- Series whose new readings all come after the last one that is known: they can be computed on from there, instead of from the start of its
--- interval. Not where the last reading was left out of the index, and not where the rules look at the whole day or at what comes next.
+-- interval. Not where the last reading was left out of the index or fell, and not where the rules look at the whole day or at what comes next.
 -- appended: series_id, prev_ms (the last known reading), from_ms (the first new one)
 INSERT INTO appended
 WITH later AS MATERIALIZED (
@@ -15,4 +15,5 @@ UNION ALL
 SELECT l.series_id, l.prev_ms, l.from_ms
 FROM later l
 JOIN interval_energy e ON e.series_id = l.series_id AND e.interval_start_ms = l.prev_ms // 900000 * 900000 AND e.last_ms = l.prev_ms
-WHERE l.method = 'total_energy';
+WHERE l.method = 'total_energy'
+  AND NOT EXISTS (SELECT 1 FROM series_break b WHERE b.series_id = l.series_id AND b.to_ms = l.prev_ms AND b.to_value < b.from_value);

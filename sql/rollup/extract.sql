@@ -39,9 +39,11 @@ SELECT
     WHEN t.number IS NULL THEN 'not_a_number'
     WHEN isnan(t.number) OR isinf(t.number) THEN 'not_finite'
     WHEN t.unit IS NOT NULL AND u.factor IS NULL THEN 'unknown_unit'
+    -- Of integers that have a sign the least one says that there is no value.
+    WHEN t.number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
     WHEN t.number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
       AND (t.modulus_wh IS NULL OR t.method = 'power_curve') THEN 'sentinel'
-    WHEN t.number = 65535 AND t.method = 'power_curve' AND t.factor < 1000 THEN 'sentinel'
+    WHEN t.number IN (65535, -32768) AND t.method = 'power_curve' AND t.factor < 1000 THEN 'sentinel'
     WHEN t.number < 0 AND t.method IN ('total_energy', 'daily_energy') AND NOT t.net THEN 'negative'
   END AS reason
 FROM typed t

@@ -1,13 +1,13 @@
 -- Neighbouring readings of the series in context, as steps. Where only lifetime registers are in context and nothing is to be learnt, the
 -- steps inside an interval are left out that grow as they should: nothing else looks at them.
 -- $low_ms, $high_ms: bounds of the readings in context; $least_power_w, $needs_all: see context-limits.
--- raw_step: series_id, t0, v0 (null for the first reading), t1, v1, is_last
+-- raw_step: series_id, v_before (the reading before the step), t0, v0 (null for the first reading), t1, v1, is_last
 CREATE OR REPLACE TEMP TABLE raw_step AS
-SELECT series_id, t0, v0, t1, v1, is_last
+SELECT series_id, v_before, t0, v0, t1, v1, is_last
 FROM (
   SELECT
     r.series_id,
-    lag(r.event_time_ms) OVER w AS t0, lag(r.value) OVER w AS v0,
+    lag(r.value, 2) OVER w AS v_before, lag(r.event_time_ms) OVER w AS t0, lag(r.value) OVER w AS v0,
     r.event_time_ms AS t1, r.value AS v1,
     lead(r.event_time_ms) OVER w IS NULL AS is_last
   FROM reading r
@@ -17,6 +17,6 @@ FROM (
     AND r.event_time_ms - c.first_ms >= 0 AND c.last_ms - r.event_time_ms >= 0
   WINDOW w AS (PARTITION BY r.series_id ORDER BY r.event_time_ms)
 )
-WHERE t0 < t1 - t1 % 900000 OR t0 IS NULL OR is_last OR v1 < v0 OR v0 = 0
+WHERE t0 < t1 - t1 % 900000 OR t0 IS NULL OR is_last OR v1 < v0 OR v0 < v_before OR v0 = 0
   OR v1 - v0 > $least_power_w::DOUBLE * (t1 - t0) / 3600000
   OR $needs_all;

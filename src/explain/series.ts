@@ -110,6 +110,8 @@ function reasonOf(
       : `the first in the order that covers enough: ${percent(candidate.coverage)} of the day`;
   }
   if (index > chosenAt) return `comes after the chosen one in the order; ${covers}`;
+  if (candidate.coverage >= best - 0.5)
+    return `${covers}, but stands still, while another method has measured what it would have counted`;
   return `${covers}, more than half a day less than the ${percent(best)} of the one that covers most`;
 }
 

@@ -22,6 +22,7 @@ export interface RegisterRule {
   restartsDaily: boolean;
   /** Of such a register: when the day began, its first reading, and the last one of the days before; undefined where there is none. */
   morning: Morning | undefined;
+  firstReadingMs: UtcMs;
   lastReadingMs: UtcMs;
 }
 
@@ -55,6 +56,12 @@ interface Run {
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
 const SPIKE_MS_MAX = DAY_MS;
 
+/** After a longer silence than this a register may have counted what it lost before. */
+const LONE_FALL_MS_MAX = HOUR_MS;
+
+/** A register that has counted elsewhere for as long as this has not been on an excursion from a value at which it stood still. */
+const COUNTED_MS_MIN = HOUR_MS;
+
 /** A register that restarts every day, and shows as much as before zero after a longer silence than this, may have grown that much. */
 const RESTART_MS_MAX = HOUR_MS;
 
@@ -81,7 +88,15 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
       events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
     } else if (!continues(believed, next, rule)) {
       const back = returnIndex(runs, index, rule);
-      if (back !== undefined) {
+      const isStuck = back !== undefined && hasStoodStill(runs, index, back);
+      if (isStuck && !rule.restartsDaily) {
+        const stuck = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
+        events.push(excursion(next, [stuck]));
+        index += 1;
+        believed = next;
+        continue;
+      }
+      if (back !== undefined && !isStuck) {
         events.push(excursion(believed, runs.slice(index + 1, back)));
         index = back;
         believed = runs[back]!;
@@ -114,6 +129,20 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
     valueAfter: firstValue,
     energyWh: 0,
   };
+}
+
+/**
+ * Whether the very first run is what is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
+ * in between. It is what a device shows while it sleeps, and the recording began with that; or the day did, with the day before.
+ */
+function hasStoodStill(runs: readonly Run[], from: number, back: number): boolean {
+  return (
+    runs[from]!.firstMs === Number.NEGATIVE_INFINITY &&
+    runs[back]!.firstValue === runs[from]!.lastValue &&
+    runs
+      .slice(from + 1, back)
+      .some((run) => run.lastValue > run.firstValue && run.lastMs - run.firstMs >= COUNTED_MS_MIN)
+  );
 }
 
 function runsBetween(breaks: readonly SeriesBreak[], lastReadingMs: UtcMs): Run[] {
@@ -179,10 +208,20 @@ function returnFromLow(runs: readonly Run[], index: number, rule: RegisterRule):
     const candidate = runs[back]!;
     if (!continues(from, candidate, rule)) continue;
     const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
-    if (!isBackFromZero && originOf(candidate, lows, rule) >= 0) return undefined;
+    const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
+    if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows, rule) >= 0) return undefined;
     return isLoneSpike(runs, back, lows, rule) ? undefined : back;
   }
   return undefined;
+}
+
+/**
+ * Whether a fall is a single reading from which no reset can have begun, and which is over within the hour. A learnt limit is far above what
+ * is usual, so that the way back is hardly ever impossible by it; by a configured one it is judged as any other.
+ */
+function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
+  const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= LONE_FALL_MS_MAX;
+  return rule.learnt && isLone && !isReset(from, low, rule);
 }
 
 /** A run of low values, and since when there have been such but for excursions. */
@@ -266,8 +305,17 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
     if (energyWh >= 0 && energyWh <= reachWh(milliseconds, rule))
       return joinEvent('rollover', from, to, energyWh);
   }
-  if (to.firstValue <= reachWh(milliseconds, rule)) return joinEvent('reset', from, to, to.firstValue);
+  if (isReset(from, to, rule)) return joinEvent('reset', from, to, to.firstValue);
   return joinEvent('rebase', from, to, 0);
+}
+
+/**
+ * Whether the register can have counted from zero to what it shows after a fall. A learnt limit is far above what is usual, so by it a
+ * lifetime register that still shows more than half of before has not started again: it has lost a little.
+ */
+function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
+  if (to.firstValue > reachWh(to.firstMs - from.lastMs, rule)) return false;
+  return !rule.learnt || rule.restartsDaily || to.firstValue <= from.lastValue / 2;
 }
 
 function goesOn(from: Run, to: Run, after: Run, rule: RegisterRule): boolean {

@@ -9,6 +9,7 @@ type BreakRow = {
   learnt: boolean;
   jitter_wh: number;
   modulus_wh: number | null;
+  series_ms: bigint;
   last_ms: bigint;
   from_ms: bigint | null;
   from_value: number | null;
@@ -63,6 +64,7 @@ function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
     learnt: row.learnt,
     jitterWh: row.jitter_wh,
     modulusWh: row.modulus_wh ?? undefined,
+    firstReadingMs: Number(row.series_ms),
     lastReadingMs: Number(row.last_ms),
     changes: changes.map((change) => ({
       atMs: Number(change.at_ms),
