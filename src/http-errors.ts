@@ -96,7 +96,10 @@ function knownError(error: unknown): StreamError | undefined {
     return undefined;
   if (statusCode === 413) return new StreamError('PayloadTooLarge', 'the body is too large');
   if (statusCode === 415)
-    return new StreamError('UnsupportedMediaType', 'this content type is not read here');
+    return new StreamError(
+      'UnsupportedMediaType',
+      'this Content-Type is not read here; messages are sent as application/cbor, application/json or application/x-ndjson',
+    );
   if (statusCode === 404)
     return new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is');
   if (statusCode === 503) return new StreamError('Draining', 'the service is shutting down');

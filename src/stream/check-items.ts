@@ -75,7 +75,7 @@ function checkTelemetry(item: Item, report: Report): void {
     }
   }
   checkDevice(item, report);
-  checkInteger('event_time', item.event_time, limits.instantMsMax, report);
+  checkEventTime(item.event_time, report);
   checkData(item.data, report);
 }
 
@@ -94,7 +94,7 @@ function checkDeviceStatus(item: Item, report: Report): void {
     }
   }
   checkDevice(item, report);
-  checkInteger('event_time', item.event_time, limits.instantMsMax, report);
+  checkEventTime(item.event_time, report);
   if (item.state !== 'online' && item.state !== 'offline') report('state', 'must be "online" or "offline"');
 }
 
@@ -157,9 +157,17 @@ function checkText(field: string, value: unknown, report: Report): void {
     report(field, `must be text of at most ${limits.textCharactersMax} characters`);
 }
 
+function checkEventTime(value: unknown, report: Report): void {
+  if (!isInteger(value, limits.instantMsMax))
+    report('event_time', `must be milliseconds since 1970, an integer from 0 to ${limits.instantMsMax}`);
+}
+
 function checkInteger(field: string, value: unknown, max: number, report: Report): void {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > max)
-    report(field, `must be an integer from 0 to ${max}`);
+  if (!isInteger(value, max)) report(field, `must be an integer from 0 to ${max}`);
+}
+
+function isInteger(value: unknown, max: number): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max;
 }
 
 function isPlainObject(value: unknown): value is Item {

@@ -130,7 +130,11 @@ test('every bad item is reported with its index, field and reason', () => {
     kind: 'invalid',
     problems: [
       { index: 1, field: 'device', reason: 'must be a UUID' },
-      { index: 1, field: 'event_time', reason: 'must be an integer from 0 to 253402300799999' },
+      {
+        index: 1,
+        field: 'event_time',
+        reason: 'must be milliseconds since 1970, an integer from 0 to 253402300799999',
+      },
       { index: 2, field: '', reason: 'must be an object' },
       { index: 3, field: 'colour', reason: 'is not a member of a telemetry item' },
       { index: 3, field: 'data.power', reason: 'must be a number, text, true, false or null' },
