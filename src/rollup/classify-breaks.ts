@@ -80,6 +80,8 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
   if (spike) events.push(spike);
   let index = spike ? 1 : 0;
   let believed = runs[index];
+  /** The last rise that was believed though it is impossible by what was learnt. */
+  let rise: { from: Run; to: Run } | undefined;
   while (believed && index + 1 < runs.length) {
     const next = runs[index + 1]!;
     const change = rule.changes.find((one) => one.atMs > believed!.lastMs && one.atMs <= next.firstMs);
@@ -102,8 +104,10 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
         believed = runs[back]!;
         continue;
       }
-      const event = stays(believed, next, runs[index + 2], rule);
+      const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next, rule);
+      const event = isStillRising ? undefined : stays(believed, next, runs[index + 2], rule);
       if (event) events.push(event);
+      else rise = { from: believed, to: next };
     }
     index += 1;
     believed = next;
