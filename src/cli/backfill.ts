@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BackfillRequest } from '../backfill/request.ts';
 import { RATE_DEFAULT } from '../backfill/request.ts';
-import type { Config, WorkgroupConfig } from '../config.ts';
+import type { WorkgroupConfig } from '../config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
 import { InputError, TerminalError } from '../errors.ts';
 import { dayStart, isLocalDate, type UtcMs } from '../time.ts';
+import { chooseWorkgroup } from './choose-workgroup.ts';
 import { printData } from './output.ts';
 import type { WarehouseOwner } from './owner.ts';
 import { runTask, type Service } from './service.ts';
@@ -104,7 +105,7 @@ async function withOwner(
   work: (asked: Asked) => Promise<void>,
 ): Promise<void> {
   await runTask(command, terminal, async (config, service) => {
-    const workgroup = workgroupOf(config, options.workgroup);
+    const workgroup = chooseWorkgroup(config, options.workgroup);
     // What is wrong with the command line is told before anything is opened.
     if (command.name() === 'backfill') requestOf(options, workgroup);
     const { findOwner } = await import('./owner.ts');
@@ -209,17 +210,6 @@ function parseTime(text: string, timezone: string): UtcMs | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i.test(text)) return undefined;
   const ms = Date.parse(text);
   return Number.isNaN(ms) || ms < 0 ? undefined : ms;
-}
-
-function workgroupOf({ workgroups }: Config, only: string | undefined): WorkgroupConfig {
-  const found = only === undefined ? workgroups : workgroups.filter(({ id }) => id === only);
-  if (found.length === 1) return found[0]!;
-  const ids = workgroups.map(({ id }) => id).join(', ') || 'none';
-  const message =
-    only === undefined
-      ? `name one of the configured workgroups: ${ids}`
-      : `the configuration has no workgroup "${only}"; it has: ${ids}`;
-  throw new InputError('the command line', [{ path: '--workgroup', message }]);
 }
 
 function positive(text: string): number {

@@ -4,12 +4,13 @@ import type { Config, WorkgroupConfig } from '../config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
 import { InputError, TerminalError } from '../errors.ts';
 import type { Mapping } from '../import/mapping.ts';
+import { chooseWorkgroup } from './choose-workgroup.ts';
 import { printData, printNote } from './output.ts';
 import { runTask, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 interface ImportCommandOptions {
-  workgroup: string;
+  workgroup?: string;
   table: string;
   mapping?: string;
   dryRun?: boolean;
@@ -20,7 +21,7 @@ export function addImportCommand(program: Command, terminal: Terminal): void {
     .command('import')
     .description('import exports of years: CSV, NDJSON, JSON arrays (also .gz, .zst) or Parquet')
     .argument('<files...>', 'files, or patterns such as "export/*.csv"')
-    .requiredOption('-w, --workgroup <id>', 'the workgroup that they belong to')
+    .option('-w, --workgroup <id>', 'the workgroup that they belong to, where there are several')
     .requiredOption('-t, --table <name>', 'the table that its energy streams read')
     .option('-m, --mapping <file>', 'what the columns mean, as YAML; without it that is guessed, and printed')
     .option('--dry-run', 'show what would land and import nothing')
@@ -39,7 +40,10 @@ async function runCommand(
 ): Promise<void> {
   const { terminal } = service;
   const { findFiles, guessFor, mappingText, readMapping } = await import('./import-mapping.ts');
-  const workgroup = workgroupOf(config, options);
+  const workgroup = chooseWorkgroup(config, options.workgroup);
+  const table = tableNameSchema.safeParse(options.table);
+  if (!table.success)
+    throw new InputError('the command line', [{ path: '--table', message: table.error.issues[0]!.message }]);
   const files = findFiles(named, terminal.cwd);
   const isGuess = options.mapping === undefined;
   const mapping = isGuess
@@ -158,19 +162,6 @@ async function checkFiles(files: readonly string[], request: Request, { clock }:
     );
   }
   if (first) throw first;
-}
-
-function workgroupOf(config: Config, options: ImportCommandOptions): WorkgroupConfig {
-  const workgroup = config.workgroups.find(({ id }) => id === options.workgroup);
-  const table = tableNameSchema.safeParse(options.table);
-  const problems = [
-    ...(workgroup
-      ? []
-      : [{ path: '--workgroup', message: `the configuration has no workgroup "${options.workgroup}"` }]),
-    ...(table.success ? [] : [{ path: '--table', message: table.error.issues[0]!.message }]),
-  ];
-  if (!workgroup || problems.length > 0) throw new InputError('the command line', problems);
-  return workgroup;
 }
 
 const help = `

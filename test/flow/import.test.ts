@@ -163,10 +163,14 @@ test('Ctrl-C leaves an import that the same command goes on with', async () => {
 
 test('what is wrong is told at once, with exit code 2; a file of which nothing can be used with 1', async () => {
   const cwd = folderOf(10);
-  const wrong = await runCli(['import', 'log.csv', '--workgroup', 'nobody', '--table', 'a b'], { cwd });
-  expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain('has no workgroup "nobody"');
-  expect(wrong.stderr).toContain('--table: must be');
+  for (const [workgroup, table, told] of [
+    ['nobody', 'solar', '--workgroup: "nobody" is not configured'],
+    ['home', 'a b', '--table: must be'],
+  ] as const) {
+    const wrong = await runCli(['import', 'log.csv', '--workgroup', workgroup, '--table', table], { cwd });
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain(told);
+  }
   writeFileSync(join(cwd, 'mapping.yaml'), 'time: { column: Zeit, zone: Nowhere }\ndevice: {}\n');
   const mapping = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
   expect(mapping.code).toBe(2);
