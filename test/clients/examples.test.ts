@@ -18,7 +18,7 @@ const examples = [
   {
     name: 'in JavaScript',
     file: 'follow.mjs',
-    code: blockOf(/<<'END'\n(.*?)\nEND\n/s),
+    code: blockOf(/follow\.mjs <<'END'\n(.*?)\nEND\n/s),
     command: process.execPath,
   },
   { name: 'in Python', file: 'follow.py', code: blockOf(/```python\n(.*?)```/s), command: python },

@@ -15,7 +15,7 @@ import {
   workgroupIdSchema,
 } from '../../src/contract/messages.ts';
 
-const WIRE_HASH = '29369da0bd6f34b4';
+const WIRE_HASH = '026a7c04c5635f38';
 
 /** Everything that another program relies on, as JSON. The bytes of messages are pinned in wire.test.ts. */
 function wire(): string {
