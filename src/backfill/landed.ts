@@ -26,7 +26,7 @@ export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wante
   if (rows.length === 0) return [];
   const landed = new Set<string>();
   const range = rangeOf(wanted);
-  await reading(shard, async (connection) => {
+  await shard.read(async (connection) => {
     const parameters = {
       low: range.low,
       high: range.high,
@@ -55,7 +55,7 @@ export async function withoutQuarantined(
   rejected: readonly RejectedMessage[],
 ): Promise<RejectedMessage[]> {
   if (rejected.length === 0) return [];
-  return reading(shard, async (connection) => {
+  return shard.read(async (connection) => {
     const offsets = rejected.flatMap(({ offset }) => (offset === undefined ? [] : [offset]));
     const known = new Set<Offset>();
     if (offsets.length > 0) {
@@ -113,16 +113,4 @@ function rangeOf({ columns, rows }: Wanted) {
     if (storeMs > lastMs) lastMs = storeMs;
   }
   return { low, high, firstMs, lastMs };
-}
-
-async function reading<Result>(
-  shard: Shard,
-  work: (connection: DuckDBConnection) => Promise<Result>,
-): Promise<Result> {
-  const connection = await shard.connect();
-  try {
-    return await work(connection);
-  } finally {
-    connection.closeSync();
-  }
 }

@@ -21,7 +21,6 @@ import { listUploads, type UploadList } from '../upload/list.ts';
 import type { StoreOutcome } from '../upload/store.ts';
 import { type TakeRequest, takeUpload } from '../upload/take.ts';
 import { noteDeviceStatus } from '../warehouse/device-status.ts';
-import type { Shard } from '../warehouse/shard.ts';
 import type { ShardStatus } from '../warehouse/status.ts';
 import { lakeFolder, type OpenShard } from './assignment.ts';
 import { type LandReply, land } from './land.ts';
@@ -71,8 +70,6 @@ export type Handler<Name extends OperationName> = (
   signal?: AbortSignal,
 ) => Promise<Operations[Name]['result']>;
 
-type Connection = Awaited<ReturnType<Shard['connect']>>;
-
 /** A day of ten million readings takes a tenth of it. */
 const EXPLAIN_MS_MAX = 20 * SECOND_MS;
 
@@ -111,9 +108,9 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     }),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
-    reading(shard, (connection) => findProblems(connection, assignment.workgroup)),
+    shard.read((connection) => findProblems(connection, assignment.workgroup)),
   explain: ({ shard, assignment: { workgroup }, clock }, args) =>
-    reading(shard, (connection) =>
+    shard.read((connection) =>
       withinTime(connection, EXPLAIN_MS_MAX, () =>
         explainDay(connection, args, { workgroup, nowMs: clock.now() }),
       ),
@@ -125,7 +122,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     const audit = createAudit({ dataDir, actor: localActor(), clock });
     return takeUpload(shard, request, { audit, clock, log });
   },
-  uploads: ({ shard }) => reading(shard, listUploads),
+  uploads: ({ shard }) => shard.read(listUploads),
   backfillStart: async ({ backfills }, { request, upstream }) => void backfills.start(request, upstream),
   backfillState: ({ backfills }) => backfills.state(),
   backfillStop: async ({ backfills }) => void (await backfills.stop()),
@@ -134,16 +131,3 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   backfillCancel: async ({ backfills }, { backfillId }) => void (await backfills.cancel(backfillId)),
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
-
-/** Reads an open warehouse on a connection of its own. */
-async function reading<Result>(
-  shard: Shard,
-  work: (connection: Connection) => Promise<Result>,
-): Promise<Result> {
-  const connection = await shard.connect();
-  try {
-    return await work(connection);
-  } finally {
-    connection.closeSync();
-  }
-}

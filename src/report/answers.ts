@@ -116,3 +116,12 @@ export const errorAnswers = {
   429: errorSchema,
   503: errorSchema,
 };
+
+/** What a report with an entity tag may answer. */
+export function taggedAnswers<Answer extends z.ZodType>(answer: Answer) {
+  return {
+    200: answer,
+    304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
+    ...errorAnswers,
+  };
+}

@@ -4,7 +4,7 @@ import { StreamError } from '../contract/errors.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import { formatInstant, type UtcMs } from '../time.ts';
-import { errorAnswers } from './answers.ts';
+import { taggedAnswers } from './answers.ts';
 import { changeBound, dayChangesSchema, filesOfChanges, readDayChanges, totalsOf } from './day-changes.ts';
 import { etagOf, matchesEtag } from './etag.ts';
 import type { Guard } from './guard.ts';
@@ -46,11 +46,7 @@ export function registerChangesRoute(
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,
-        response: {
-          200: dayChangesSchema,
-          304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
-          ...errorAnswers,
-        },
+        response: taggedAnswers(dayChangesSchema),
       },
     },
     async (request, reply) => {

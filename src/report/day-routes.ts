@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
-import { errorAnswers } from './answers.ts';
+import { taggedAnswers } from './answers.ts';
 import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
 import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
@@ -46,11 +46,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         tags: ['report'],
         params: addressSchema,
         querystring: dayQuerySchema(daysMax),
-        response: {
-          200: route.answer,
-          304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
-          ...errorAnswers,
-        },
+        response: taggedAnswers(route.answer),
       },
     },
     async (request, reply) => {

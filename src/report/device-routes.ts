@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import { formatInstant, type UtcMs } from '../time.ts';
-import { deviceStatusSchema, errorAnswers } from './answers.ts';
+import { deviceStatusSchema, taggedAnswers } from './answers.ts';
 import { deviceStates, readDeviceStates } from './device-status.ts';
 import { etagOf, matchesEtag } from './etag.ts';
 import type { Guard } from './guard.ts';
@@ -36,11 +36,7 @@ export function registerDeviceStatusRoute(
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,
-        response: {
-          200: deviceStatusSchema,
-          304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
-          ...errorAnswers,
-        },
+        response: taggedAnswers(deviceStatusSchema),
       },
     },
     async (request, reply) => {

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config.ts';
 import { StreamError } from '../contract/errors.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { MeterConfig } from '../meters.ts';
 import { daysBetween } from '../time.ts';
-import { errorAnswers } from './answers.ts';
+import { taggedAnswers } from './answers.ts';
 import { budgetDays, chooseScenario } from './budget-days.ts';
 import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
@@ -111,11 +111,7 @@ function registerMeterRoute(
         tags: ['report'],
         params: addressSchema,
         querystring: route.kind === 'budget' ? budgetQuerySchema : meterQuerySchema,
-        response: {
-          200: route.answer,
-          304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
-          ...errorAnswers,
-        },
+        response: taggedAnswers(route.answer),
       },
     },
     async (request, reply) => {

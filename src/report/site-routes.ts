@@ -7,7 +7,7 @@ import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { SiteConfig } from '../meters.ts';
 import { addDays, type Clock, daysBetween, localDateOf } from '../time.ts';
-import { errorAnswers, errorSchema } from './answers.ts';
+import { errorSchema, taggedAnswers } from './answers.ts';
 import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
 import type { LakeReader } from './lake.ts';
@@ -120,12 +120,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, log }: Sit
 }
 
 function siteAnswers(answer: z.ZodType) {
-  return {
-    200: answer,
-    304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
-    ...errorAnswers,
-    404: errorSchema,
-  };
+  return { ...taggedAnswers(answer), 404: errorSchema };
 }
 
 async function questionOf(

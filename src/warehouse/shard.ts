@@ -42,6 +42,8 @@ export interface Shard {
   readonly names: NameTable;
   /** A connection for reading. One for each operation that runs at a time; close it before the shard is closed. */
   connect(): Promise<DuckDBConnection>;
+  /** Runs `work` on a connection of its own, for reading. */
+  read<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result>;
   /**
    * Runs `work` in a transaction on a connection of its own: it commits when `work` returns and rolls back when it throws.
    * @throws StaleOwnerError when another worker has taken the shard; nothing was written then
@@ -157,6 +159,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return database.connect();
     },
+    read,
     transaction,
     checkpoint: (origin) => read(async (connection) => (await readCheckpoints(connection)).get(origin)),
     async land(batch) {
