@@ -22,7 +22,8 @@ WITH wanted AS (
   GROUP BY i.series_id, d.day
   HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
 ), by_series AS (
-  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, NOT r.net AND s.energy_wh = 0 AND r.method IN ('total_energy', 'daily_energy') AS stands,
+  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated,
+    NOT r.net AND s.energy_wh = 0 AND r.method IN ('total_energy', 'daily_energy') AS stands,
     -- What it counts by, as far as its value tells.
     CASE WHEN s.last_value = 0 THEN 0 WHEN s.last_value % 1000000 = 0 THEN 1000000 WHEN s.last_value % 100000 = 0 THEN 100000
       WHEN s.last_value % 10000 = 0 THEN 10000 ELSE r.jitter_wh END AS held_wh

@@ -1,6 +1,6 @@
 -- Steps of registers that no plain growth explains: a fall beyond the jitter, a rise beyond the most power that is plausible, the first
--- step away from zero, one that is back at once where the register was before a fall, a declared change of the register. A register that restarts every day is only looked at inside a day.
--- $least_power_w: see context-limits.
+-- step away from zero, one that is back at once where the register was before a fall, a declared change of the register. A register that
+-- restarts every day is only looked at inside a day. $least_power_w: see context-limits.
 INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
 WITH suspect AS (
   -- without the rules of each series first, because joining them to every step costs more than all the rest
