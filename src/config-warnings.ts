@@ -69,7 +69,7 @@ function meaningless(stream: EnergyStream): Problem[] {
   const isSampled = method === 'power_curve';
   const hasInterval = method === 'interval_energy' || (isSampled && sampling === 'interval_average');
   const settings: Array<[name: keyof EnergyStream, isSet: boolean, means: boolean]> = [
-    ['maxPower', stream.maxPower !== undefined, isRegister && stream.register !== 'net'],
+    ['maxPower', stream.maxPower !== undefined, stream.register !== 'net'],
     ['jitter', stream.jitter !== undefined, isRegister && stream.register !== 'net'],
     ['modulus', stream.modulus !== undefined, isRegister && stream.register !== 'net'],
     ['register', stream.register !== 'lifetime', method === 'total_energy'],

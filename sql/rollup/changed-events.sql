@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH stored AS (
   SELECT e.* FROM energy_event e JOIN context c USING (series_id)
-  WHERE c.method = 'total_energy' OR (c.method = 'daily_energy' AND e.to_ms >= c.lo_ms AND e.to_ms < c.hi_ms)
+  WHERE c.method <> 'daily_energy' OR (e.to_ms >= c.lo_ms AND e.to_ms < c.hi_ms)
 )
 (SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored))
 UNION ALL

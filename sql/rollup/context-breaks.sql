@@ -1,4 +1,4 @@
--- All breaks of the registers in context that have any, with the rules to judge them by. Registers that restart every day are judged by
+-- All breaks of the series in context that have any, with the rules to judge them by. Registers that restart every day are judged by
 -- themselves each day (day_ms, its start; null for the others), so only the breaks in context are read. A series without breaks that has
 -- events stands here once, with nulls. first_*, before_*: the first reading of such a day and the one before it, of an earlier day.
 WITH morning AS (
@@ -14,9 +14,8 @@ SELECT
 FROM context c
 JOIN series_rule r USING (series_id)
 LEFT JOIN series_break b ON b.series_id = r.series_id
-  AND (r.method = 'total_energy' OR (b.to_ms >= c.lo_ms AND b.to_ms < c.hi_ms))
+  AND (r.method <> 'daily_energy' OR (b.to_ms >= c.lo_ms AND b.to_ms < c.hi_ms))
 LEFT JOIN interval_day d ON d.interval_index = b.to_ms // 900000
 LEFT JOIN morning m ON m.series_id = r.series_id AND m.start_ms = d.start_ms
-WHERE r.method IN ('total_energy', 'daily_energy')
-  AND (b.from_ms IS NOT NULL OR EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = r.series_id))
+WHERE (b.from_ms IS NOT NULL OR EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = r.series_id))
 ORDER BY r.series_id, b.to_ms;

@@ -8,7 +8,8 @@ FROM (
   SELECT c.series_id, r.method, c.lo_ms, c.hi_ms,
     -- Where nothing before is believed, the readings with which the series begins may have been left out: they are judged with the rest.
     coalesce(n.prev_ms, least(c.lo_ms - c.pad_ms, r.first_ms)) AS first_ms,
-    coalesce(n.next_ms, c.hi_ms + c.pad_ms) AS last_ms,
+    -- And so may those with which it ends, of power.
+    coalesce(n.next_ms, greatest(c.hi_ms + c.pad_ms, r.last_ms)) AS last_ms,
     r.max_power_w, n.resumes,
     r.learns AND c.series_id IN (SELECT series_id FROM touched WHERE is_new) AS learns
   FROM probe_context c

@@ -1,4 +1,5 @@
 -- What the days look like whose quarters have been learnt: the medians of their quarters, where they differ from what is known.
+-- Power tells more of what is possible than the growth of a register does: a quarter of what the second busiest quarter of an hour needs.
 -- A lifetime register that hardly grows would learn from its faults, which most quarters are then in which it rises: its limit (32 times
 -- this, see learn-series) is no more than twice what it takes for all that the day has brought to come in one quarter; a day that has
 -- brought nothing teaches nothing. Looked at where the median would raise the limit beyond what it is at least.
@@ -8,13 +9,13 @@ CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
     series_id, (interval_start_ms // 86400000)::INTEGER AS utc_day,
-    quantile_disc(power_w, 0.5) AS power_w,
+    CASE WHEN any_value(c.method) IN ('power_curve', 'interval_energy') THEN max(power_w, 2)[2] / 4 ELSE quantile_disc(power_w, 0.5) END AS power_w,
     min(interval_start_ms) AS first_ms, max(interval_start_ms) AS last_ms, sum(step_count) AS step_count,
     min(resolution) AS smallest,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), 20)::INTEGER AS change_count
-  FROM series_quarter
-  WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT series_id FROM context WHERE learns)
+  FROM series_quarter JOIN (SELECT series_id, method FROM context WHERE learns) AS c USING (series_id)
+  WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day
 ), at_once AS (
   SELECT series_id, utc_day, (last_value - first_value) * 4 * 2 / 32 AS power_w

@@ -1,5 +1,5 @@
 -- What the steps look like that end in the intervals in context, of the series that have something to learn: the least power of a
--- growing step (a fault can only show more), the time between readings, and the resolution: the largest power of ten (Wh) that all
+-- growing step or of a sample that is not zero (a fault can only show more), the time between readings, and the resolution: the largest power of ten (Wh) that all
 -- values are multiples of, or the smallest growth where that is less.
 -- $low_ms, $high_ms: bounds of the context.
 -- quarter_now: as series_quarter
@@ -7,7 +7,11 @@ CREATE OR REPLACE TEMP TABLE quarter_now AS
 WITH seen AS (
   SELECT
     s.series_id, s.t1 // 900000 * 900000 AS interval_start_ms,
-    min(CASE WHEN s.v1 > s.v0 THEN (s.v1 - s.v0) * 3600000 / (s.t1 - s.t0) END) AS power_w,
+    min(CASE
+      WHEN c.method = 'power_curve' THEN CASE WHEN s.v1 <> 0 THEN abs(s.v1) END
+      WHEN c.method = 'interval_energy' THEN CASE WHEN s.v1 <> 0 THEN abs(s.v1) * 3600000 / (s.t1 - s.t0) END
+      WHEN s.v1 > s.v0 THEN (s.v1 - s.v0) * 3600000 / (s.t1 - s.t0)
+    END) AS power_w,
     least(
       min(CASE
         WHEN c.method NOT IN ('total_energy', 'daily_energy') THEN NULL

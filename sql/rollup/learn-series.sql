@@ -17,7 +17,7 @@ WITH learnt AS (
 ), wanted AS (
   SELECT
     l.series_id,
-    CASE WHEN t.method IN ('total_energy', 'daily_energy') AND t.max_power_w IS NULL THEN l.power_w END AS learnt_power_w,
+    CASE WHEN t.max_power_w IS NULL AND (t.method <> 'power_curve' OR t.sampling <> 'on_change') THEN l.power_w END AS learnt_power_w,
     CASE WHEN t.method IN ('total_energy', 'daily_energy') AND t.jitter_wh IS NULL THEN l.resolution END AS resolution,
     CASE WHEN t.method IN ('power_curve', 'interval_energy') THEN l.step_ms END AS step_ms
   FROM learnt l

@@ -1,16 +1,18 @@
 -- What power and interval readings in context say of the time between, as straight lines, cut at the bounds of intervals.
 -- instantaneous: the area under straight lines between samples no further apart than max_gap; zero to zero is covered however long.
 -- on_change: the last value held until the next. interval_average and interval_energy: each value over its own interval, by its label,
--- which ends at the next reading where that comes sooner.
+-- which ends at the next reading where that comes sooner. Without the spikes.
 -- power_part: series_id, i (interval start / 15 min), a, pa, b, pb (power (W) along a straight line from (a, pa) to (b, pb)), covered,
 -- exact_nwh (energy in whole billionths of a Wh, so that parts add up to the same whatever their order)
 CREATE OR REPLACE TEMP VIEW power_part AS
 WITH sample AS (
-  SELECT s.series_id, s.t0, s.v0, s.t1, s.v1, r.max_gap_ms, r.interval_ms, r.label_end, r.direction, r.method,
-    CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling,
-    lead(s.t1) OVER (PARTITION BY s.series_id ORDER BY s.t1) AS t2
+  SELECT s.series_id, lag(s.t1) OVER w AS t0, lag(s.v1) OVER w AS v0, s.t1, s.v1, lead(s.t1) OVER w AS t2,
+    r.max_gap_ms, r.interval_ms, r.label_end, r.direction, r.method,
+    CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling
   FROM raw_step s JOIN series_rule r USING (series_id)
   WHERE r.method IN ('power_curve', 'interval_energy')
+    AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = s.series_id AND s.t1 BETWEEN e.from_ms AND e.to_ms)
+  WINDOW w AS (PARTITION BY s.series_id ORDER BY s.t1)
 ), line AS (
   -- power (W) along a straight line from (a, pa) to (b, pb)
   SELECT series_id, direction, t0 AS a, v0 AS pa, t1 AS b, v1 AS pb, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered

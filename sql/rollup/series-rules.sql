@@ -11,9 +11,9 @@ SELECT
   coalesce(t.max_gap_ms, least(3 * s.step_ms, 3600000), 3600000) AS max_gap_ms,
   CASE
     WHEN t.method IN ('total_energy', 'daily_energy') THEN NOT t.net AND (t.max_power_w IS NULL OR t.jitter_wh IS NULL)
-    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL
     WHEN t.method = 'power_curve' AND t.sampling = 'on_change' THEN false
-    ELSE t.interval_ms IS NULL
+    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL OR t.max_power_w IS NULL
+    ELSE t.interval_ms IS NULL OR t.max_power_w IS NULL
   END AS learns
 FROM series s
 JOIN stream_setting t ON t.stream_id = s.stream_id;

@@ -4,6 +4,11 @@ WITH part AS (
   SELECT series_id, i, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE 64 END AS flags
   FROM power_part
   UNION ALL
+  -- readings that were left out (spikes)
+  SELECT e.series_id, unnest(range(e.from_ms // 900000, e.to_ms // 900000 + 1)), 0, 0, 32
+  FROM energy_event e JOIN context c USING (series_id)
+  WHERE c.method IN ('power_curve', 'interval_energy')
+  UNION ALL
   SELECT s.series_id, s.interval_start_ms // 900000, s.exact_nwh, s.covered_ms, s.flags
   FROM resumed s WHERE s.exact_nwh IS NOT NULL
 )

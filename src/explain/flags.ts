@@ -29,6 +29,8 @@ export function flagsOf(
     coverage: string;
     /** Declared sources of the device that have no energy. */
     missing: readonly string[];
+    /** What other methods say that contradict. */
+    contradictions: readonly string[];
   },
 ): Flag[] {
   return names.map((flag) => ({ flag, meaning: meanings.get(flag) ?? flag, ...reasonOf(flag, facts) }));
@@ -53,6 +55,7 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
       spans: [],
     };
   }
+  if (flag === 'contradicted') return { reason: facts.contradictions.join('; '), spans: [] };
   const kinds = kindsOf[flag] ?? [];
   const events = facts.events.filter(({ kind }) => kinds.includes(kind));
   return {

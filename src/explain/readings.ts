@@ -69,10 +69,10 @@ type EventRow = {
   energy_wh: number;
 };
 
-/** What happened to a register in the bracket, as the roll-up has judged it. */
+/** What happened to a series in the bracket, as the roll-up has judged it. */
 export async function readEvents(
   connection: DuckDBConnection,
-  { seriesId }: Series,
+  { seriesId, method }: Series,
   bracket: Span,
   { clock }: Day,
 ): Promise<Event[]> {
@@ -88,17 +88,17 @@ export async function readEvents(
     valueBefore: row.value_before,
     valueAfter: row.value_after,
     energyWh: row.energy_wh,
-    text: sentence(row, clock),
+    text: sentence(row, clock, method === 'power_curve' ? 'W' : 'Wh'),
   }));
 }
 
-function sentence(event: EventRow, clock: Day['clock']): string {
+function sentence(event: EventRow, clock: Day['clock'], unit: 'W' | 'Wh'): string {
   const [before, after] = [event.value_before, event.value_after].map((value) =>
     value === null ? '?' : plainNumber(value),
   );
   const [from, to] = [clock(event.from_ms), clock(event.to_ms)];
   const when = from === to ? `at ${from}` : `from ${from} to ${to}`;
-  const step = `between ${from} and ${to} from ${before} to ${after} Wh`;
+  const step = `between ${from} and ${to} from ${before} to ${after} ${unit}`;
   const booked = `${plainNumber(event.energy_wh)} Wh are booked`;
   switch (event.kind) {
     case 'reset':
@@ -110,9 +110,9 @@ function sentence(event: EventRow, clock: Day['clock']): string {
     case 'rebase':
       return `jumped impossibly ${step} and stayed: nothing is booked`;
     case 'glitch':
-      return `low ${when} (${after} Wh after ${before} Wh) and back in one impossible step: left out`;
+      return `low ${when} (${after} ${unit} after ${before} ${unit}) and back in one impossible step: left out`;
     case 'spike':
-      return `impossibly high ${when} (${after} Wh after ${before} Wh): left out`;
+      return `impossibly high ${when} (${after} ${unit} after ${before} ${unit}): left out`;
     case 'jitter':
     case 'carry_over':
     case 'gap':

@@ -154,7 +154,7 @@ export async function readLimits(
   const learntFrom = `learnt from ${row!.days === 1 ? `the day ${row!.first_day}` : `${row!.days} days, ${row!.first_day} to ${row!.last_day}`} (UTC)`;
   const step = row!.step_ms === null ? '?' : plainDuration(row!.step_ms);
   return {
-    maxPowerW: isRegister ? maxPower(row!, learntFrom) : none('only registers have one'),
+    maxPowerW: maxPower(row!, isRegister, learntFrom),
     jitterWh: !isRegister
       ? none('only registers have one')
       : row!.configured_jitter_wh !== null
@@ -192,18 +192,25 @@ export async function readLimits(
   };
 }
 
-function maxPower(row: LimitsRow, learntFrom: string): Limit {
+function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limit {
   if (row.net) return { value: null, from: 'none', text: 'a net register may rise and fall as it likes' };
   if (row.configured_power_w !== null) {
     return { value: row.configured_power_w, from: 'configured', text: 'configured' };
   }
   if (row.max_power_w === null) {
-    return { value: null, from: 'none', text: 'nothing is known yet, so every rise is taken to be possible' };
+    const what = isRegister ? 'rise' : 'value';
+    return {
+      value: null,
+      from: 'none',
+      text: `not configured, and not learnt: every ${what} is taken to be possible`,
+    };
   }
-  const usual = row.usual_power_w === null ? '?' : plainNumber(row.usual_power_w);
+  const usual = row.usual_power_w === null ? '?' : plainNumber(row.usual_power_w * (isRegister ? 1 : 4));
   return {
     value: row.max_power_w,
     from: 'learnt',
-    text: `32 times the usual power of its busier days (${usual} W), at least 50,000 W; ${learntFrom}`,
+    text: isRegister
+      ? `32 times the usual power of its busier days (${usual} W), at least 50,000 W; ${learntFrom}`
+      : `8 times the most that is usual on its busier days (${usual} W), at least 50,000 W, and only for readings that stand alone; ${learntFrom}`,
   };
 }

@@ -45,6 +45,7 @@ export async function explainSource(
   await trace(connection, { lowMs: startMs, highMs: endMs }, timezone);
   await query(connection, 'explain/touched-day', { ...key, ...bounds, day: day.day });
   await query(connection, 'rollup/day-candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await query(connection, 'rollup/contradictions');
   const candidates = await query<Candidate>(connection, 'explain/candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
@@ -82,6 +83,7 @@ export async function explainSource(
       uncovered: coverage.uncovered,
       coverage: coverage.text,
       missing: missing.map((one) => one.source),
+      contradictions: await readContradictions(connection, source, series),
     }),
     versions: await readVersions(connection, key, day, bracket, flags.namesOf),
     sum: { ...sum, agrees: sum.energyWh === (result?.energyWh ?? 0) },
@@ -104,8 +106,9 @@ async function readEnergy(
   if (!isRegister(series.method)) {
     const power = await readPower(connection, series.seriesId, day);
     const parts = partsOf(power);
+    const spikes = await readEvents(connection, series, bracket, day);
     return {
-      events: gapsOf(power, day),
+      events: [...spikes, ...gapsOf(power, day)].sort(byTime),
       boundaries: null,
       segments: [],
       parts,
@@ -196,6 +199,21 @@ function annotate(readings: readonly Reading[], lines: readonly Line[]): Reading
 
 function firstBy(lines: readonly Line[], key: (line: Line) => UtcMs): Map<UtcMs, Line> {
   return new Map(lines.toReversed().map((line) => [key(line), line]));
+}
+
+/** What other methods that cover the day have measured, where they contradict the one that it is read from. */
+async function readContradictions(
+  connection: DuckDBConnection,
+  source: string,
+  series: readonly Series[],
+): Promise<string[]> {
+  const rows = await query<{ stream_id: number; energy_wh: number }>(connection, 'explain/contradictions', {
+    source,
+  });
+  return rows.map(({ stream_id, energy_wh }) => {
+    const { table, field, method } = series.find(({ streamId }) => streamId === stream_id)!;
+    return `${table}.${field} (${method}) says ${plainNumber(energy_wh)} Wh`;
+  });
 }
 
 async function readIntervals(

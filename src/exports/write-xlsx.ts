@@ -140,6 +140,9 @@ const words: Readonly<Record<string, string>> = {
   partial: 'measurements begin or end within the day',
   incomplete: 'a source of the device has no energy, so the device has none or less',
   carry_over: "yesterday's value of a daily register was still shown and was left out",
+  glitch: 'impossible low readings were left out',
+  contradicted:
+    'another method measured less than half, or more than twice as much; only one of them can be right',
 };
 
 function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {

@@ -48,6 +48,7 @@ async function storeDays(
   { closeAfterMs, nowMs, batchId, restated }: DayOptions,
 ): Promise<number> {
   await query(connection, 'rollup/day-candidates', bounds);
+  await query(connection, 'rollup/contradictions');
   await query(connection, 'rollup/days', bounds);
   await query(connection, 'rollup/changed-days', { now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) });
   await query(connection, 'rollup/version-causes', { now_ms: nowMs, restated: restated ?? null });

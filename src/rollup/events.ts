@@ -1,10 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
 import { classifyBreaks, type EnergyEvent, type RegisterRule, type SeriesBreak } from './classify-breaks.ts';
+import { findPowerSpikes } from './power-spikes.ts';
 
 type BreakRow = {
   series_id: number;
-  method: string;
+  method: EnergyMethod;
   max_power_w: number | null;
   learnt: boolean;
   jitter_wh: number;
@@ -34,9 +36,7 @@ export async function classifySeries(connection: DuckDBConnection): Promise<bool
   const events = [...judgedTogether].flatMap((breaks) => {
     const seriesId = breaks[0]!.series_id;
     const own = changes.filter((change) => change.series_id === seriesId);
-    return classifyBreaks(readBreaks(breaks), ruleOf(breaks[0]!, own)).map((event) =>
-      eventRow(seriesId, event),
-    );
+    return judge(readBreaks(breaks), breaks[0]!, own).map((event) => eventRow(seriesId, event));
   });
   await query(connection, 'rollup/add-events', { events: JSON.stringify(events) });
   await query(connection, 'rollup/changed-events');
@@ -56,6 +56,12 @@ function readBreaks(rows: readonly BreakRow[]): SeriesBreak[] {
       toMs: Number(row.to_ms),
       toValue: row.to_value!,
     }));
+}
+
+function judge(breaks: readonly SeriesBreak[], row: BreakRow, changes: readonly ChangeRow[]): EnergyEvent[] {
+  return row.method === 'power_curve' || row.method === 'interval_energy'
+    ? findPowerSpikes(breaks, { learnt: row.learnt, lastReadingMs: Number(row.last_ms) })
+    : classifyBreaks(breaks, ruleOf(row, changes));
 }
 
 function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {

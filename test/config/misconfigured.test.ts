@@ -94,8 +94,8 @@ describe('what is allowed and hardly meant is warned of', () => {
   test.each([
     [
       'settings of another method',
-      { ...power, maxPower: '1 kW', modulus: 10_000, boundary: 'within_day', label: 'end', interval: '15m' },
-      ['maxPower', 'modulus', 'boundary', 'label', 'interval'],
+      { ...power, jitter: '1 Wh', modulus: 10_000, boundary: 'within_day', label: 'end', interval: '15m' },
+      ['jitter', 'modulus', 'boundary', 'label', 'interval'],
       'has no meaning for power_curve with sampling instantaneous; remove it',
     ],
     [

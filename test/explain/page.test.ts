@@ -345,3 +345,46 @@ test('a shape that follows the power beside it can be worked out by hand', async
   expect(byHand).toBeCloseTo(told.sources[0]!.boundaries!.end.indexWh!, 3);
   expect(told.energyWh).toBe(Math.round(byHand));
 });
+
+test('power that is impossible, and the method that it leaves contradicted, are told with the limit', async () => {
+  const shard = await openTestShard();
+  const hours = Array.from({ length: 25 }, (_, hour) => hour);
+  await landReadings(shard, [
+    ...series(
+      'meter',
+      'total',
+      hours.map((hour) => [hour, 5_000 + hour]),
+    ),
+    ...series(
+      'meter',
+      'power',
+      hours.map((hour) => [hour, 1_000]),
+    ),
+    ...series('panel', 'power', [
+      ...hours.map((hour): [number, number] => [hour, 400]),
+      [12.5, 9e6],
+      [12.6, -9e6],
+    ]),
+  ]);
+  await rollUpSite(shard, {
+    timezone: 'Etc/UTC',
+    streams: streams.map((one) => (one.field === 'power' ? { ...one, maxPower: '20 kW' } : one)),
+  });
+  const meter = await explain(shard, { source: 'meter' });
+  expect(meter.told.sources[0]?.flags).toEqual([
+    {
+      flag: 'contradicted',
+      meaning: 'another method that covers the day measured less than half, or more than twice as much',
+      reason: 't.power (power_curve) says 24,000 Wh',
+      spans: [],
+    },
+  ]);
+  expect(meter.page).toContain('t.power (power_curve) says 24,000 Wh');
+  const panel = await explain(shard, { source: 'panel' });
+  expect(linesOf(panel.page, 'What happened')).toEqual([
+    'spike: impossibly high from 12:30:00 to 12:36:00 (9,000,000 W after 400 W): left out',
+  ]);
+  expect(panel.told.sources[0]?.limits).toMatchObject({ maxPowerW: { value: 20_000, from: 'configured' } });
+  expect(panel.told.sources[0]?.readings.filter(({ fate }) => fate === 'spike')).toHaveLength(2);
+  expect([panel.told.sources[0]?.result?.energyWh, handSum(panel.told.sources[0]!)]).toEqual([9_600, 9_600]);
+});

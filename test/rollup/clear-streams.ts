@@ -222,10 +222,17 @@ export function clearDailyRegister(
   });
 }
 
+/** More than is possible by any limit here, in whatever unit. */
+const BEYOND = [11_000_000, -11_000_000, 8_400_000_000];
+
 const sample = fc.record({
   skipped: fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 3, 8, 30),
   irregularMs: fc.constantFrom(0, 0, 0, 61_234),
-  value: fc.oneof(fc.constant(0), fc.constant(0), fc.integer({ min: -5_000, max: 5_000 })),
+  value: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(0) },
+    { weight: 5, arbitrary: fc.integer({ min: -5_000, max: 5_000 }) },
+    { weight: 1, arbitrary: fc.constantFrom(...BEYOND) },
+  ),
   wrong: fc.constantFrom(undefined, undefined, undefined, undefined, undefined, undefined, null, 'abc'),
 });
 

@@ -46,11 +46,11 @@ const samples = (
   more: { isRegular?: boolean; isPositive?: boolean } = {},
 ): Clear => ({
   stream: { table: '', ...rules },
-  rule,
+  rule: { maxPowerW: 10e6, ...rule },
   streams: (table, startMs) => clearSamples(table, startMs, stepMs, more),
 });
 
-const power = { field: 'value', method: 'power_curve' } as const;
+const power = { field: 'value', method: 'power_curve', maxPower: '10 MW' } as const;
 const clear: Record<string, Clear[]> = {
   total_energy: [
     register({}),
@@ -100,17 +100,31 @@ const clear: Record<string, Clear[]> = {
   ],
   interval_energy: [
     samples(
-      { field: 'value', method: 'interval_energy', interval: '30m' },
+      { field: 'value', method: 'interval_energy', maxPower: '10 MW', interval: '30m' },
       { intervalMs: 30 * MINUTE_MS },
       30 * MINUTE_MS,
     ),
     samples(
-      { field: 'value', method: 'interval_energy', interval: '1h', label: 'end', unit: 'kWh' },
+      {
+        field: 'value',
+        method: 'interval_energy',
+        maxPower: '10 MW',
+        interval: '1h',
+        label: 'end',
+        unit: 'kWh',
+      },
       { intervalMs: HOUR_MS, labelEnd: true },
       HOUR_MS,
     ),
     samples(
-      { field: 'value', method: 'interval_energy', interval: '5m', multiplier: 2, direction: 'positive' },
+      {
+        field: 'value',
+        method: 'interval_energy',
+        maxPower: '10 MW',
+        interval: '5m',
+        multiplier: 2,
+        direction: 'positive',
+      },
       { intervalMs: 5 * MINUTE_MS, direction: 'positive' },
       5 * MINUTE_MS,
     ),

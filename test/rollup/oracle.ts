@@ -246,9 +246,12 @@ function dailyLines(
   return lines;
 }
 
-/** Power over time, one reading after the other. */
-function powerLines(rule: OracleRule, readings: readonly OracleReading[]): Line[] {
+/** Power over time, one reading after the other, without those that are beyond the most that is possible. */
+function powerLines(rule: OracleRule, all: readonly OracleReading[]): Line[] {
   const lines: Line[] = [];
+  const mostValue =
+    rule.method === 'interval_energy' ? (rule.maxPowerW * rule.intervalMs) / HOUR_MS : rule.maxPowerW;
+  const readings = all.filter(({ value }) => Math.abs(value) <= mostValue);
   for (const [index, one] of readings.entries()) {
     const before = readings[index - 1];
     const watts = rule.method === 'interval_energy' ? (one.value * HOUR_MS) / rule.intervalMs : one.value;

@@ -26,8 +26,22 @@ export const everyRule: EnergyStreamInput[] = [
   { table: 'today', field: 'today', method: 'daily_energy', ...limits },
   { table: 'today_learnt', field: 'today', method: 'daily_energy' },
   { table: 'power', field: 'power', method: 'power_curve' },
-  { table: 'inflow', field: 'power', method: 'power_curve', maxGap: '2h', direction: 'negative' },
-  { table: 'state', field: 'power', method: 'power_curve', sampling: 'on_change', direction: 'positive' },
+  {
+    table: 'inflow',
+    field: 'power',
+    method: 'power_curve',
+    maxGap: '2h',
+    direction: 'negative',
+    maxPower: '8 kW',
+  },
+  {
+    table: 'state',
+    field: 'power',
+    method: 'power_curve',
+    sampling: 'on_change',
+    direction: 'positive',
+    maxPower: '8 kW',
+  },
   { table: 'average', field: 'power', method: 'power_curve', sampling: 'interval_average' },
   {
     table: 'average_end',
@@ -36,8 +50,9 @@ export const everyRule: EnergyStreamInput[] = [
     sampling: 'interval_average',
     label: 'end',
     interval: '10m',
+    maxPower: '3 kW',
   },
-  { table: 'block', field: 'growth', method: 'interval_energy', interval: '30m' },
+  { table: 'block', field: 'growth', method: 'interval_energy', interval: '30m', maxPower: '700 W' },
   { table: 'block_learnt', field: 'growth', method: 'interval_energy', label: 'end' },
   { table: 'beside', field: 'total', method: 'total_energy', ...limits },
   { table: 'beside', field: 'today', method: 'daily_energy', ...limits },
@@ -120,11 +135,12 @@ function* readingsOf(
               ? value + 9e6
               : value;
     const base = { atMs, part, lateMs, ...(againPart !== undefined && againPart !== part && { againPart }) };
+    const shownPower = fault === 'spike' ? (power < 0 ? power - 900_000 : power + 900_000) : power;
     const data = {
       ...((shows[0] || !several) && { total: fault === 'wrong' ? null : shown(total) }),
       ...((shows[1] || !several) && { today: fault === 'wrong' ? 'Inf' : shown(today) }),
-      ...((shows[2] || !several) && { power }),
-      growth,
+      ...((shows[2] || !several) && { power: shownPower }),
+      growth: fault === 'spike' ? growth + 900_000 : growth,
     };
     yield { ...base, data };
     // A revision, by its number or by its place in the log alone, comes in any part and counts whenever it comes.

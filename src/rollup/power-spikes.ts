@@ -1,0 +1,34 @@
+import type { UtcMs } from '../time.ts';
+import type { EnergyEvent, SeriesBreak } from './classify-breaks.ts';
+
+/** What is plausible for power and for interval readings. */
+export interface PowerRule {
+  /** Whether the most power was learnt, not configured: then only a reading that stands alone is left out. */
+  learnt: boolean;
+  lastReadingMs: UtcMs;
+}
+
+/**
+ * Which readings of power are left out (energy.md: impossible high readings are spikes). What is beyond a configured limit is, however
+ * long it lasts. A learnt limit says less, so by it only a single reading is, once the next one is possible again: what two readings
+ * agree on has been measured.
+ * @param breaks of one series in time order: readings beyond the limit after one that is not (or the very first, from itself), and back
+ */
+export function findPowerSpikes(breaks: readonly SeriesBreak[], rule: PowerRule): EnergyEvent[] {
+  return breaks.flatMap((beyond, index) => {
+    const isFirst = beyond.fromMs === beyond.toMs;
+    if (!isFirst && Math.abs(beyond.toValue) <= Math.abs(beyond.fromValue)) return [];
+    const back = breaks[index + 1];
+    if (rule.learnt && back?.fromMs !== beyond.toMs) return [];
+    return [
+      {
+        kind: 'spike',
+        fromMs: beyond.toMs,
+        toMs: back?.fromMs ?? rule.lastReadingMs,
+        valueBefore: isFirst ? 0 : beyond.fromValue,
+        valueAfter: beyond.toValue,
+        energyWh: 0,
+      },
+    ];
+  });
+}
