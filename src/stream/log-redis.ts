@@ -62,7 +62,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   };
 
   const look = oneAtATime(async () => {
-    const { before, at, lastOffset } = await store.look(floorNow());
+    const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
     gone(before?.lastOffset);
     gone(store.known.trimmedThrough);
     // News may have come while the answer was on its way.
@@ -190,7 +190,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
         const { earliest, next: end } = knownBounds() ?? (await currentBounds());
         const from = laterOffset(position, earliest);
         if (from >= end) return 0;
-        const span = chunks.kept(from) ?? (await store.look(from)).at;
+        const span = chunks.kept(from) ?? (await store.look(from, clock.now())).at;
         if (span === undefined) return 0;
         const skipped = from > span.firstOffset ? Number(from - span.firstOffset) : 0;
         return store.known.nextOrdinal - span.firstOrdinal - skipped;

@@ -1,3 +1,4 @@
+import { limits } from '../contract/limits.ts';
 import { redisScript } from './redis-connection.ts';
 
 /**
@@ -22,11 +23,12 @@ local function spanOf(entry)
 end
 
 local function readHead()
-  local head = redis.call('HMGET', headKey, 'epoch', 'generation', 'ms', 'sequence', 'ordinal', 'trimmedMs', 'trimmedSequence', 'format')
+  local head = redis.call('HMGET', headKey, 'epoch', 'generation', 'ms', 'sequence', 'ordinal', 'trimmedMs', 'trimmedSequence', 'format', 'server', 'history')
   if not head[1] or redis.call('EXISTS', chunksKey) == 0 then return nil end
   return {
     epoch = head[1], generation = tonumber(head[2]), ms = tonumber(head[3]), sequence = tonumber(head[4]),
     ordinal = tonumber(head[5]), trimmedMs = tonumber(head[6]), trimmedSequence = tonumber(head[7]), format = tonumber(head[8]),
+    server = head[9], history = head[10],
   }
 end
 local function answer(head)
@@ -37,12 +39,17 @@ local function answer(head)
 end
 `;
 
+/** How far the clocks of those whose messages are gone may have been ahead of the caller's: their offsets are not given again. */
+const CLOCKS_APART_MS = limits.sequencerLeadMsWarn;
+
 /**
- * ARGV 1 to 6: what the caller knows of the log (epoch, generation, ms, sequence and ordinal of its tail), and the id of
- * a new epoch, should one have to begin. That is so where Redis has not got what the caller has seen: the log is gone
- * (FLUSHALL), its tail is gone (a replica that was behind has taken over), or it went on differently since. Whoever
- * notices first begins the epoch; all others find that it is another one than theirs. Offsets go on after all that the
- * caller has seen.
+ * ARGV 1 to 7: what the caller knows of the log (epoch, generation, ms, sequence and ordinal of its tail), the id of
+ * a new epoch, should one have to begin, and the caller's clock, ms. One begins
+ * - where Redis has not got what the caller has seen: the log is gone (FLUSHALL), its tail is gone, or it went on differently;
+ * - where a replica has been promoted since the log was last used: nobody can tell what it had not received;
+ * - where Redis has been started anew since then, unless the caller has been running meanwhile and finds all it has seen.
+ * Whoever notices first begins the epoch; all others find that it is another one than theirs. Offsets go on after all that the
+ * caller has seen, and after all that others can have.
  */
 const history = `${positions}
 local known = {
@@ -53,6 +60,17 @@ local function writeHead(head)
   redis.call('HSET', headKey, 'epoch', head.epoch, 'generation', head.generation,
     'ms', string.format('%.0f', head.ms), 'sequence', head.sequence, 'ordinal', string.format('%.0f', head.ordinal),
     'trimmedMs', string.format('%.0f', head.trimmedMs), 'trimmedSequence', head.trimmedSequence, 'format', head.format)
+  if head.server then redis.call('HSET', headKey, 'server', head.server, 'history', head.history) end
+end
+
+-- Names the process of the server, the history of its data, and whether it took that over from a master; nothing where it may not say.
+local function serverHere()
+  local process, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  if type(process) ~= 'string' or type(replication) ~= 'string' then return nil end
+  local id, history = string.match(process, 'run_id:(%w+)'), string.match(replication, 'master_replid:(%w+)')
+  local before = string.match(replication, 'master_replid2:(%w+)')
+  if not id or not history or not before then return nil end
+  return { id = id, history = history, isPromoted = string.find(before, '[^0]') ~= nil }
 end
 
 local function isAnotherHistory(head)
@@ -66,8 +84,24 @@ local function isAnotherHistory(head)
   return not following or spanOf(following).ordinal ~= known.ordinal
 end
 
+local function isAnotherServer(head, here)
+  if not here or not head.server then return false end
+  if here.id == head.server then return here.isPromoted and here.history ~= head.history end
+  return here.isPromoted or known.epoch ~= head.epoch
+end
+
+local function beginEpoch(head)
+  head.epoch = ARGV[6]
+  head.generation = math.max(head.generation, known.generation) + 1
+  if isLater(known.ms, known.sequence, head.ms, head.sequence) then
+    head.ms, head.sequence = known.ms, known.sequence
+  end
+  local ms = tonumber(ARGV[7]) + ${CLOCKS_APART_MS}
+  if ms > head.ms then head.ms, head.sequence = ms, 0 end
+end
+
 local function currentHead()
-  local head = readHead()
+  local head, here = readHead(), serverHere()
   if not head then
     redis.call('DEL', headKey, chunksKey)
     redis.call('XADD', chunksKey, '0-1', '', '')
@@ -75,14 +109,17 @@ local function currentHead()
     head = {
       epoch = ARGV[6], generation = known.generation + 1, ms = known.ms, sequence = known.sequence, ordinal = known.ordinal,
       trimmedMs = known.ms, trimmedSequence = known.sequence, format = 1,
+      server = here and here.id, history = here and here.history,
     }
     writeHead(head)
-  elseif isAnotherHistory(head) then
-    head.epoch = ARGV[6]
-    head.generation = math.max(head.generation, known.generation) + 1
-    if isLater(known.ms, known.sequence, head.ms, head.sequence) then
-      head.ms, head.sequence = known.ms, known.sequence
-    end
+    return head
+  end
+  local isOther = isAnotherHistory(head) or isAnotherServer(head, here)
+  if isOther or here and (here.id ~= head.server or here.history ~= head.history) then
+    if isOther then beginEpoch(head) end
+    if here then head.server, head.history = here.id, here.history end
+    -- A Redis whose memory is full takes other writes only once a script has begun to write.
+    redis.call('HDEL', headKey, '')
     writeHead(head)
   end
   return head
@@ -90,11 +127,11 @@ end
 `;
 
 /**
- * ARGV 7, 8: a position. Answers with the head, the last chunk that lies whole before it and the first that does not.
+ * ARGV 8, 9: a position. Answers with the head, the last chunk that lies whole before it and the first that does not.
  */
 export const lookScript = redisScript(`${history}
 local head = currentHead()
-local ms, sequence = tonumber(ARGV[7]), tonumber(ARGV[8])
+local ms, sequence = tonumber(ARGV[8]), tonumber(ARGV[9])
 local from = idOf(ms, sequence)
 local before = (ms > 0 or sequence > 0) and redis.call('XREVRANGE', chunksKey, '(' .. from, '-', 'COUNT', 1)[1]
 local at = redis.call('XRANGE', chunksKey, from, '+', 'COUNT', 1)[1]
@@ -104,19 +141,19 @@ return { answer(head), before or false, at or false }
 /**
  * Puts a chunk, whose messages have just been stored, after all others and gives it its offsets: the caller's clock, or one
  * past the last where that is later; the sequence has 20 bits and carries. KEYS 3: what this sender was answered last, so
- * that a chunk whose answer got lost can be sent again; KEYS 4: the messages. ARGV 7: sender, 8: number of the chunk,
- * 9: how long that answer is kept, ms, 10: clock, ms, 11: messages, 12: bytes, 13: channel for news.
+ * that a chunk whose answer got lost can be sent again; KEYS 4: the messages. ARGV 8: sender, 9: number of the chunk,
+ * 10: how long that answer is kept, ms, 11: messages, 12: bytes, 13: channel for news.
  * Answers with the head, the first offset and the first ordinal.
  */
 export const appendScript = redisScript(`${history}
 local senderKey = KEYS[3]
 local sent = redis.call('HMGET', senderKey, 'number', 'first', 'ordinal')
 local head = currentHead()
-if sent[1] == ARGV[8] then return { answer(head), sent[2], sent[3] } end
+if sent[1] == ARGV[9] then return { answer(head), sent[2], sent[3] } end
 
 local count = tonumber(ARGV[11])
 local before = idOf(head.ms, head.sequence) .. ' ' .. string.format('%.0f', head.ordinal)
-local ms, sequence = tonumber(ARGV[10]), 0
+local ms, sequence = tonumber(ARGV[7]), 0
 if ms <= head.ms then
   ms, sequence = head.ms, head.sequence + 1
 end
@@ -128,9 +165,9 @@ head.ordinal = head.ordinal + count
 local id = idOf(head.ms, head.sequence)
 redis.call('XADD', chunksKey, id, 'count', count, 'ordinal', ordinal, 'bytes', ARGV[12], 'key', KEYS[4])
 redis.call('HSET', headKey, 'ms', string.format('%.0f', head.ms), 'sequence', head.sequence, 'ordinal', string.format('%.0f', head.ordinal))
-redis.call('HSET', senderKey, 'number', ARGV[8], 'first', first, 'ordinal', ordinal)
-redis.call('PEXPIRE', senderKey, ARGV[9])
-redis.call('PUBLISH', ARGV[13], table.concat({ ARGV[7], head.epoch, before, id, string.format('%.0f', head.ordinal) }, ' '))
+redis.call('HSET', senderKey, 'number', ARGV[9], 'first', first, 'ordinal', ordinal)
+redis.call('PEXPIRE', senderKey, ARGV[10])
+redis.call('PUBLISH', ARGV[13], table.concat({ ARGV[8], head.epoch, before, id, string.format('%.0f', head.ordinal) }, ' '))
 return { answer(head), first, ordinal }
 `);
 

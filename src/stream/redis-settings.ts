@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { TerminalError } from '../errors.ts';
+import { errorMessage, TerminalError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** Exclusive ranges of streams, and trimming them by id. */
@@ -12,11 +12,15 @@ const VERSION_MIN = [6, 2] as const;
  * @throws TerminalError where the server is too old, or is no single server
  */
 export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log): Promise<string> {
-  const info = await redis.info();
+  const info = await infoOf(redis);
   const factOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   requireSingle(factOf('redis_mode'));
   requireVersion(factOf('redis_version'));
   const problems: string[] = [];
+  if (factOf('run_id') === undefined || factOf('master_replid') === undefined)
+    problems.push(
+      'it does not say which server it is (INFO): where a replica takes over and no stream process is left that knows better, readers are not told of what is lost; let this user run INFO',
+    );
   const policy = factOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction')
     problems.push(
@@ -24,7 +28,7 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log
     );
   if (factOf('aof_enabled') === '0')
     problems.push('appendonly is off: a crash of Redis loses messages that were acknowledged; set it to yes');
-  else if ((await settingOf(redis, 'appendfsync')) !== 'always')
+  else if (factOf('aof_enabled') === '1' && (await settingOf(redis, 'appendfsync')) !== 'always')
     problems.push(
       'appendfsync is not always: a crash of its machine loses what was acknowledged in the last second',
     );
@@ -32,6 +36,16 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log
   const said = problems.join('; ');
   if (said !== warned && problems.length > 0) log.warn({ problems }, 'stream.redis-may-lose-messages');
   return said;
+}
+
+/** Some users may not ask; then nothing is known. */
+async function infoOf(redis: Redis): Promise<string> {
+  try {
+    return await redis.info();
+  } catch (error) {
+    if (errorMessage(error).startsWith('NOPERM')) return '';
+    throw error;
+  }
 }
 
 /** Hosted servers may refuse to say; then it counts as well set. */

@@ -4,7 +4,7 @@ import type { EncodedBatch } from '../contract/message-bytes.ts';
 import type { Offset } from '../contract/offset.ts';
 import { TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from './chunk.ts';
 import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
 import {
@@ -24,7 +24,7 @@ export interface RedisStore {
   readonly known: KnownTail;
   /** Begins to hear of what other processes append. */
   listen(listeners: RedisStoreListeners): Promise<void>;
-  look(position: Offset): Promise<Look>;
+  look(position: Offset, nowMs: UtcMs): Promise<Look>;
   /** Stores a chunk after all others, once, though the connection may break meanwhile. */
   append(batches: readonly EncodedBatch[], nowMs: UtcMs): Promise<Chunk>;
   /**
@@ -62,6 +62,7 @@ export interface RedisStoreOptions {
   redis: RedisConnection;
   workgroupId: string;
   retentionMs: number;
+  clock: Clock;
   log: Log;
 }
 
@@ -113,14 +114,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const runKnowing = async (
     script: RedisScript,
     keys: readonly string[],
+    nowMs: UtcMs,
     values: readonly RedisValue[],
     stored?: StoredValue,
   ) => {
     const { ms, sequence } = partsOf(known.lastOffset);
-    const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, randomUUID()];
+    const newEpoch = randomUUID();
+    const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, newEpoch, nowMs];
     const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
     const answer = ran as [Fields, ...unknown[]];
     const head = readHead(answer[0]);
+    if (known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
+      log.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
     learn(head);
     return { head, answer };
   };
@@ -159,7 +164,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     }
   };
 
-  await runKnowing(lookScript, logKeys, [0, 0]);
+  await runKnowing(lookScript, logKeys, options.clock.now(), [0, 0]);
 
   return {
     get known() {
@@ -169,9 +174,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       listeners = given;
       stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, onNews));
     },
-    async look(position) {
+    async look(position, nowMs) {
       const { ms, sequence } = partsOf(position);
-      const { head, answer } = await runKnowing(lookScript, logKeys, [ms, sequence]);
+      const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, [ms, sequence]);
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
     },
@@ -181,8 +186,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const number = ++chunksSent;
       const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const values = [sender, number, ANSWER_KEPT_MS, nowMs, count, value.length, channel];
-      const { answer } = await untilAnswered(redis, () => runKnowing(appendScript, keys, values, messages));
+      const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel];
+      const { answer } = await untilAnswered(redis, () =>
+        runKnowing(appendScript, keys, nowMs, values, messages),
+      );
       const [, first, ordinal] = answer;
       return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
     },

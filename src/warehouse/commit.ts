@@ -10,6 +10,7 @@ import type { UtcMs } from '../time.ts';
 import { type Checkpoint, checkpointOf, type PositionRow, samePlace } from './checkpoint.ts';
 import { messageColumnTypes } from './chunks.ts';
 import { appendNames, clearQuietly, writeLedger } from './ledger.ts';
+import { watchOtherLogs } from './other-logs.ts';
 import type { Write } from './plan.ts';
 import { query } from './query.ts';
 import { loadSql } from './sql.ts';
@@ -67,6 +68,7 @@ export async function createCommitter(
     ),
   ) as Statements;
   const appender = await connection.createAppender('message');
+  const otherLogs = watchOtherLogs(connection);
 
   async function commit(
     writes: readonly PreparedWrite[],
@@ -87,6 +89,7 @@ export async function createCommitter(
       await writeCheckpoint(prepared, first.before, writes.at(-1)!.after);
       await appendNames(connection, names);
       appendMessages(appender, writes);
+      await otherLogs.dropLandedBefore(writes);
       const committing = connection.run('COMMIT');
       onCommitting();
       await committing;

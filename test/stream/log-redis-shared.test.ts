@@ -256,30 +256,93 @@ describe('a log in Redis that is lost', () => {
     expect((await readToTail(log)).messages).toHaveLength(2);
   });
 
-  test('is found out although somebody who does not know has gone on with the older copy', async () => {
-    await start();
-    const proxy = await startCuttingProxy(server.port);
-    onTestFinished(() => proxy.close());
-    const { log: a } = await openTestRedisLog(`redis://127.0.0.1:${proxy.port}`);
-    await a.append(telemetryBatch(3, { first: 0 }));
-    await saveCopy('early.rdb');
-    const lost = await a.append(telemetryBatch(5, { first: 100 }));
-    const { epoch } = await a.bounds();
-    proxy.cut();
-    await takeOver('early.rdb');
-    // It has no memory of what was lost, and goes on in the old epoch.
-    const { log: unaware } = await openTestRedisLog(server.url);
-    const gone = await unaware.append(telemetryBatch(5, { first: 200 }));
-    expect(gone.firstOffset).toBeGreaterThan(lost.lastOffset);
-    expect((await unaware.bounds()).epoch).toBe(epoch);
-    proxy.mend();
-    const after = (await boundsOnceThere(a)).epoch;
-    expect(after).not.toBe(epoch);
-    expect((await unaware.bounds()).epoch).toBe(after);
-    const { messages } = await readToTail(a);
-    expect(messages.map((message) => 'msg_id' in message && message.msg_id)).toEqual([
-      0, 1, 2, 200, 201, 202, 203, 204,
-    ]);
+  test.each([
+    ['may', '+info'],
+    ['may not', '-info'],
+  ])(
+    'is found out although somebody who does not know has gone on with the older copy, where they %s ask which server it is',
+    async (_, info) => {
+      await start({ user: `default on nopass ~* &* +@all ${info}` });
+      const proxy = await startCuttingProxy(server.port);
+      onTestFinished(() => proxy.close());
+      const { log: a } = await openTestRedisLog(`redis://127.0.0.1:${proxy.port}`);
+      await a.append(telemetryBatch(3, { first: 0 }));
+      await saveCopy('early.rdb');
+      const lost = await a.append(telemetryBatch(5, { first: 100 }));
+      const { epoch } = await a.bounds();
+      proxy.cut();
+      await takeOver('early.rdb');
+      // It has no memory of what was lost.
+      const { log: unaware } = await openTestRedisLog(server.url);
+      const gone = await unaware.append(telemetryBatch(5, { first: 200 }));
+      expect(gone.firstOffset).toBeGreaterThan(lost.lastOffset);
+      if (info === '-info') expect((await unaware.bounds()).epoch).toBe(epoch);
+      else expect((await unaware.bounds()).epoch).not.toBe(epoch);
+      proxy.mend();
+      const after = (await boundsOnceThere(a)).epoch;
+      expect(after).not.toBe(epoch);
+      expect((await unaware.bounds()).epoch).toBe(after);
+      const { messages } = await readToTail(a);
+      expect(messages.map((message) => 'msg_id' in message && message.msg_id)).toEqual([
+        0, 1, 2, 200, 201, 202, 203, 204,
+      ]);
+    },
+  );
+
+  test('begins a new epoch where it was started anew while nobody ran, or a replica has taken over, which any number find the same', async () => {
+    await start({ appendonly: 'yes', appendfsync: 'always' });
+    const epochs: string[] = [];
+    const openAll = async () => {
+      const logs = await Promise.all(
+        Array.from({ length: 4 }, async () => (await openTestRedisLog(server.url)).log),
+      );
+      const found = new Set(await Promise.all(logs.map(async (log) => (await log.bounds()).epoch)));
+      expect(found.size).toBe(1);
+      const { firstOffset } = await logs[0]!.append(telemetryBatch(1, { first: epochs.length }));
+      expect(firstOffset).toBeGreaterThanOrEqual(lastOffset);
+      lastOffset = firstOffset;
+      epochs.push(...found);
+      for (const log of logs) await log.close();
+    };
+    let lastOffset = 0n;
+    await openAll();
+    await openAll();
+    expect(new Set(epochs).size).toBe(1);
+    await server.restart();
+    await openAll();
+    expect(new Set(epochs).size).toBe(2);
+    // It becomes the replica of one that has never been a master of anything, and is promoted again.
+    await admin.replicaof('127.0.0.1', '1');
+    await admin.replicaof('NO', 'ONE');
+    await openAll();
+    await openAll();
+    expect(new Set(epochs).size).toBe(3);
+    const { log } = await openTestRedisLog(server.url);
+    expect((await readToTail(log)).messages).toHaveLength(5);
+  });
+
+  test('keeps its epoch when replicas come and go, and begins the next one though memory is full', async () => {
+    await start({ appendonly: 'yes', appendfsync: 'always' });
+    const { log, redis } = await openTestRedisLog(server.url);
+    await log.append(telemetryBatch(1_000));
+    const { epoch } = await log.bounds();
+    const historyOf = async () => /master_replid:(\w+)/.exec(await admin.info('replication'))?.[1];
+    const history = await historyOf();
+    const replica = await startRedis({ replicaof: `127.0.0.1 ${server.port}` });
+    onTestFinished(replica.stop);
+    await until('the replica is there', async () => (await historyOf()) !== history);
+    await log.append(telemetryBatch(1_000));
+    const other = await openTestRedisLog(server.url);
+    expect((await other.log.bounds()).epoch).toBe(epoch);
+    // Nobody is to remember.
+    await Promise.all([log.close(), other.log.close()]);
+    for (const connection of [redis, other.redis]) connection.close();
+    await replica.stop();
+    await server.restart();
+    await admin.config('SET', 'maxmemory', '1000');
+    const { log: next } = await openTestRedisLog(server.url);
+    expect((await next.bounds()).epoch).not.toBe(epoch);
+    expect((await readToTail(next)).messages).toHaveLength(2_000);
   });
 
   test('keeps its epoch where it only restarts with all it had', async () => {

@@ -84,7 +84,7 @@ async function startServer(
     'maxmemory-policy': 'noeviction',
     ...given,
   };
-  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);
   const server = spawn(binary, ['--port', String(port), ...options], { stdio: 'ignore' });
   const failed = new Promise<never>((_, reject) => {
     server.once('error', reject);

@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/errors.ts';
 import type { HeldBatch } from '../../src/warehouse/plan.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './support.ts';
 
@@ -352,6 +354,29 @@ describe('gaps', () => {
       { reason: 'recreated', from_offset: 30n },
     ]);
   });
+});
+
+test('messages that a log still holds when it begins anew land once, those that look like them land too', async () => {
+  const path = join(tempDir(), 'acme.duckdb');
+  const shard = await openTestShard({ path });
+  await shard.land(batchOf(0, 30));
+  const recreated = { reason: 'recreated', from: 30n, to: 0n, fromTimeMs: 2, toTimeMs: 3 } as const;
+  const messages = messagesFrom(0, 30).map((message) =>
+    message.offset === 7n ? { ...message, storeTimeMs: BigInt(NOW_MS) + 60_000n } : message,
+  );
+  const newLog = { logEpoch: 'log-2', nextOffset: 10n, fromOffset: undefined };
+  await shard.land(batchOf(0, 10, { ...newLog, columns: columnsOf(messages.slice(0, 10)), gap: recreated }));
+  await shard.close();
+  const again = await openTestShard({ path });
+  await again.land(batchOf(10, 30, { logEpoch: 'log-2' }));
+  expect((await landedOffsets(again)).toSorted((a, b) => Number(a - b))).toEqual(
+    [...upTo(40), 7n].toSorted((a, b) => Number(a - b)),
+  );
+  expect(await rowsOf(again, 'SELECT message_count FROM batch ORDER BY batch_id')).toEqual([
+    { message_count: 30n },
+    { message_count: 1n },
+    { message_count: 10n },
+  ]);
 });
 
 test('a reader sees a batch and its checkpoint together or not at all', async () => {

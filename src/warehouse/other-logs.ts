@@ -1,0 +1,48 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { UtcMs } from '../time.ts';
+import type { PreparedWrite } from './commit.ts';
+import { query } from './query.ts';
+
+/** Keeps what a log still holds of the one before it from landing again. */
+export interface OtherLogs {
+  /** Takes the messages of these writes back that have landed from another log, in the transaction that has brought them. */
+  dropLandedBefore(writes: readonly PreparedWrite[]): Promise<void>;
+}
+
+export function watchOtherLogs(connection: DuckDBConnection): OtherLogs {
+  /** Up to when other logs than this one have been read: what came later cannot have been in them. */
+  let known: { logEpoch: string; throughMs: UtcMs } | undefined;
+
+  const throughMsOf = async (logEpoch: string): Promise<UtcMs> => {
+    if (known?.logEpoch !== logEpoch) {
+      const [row] = await query<{ last_store_time_ms: bigint | null }>(
+        connection,
+        'land/other-logs-through',
+        {
+          log_epoch: logEpoch,
+        },
+      );
+      known = { logEpoch, throughMs: Number(row?.last_store_time_ms ?? Number.NEGATIVE_INFINITY) };
+    }
+    return known.throughMs;
+  };
+
+  return {
+    async dropLandedBefore(writes) {
+      for (const { batchId, content, after } of writes) {
+        if (content === undefined || content.end === content.start || after?.logEpoch === undefined) continue;
+        const { firstStoreTimeMs, lastStoreTimeMs } = content;
+        const throughMs = await throughMsOf(after.logEpoch);
+        if (firstStoreTimeMs === undefined || lastStoreTimeMs === undefined || firstStoreTimeMs > throughMs)
+          continue;
+        await query(connection, 'land/drop-landed-before', {
+          batch_id: batchId,
+          first_ms: firstStoreTimeMs,
+          last_ms: Math.min(lastStoreTimeMs, throughMs),
+          log_epoch: after.logEpoch,
+        });
+        await query(connection, 'land/count-batch', { batch_id: batchId });
+      }
+    },
+  };
+}
