@@ -12,7 +12,6 @@ WITH later AS MATERIALIZED (
 )
 SELECT series_id, prev_ms, from_ms FROM later l
 WHERE method = 'power_curve'
-  AND NOT EXISTS (SELECT 1 FROM series_break b WHERE b.series_id = l.series_id AND b.to_ms = l.prev_ms)
   AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = l.series_id AND e.to_ms = l.prev_ms)
 UNION ALL
 SELECT l.series_id, l.prev_ms, l.from_ms

@@ -65,7 +65,9 @@ const site: EnergySite = {
       unit: 'W',
       sampling: 'on_change',
       direction: 'negative',
+      maxPower: '8 kW',
     },
+    { table: 't', field: 'power_limited', method: 'power_curve', unit: 'W', maxPower: '8 kW', maxGap: '1h' },
   ],
 };
 
@@ -89,7 +91,15 @@ describe('readings that come in order, rolled up bit by bit, give the rows that 
         atMs += afterMs;
         total = fault === 'restart' ? 0 : total + growth;
         const shown = { none: total, restart: total, zero: 0, dip: total - 2, spike: total + 9e6 }[fault];
-        const data = { total: shown, total_limited: shown, net: total - power, power, state: power };
+        const watts = fault === 'spike' ? power * 1_000_000 : power;
+        const data = {
+          total: shown,
+          total_limited: shown,
+          net: total - power,
+          power: watts,
+          power_limited: watts,
+          state: watts,
+        };
         const device = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
         if (ends) part += 1;
         parts[part]!.push({ event_time: new Date(atMs).toISOString(), device, data });
