@@ -16,12 +16,24 @@ const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 const WARN_EVERY_MS = 60_000;
 
+interface Entry extends PromiseWithResolvers<Appended | 'not-seen'> {
+  batch: EncodedBatch;
+  bytes: number;
+  /** Of an announcement, which is stored by itself. */
+  seenTo: Offset | undefined;
+}
+
 export interface AppendQueueOptions {
   /**
    * Gives messages their offsets and stores them as one chunk; not called again before it has settled.
+   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
    * @returns the first of their consecutive offsets, once they are durable
    */
-  store(batches: readonly EncodedBatch[], nowMs: UtcMs): Promise<Offset>;
+  store(
+    batches: readonly EncodedBatch[],
+    nowMs: UtcMs,
+    seenTo: Offset | undefined,
+  ): Promise<Offset | 'not-seen'>;
   clock: Clock;
   log: Log;
 }
@@ -32,7 +44,7 @@ export interface AppendQueueOptions {
  */
 export function createAppendQueue(options: AppendQueueOptions) {
   const { store, clock, log } = options;
-  const waiting: Array<{ batch: EncodedBatch; bytes: number } & PromiseWithResolvers<Appended>> = [];
+  const waiting: Entry[] = [];
   let waitingBytes = 0;
   let running: Promise<void> | undefined;
   let closed = false;
@@ -45,8 +57,13 @@ export function createAppendQueue(options: AppendQueueOptions) {
     for (const entry of waiting) {
       messages += entry.batch.count;
       bytes += entry.bytes;
-      if (size > 0 && (messages > CHUNK_MESSAGES_MAX || bytes > CHUNK_BYTES_MAX)) break;
+      if (
+        size > 0 &&
+        (messages > CHUNK_MESSAGES_MAX || bytes > CHUNK_BYTES_MAX || entry.seenTo !== undefined)
+      )
+        break;
       size++;
+      if (entry.seenTo !== undefined) break;
     }
     const group = waiting.splice(0, size);
     for (const entry of group) waitingBytes -= entry.bytes;
@@ -56,15 +73,20 @@ export function createAppendQueue(options: AppendQueueOptions) {
   const storeGroup = async () => {
     const group = takeGroup();
     const nowMs = clock.now();
-    let first: Offset;
+    let first: Offset | 'not-seen';
     try {
       first = await store(
         group.map((entry) => entry.batch),
         nowMs,
+        group[0]?.seenTo,
       );
     } catch (cause) {
       log.error({ messages: group.length, problem: errorMessage(cause) }, 'stream.append-failed');
       for (const entry of group) entry.reject(unavailable('the messages could not be stored', cause));
+      return;
+    }
+    if (first === 'not-seen') {
+      for (const entry of group) entry.resolve(first);
       return;
     }
     warnOfLead(first, nowMs);
@@ -88,20 +110,23 @@ export function createAppendQueue(options: AppendQueueOptions) {
     running = undefined;
   };
 
+  const push = (batch: EncodedBatch, seenTo: Offset | undefined): Promise<Appended | 'not-seen'> => {
+    if (closed) return Promise.reject(unavailable('the log is closed'));
+    if (batch.count < 1 || batch.count > messagesPerChunkMax)
+      return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
+    const bytes = batch.starts[batch.count]! - batch.starts[0]!;
+    if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
+      return Promise.reject(unavailable('the storage does not keep up with what is sent'));
+    const entry = { batch, bytes, seenTo, ...Promise.withResolvers<Appended | 'not-seen'>() };
+    waiting.push(entry);
+    waitingBytes += bytes;
+    running ??= run();
+    return entry.promise;
+  };
+
   return {
-    append(batch: EncodedBatch): Promise<Appended> {
-      if (closed) return Promise.reject(unavailable('the log is closed'));
-      if (batch.count < 1 || batch.count > messagesPerChunkMax)
-        return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
-      const bytes = batch.starts[batch.count]! - batch.starts[0]!;
-      if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
-        return Promise.reject(unavailable('the storage does not keep up with what is sent'));
-      const entry = { batch, bytes, ...Promise.withResolvers<Appended>() };
-      waiting.push(entry);
-      waitingBytes += bytes;
-      running ??= run();
-      return entry.promise;
-    },
+    append: (batch: EncodedBatch) => push(batch, undefined) as Promise<Appended>,
+    announce: (batch: EncodedBatch, seenTo: Offset) => push(batch, seenTo),
     /** Stores what was accepted, then takes no more. */
     async close(): Promise<void> {
       closed = true;

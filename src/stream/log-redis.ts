@@ -131,8 +131,9 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const queue = createAppendQueue({
     clock,
     log,
-    async store(batches, nowMs) {
-      const chunk = await store.append(batches, nowMs);
+    async store(batches, nowMs, seenTo) {
+      const chunk = await store.append(batches, nowMs, seenTo);
+      if (chunk === 'not-seen') return chunk;
       chunks.add(chunk);
       return chunk.firstOffset;
     },
@@ -174,6 +175,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
 
   return {
     append: queue.append,
+    announce: queue.announce,
     read: (request) => whileOpen(() => read(request)),
     bounds: () => whileOpen(currentBounds),
     chunkFrom: (position) =>

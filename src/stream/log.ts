@@ -20,6 +20,13 @@ export interface StreamLog {
    */
   append(batch: EncodedBatch): Promise<Appended>;
 
+  /**
+   * Appends what the service itself has to say, of those that follow the log only one: whoever has not read what was announced at
+   * or after `seenTo` is refused, and has to read on before it judges again.
+   * @throws StreamError as `append` does
+   */
+  announce(batch: EncodedBatch, seenTo: Offset): Promise<Appended | 'not-seen'>;
+
   /** Reads forward from a position without waiting. Large backlogs take several calls: see `upToDate`. */
   read(request: ReadRequest): Promise<ReadOutcome>;
 

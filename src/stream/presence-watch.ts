@@ -34,9 +34,8 @@ const SAVE_EVERY_MS = MINUTE_MS;
 const ITEMS_MAX = 10_000;
 
 /**
- * Every state is in the log before it counts, and the log is read to its end before anything is announced: so a transition is
- * announced once, whatever was cut off in between. Of several processes with one log two can still announce the same at the same
- * moment; the log then says a state twice, which is no second transition.
+ * Every state is in the log before it counts, the log is read to its end before anything is announced, and it takes no announcement
+ * of one who has not read the last: so a transition is announced once, whatever was cut off in between, and by however many.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
   const { streamLog, timeoutMs, path, clock, log } = options;
@@ -58,8 +57,14 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   };
 
   const announce = async (items: readonly DeviceStatusItem[]) => {
-    for (let from = 0; from < items.length; from += ITEMS_MAX)
-      await streamLog.append(encodeMessages(items.slice(from, from + ITEMS_MAX), DEVICE_STATUS_TABLE));
+    let seenTo = position;
+    for (let from = 0; from < items.length; from += ITEMS_MAX) {
+      const batch = encodeMessages(items.slice(from, from + ITEMS_MAX), DEVICE_STATUS_TABLE);
+      const announced = await streamLog.announce(batch, seenTo);
+      // Another service has said something first: what is still due is found by the next look.
+      if (announced === 'not-seen') return;
+      seenTo = announced.lastOffset + 1n;
+    }
     const offline = items.filter(({ state }) => state === 'offline').length;
     log.info({ online: items.length - offline, offline }, 'presence.announced');
   };

@@ -142,14 +142,24 @@ return { answer(head), before or false, at or false }
  * Puts a chunk, whose messages have just been stored, after all others and gives it its offsets: the caller's clock, or one
  * past the last where that is later; the sequence has 20 bits and carries. KEYS 3: what this sender was answered last, so
  * that a chunk whose answer got lost can be sent again; KEYS 4: the messages. ARGV 8: sender, 9: number of the chunk,
- * 10: how long that answer is kept, ms, 11: messages, 12: bytes, 13: channel for news.
- * Answers with the head, the first offset and the first ordinal.
+ * 10: how long that answer is kept, ms, 11: messages, 12: bytes, 13: channel for news,
+ * 14, 15: of an announcement, up to where its author has read: nothing is stored where there has been one at or after that.
+ * Answers with the head, and the first offset and the first ordinal where it was stored.
  */
 export const appendScript = redisScript(`${history}
 local senderKey = KEYS[3]
 local sent = redis.call('HMGET', senderKey, 'number', 'first', 'ordinal')
 local head = currentHead()
 if sent[1] == ARGV[9] then return { answer(head), sent[2], sent[3] } end
+
+local seenMs, seenSequence = tonumber(ARGV[14]), tonumber(ARGV[15])
+if seenMs then
+  local said = redis.call('HMGET', headKey, 'saidMs', 'saidSequence')
+  if said[1] and not isLater(seenMs, seenSequence, tonumber(said[1]), tonumber(said[2])) then
+    redis.call('DEL', KEYS[4])
+    return { answer(head), false }
+  end
+end
 
 local count = tonumber(ARGV[11])
 local before = idOf(head.ms, head.sequence) .. ' ' .. string.format('%.0f', head.ordinal)
@@ -165,6 +175,7 @@ head.ordinal = head.ordinal + count
 local id = idOf(head.ms, head.sequence)
 redis.call('XADD', chunksKey, id, 'count', count, 'ordinal', ordinal, 'bytes', ARGV[12], 'key', KEYS[4])
 redis.call('HSET', headKey, 'ms', string.format('%.0f', head.ms), 'sequence', head.sequence, 'ordinal', string.format('%.0f', head.ordinal))
+if seenMs then redis.call('HSET', headKey, 'saidMs', string.format('%.0f', head.ms), 'saidSequence', head.sequence) end
 redis.call('HSET', senderKey, 'number', ARGV[9], 'first', first, 'ordinal', ordinal)
 redis.call('PEXPIRE', senderKey, ARGV[10])
 redis.call('PUBLISH', ARGV[13], table.concat({ ARGV[8], head.epoch, before, id, string.format('%.0f', head.ordinal) }, ' '))

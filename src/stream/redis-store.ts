@@ -25,8 +25,15 @@ export interface RedisStore {
   /** Begins to hear of what other processes append. */
   listen(listeners: RedisStoreListeners): Promise<void>;
   look(position: Offset, nowMs: UtcMs): Promise<Look>;
-  /** Stores a chunk after all others, once, though the connection may break meanwhile. */
-  append(batches: readonly EncodedBatch[], nowMs: UtcMs): Promise<Chunk>;
+  /**
+   * Stores a chunk after all others, once, though the connection may break meanwhile.
+   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
+   */
+  append(
+    batches: readonly EncodedBatch[],
+    nowMs: UtcMs,
+    seenTo: Offset | undefined,
+  ): Promise<Chunk | 'not-seen'>;
   /**
    * Chunks one after another from the first whose last message is at or after `from`, up to about as many messages as are
    * wanted, none of which lies after `to`.
@@ -130,10 +137,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     return { head, answer };
   };
 
-  /** Learns from a head unless it belongs to another log, or to this one as it was once. */
-  const continuesKnown = (fields: Fields | null): boolean => {
+  /**
+   * Learns from a head unless it belongs to another log, or to this one as it was before it was asked for: news may have come
+   * while the answer was on its way.
+   */
+  const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
     const head = fields === null ? undefined : readHead(fields);
-    if (head?.epoch !== known.epoch || isAfter(known.lastOffset, head.lastOffset)) return false;
+    if (head?.epoch !== known.epoch || isAfter(asked.lastOffset, head.lastOffset)) return false;
     learn(head);
     return true;
   };
@@ -155,11 +165,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const trimBefore = async (offset: Offset): Promise<void> => {
     const { ms, sequence } = partsOf(offset);
     for (;;) {
+      const asked = known;
       const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
         Fields | null,
         number,
       ];
-      if (!continuesKnown(head)) return listeners?.onDoubt();
+      if (!continuesKnown(head, asked)) return listeners?.onDoubt();
       if (removed === 0) return;
     }
   };
@@ -180,24 +191,27 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
     },
-    async append(batches, nowMs) {
+    async append(batches, nowMs, seenTo) {
       const chunk = packChunk(batches);
       const { count, value } = chunk;
       const number = ++chunksSent;
       const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel];
+      const seen = seenTo === undefined ? ['', ''] : Object.values(partsOf(seenTo));
+      const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
       const { answer } = await untilAnswered(redis, () =>
         runKnowing(appendScript, keys, nowMs, values, messages),
       );
       const [, first, ordinal] = answer;
+      if (first === null) return 'not-seen';
       return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {
       const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
+      const asked = known;
       const answer = await redis.run(pageScript, logKeys, values);
       const [head, entries] = answer as [Fields | null, Entry[]];
-      if (!continuesKnown(head)) return { kind: 'changed' };
+      if (!continuesKnown(head, asked)) return { kind: 'changed' };
       const { epoch } = known;
       const found = await redis.values(entries.map(([, fields]) => String(fields[7])));
       if (known.epoch !== epoch) return { kind: 'changed' };

@@ -37,14 +37,18 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   /** Offsets are given out once: those of a chunk that could not be stored are not used again. */
   let lastGiven = lastOffset;
+  /** Of this process; there was no other while it ran. */
+  let announcedTo: Offset | undefined;
   const queue = createAppendQueue({
     clock,
     log: options.log,
-    async store(batches, nowMs) {
+    async store(batches, nowMs, seenTo) {
+      if (seenTo !== undefined && announcedTo !== undefined && announcedTo >= seenTo) return 'not-seen';
       const first = nextOffset(lastGiven, nowMs);
       try {
         const chunk = joinChunk(batches, first, store.tail().nextOrdinal);
         lastGiven = chunk.lastOffset;
+        if (seenTo !== undefined) announcedTo = chunk.lastOffset;
         await store.append(chunk);
         window.push(chunk);
         oldest ??= chunk;
@@ -116,6 +120,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   return {
     append: queue.append,
+    announce: queue.announce,
     read: (request) => guard(() => read(request)),
     bounds: async () => refresh(),
     chunkFrom: (position) => guard(async () => (closed ? undefined : chunkFrom(position))),

@@ -178,6 +178,29 @@ export function testLogConformance(implementation: LogImplementation): void {
     });
   });
 
+  describe(`${implementation.name}: announcing`, () => {
+    test('of those who have read equally far one is heard, the others once they have read what it said', async () => {
+      const { log } = await setUp();
+      await log.append(telemetryBatch(3, { first: 0 }));
+      const { next } = await log.bounds();
+      const all = await Promise.all(
+        [100, 200, 300].map((first) => log.announce(telemetryBatch(2, { first }), next)),
+      );
+      const heard = all.filter((one) => one !== 'not-seen');
+      expect(heard).toHaveLength(1);
+      expect(heard[0]).toMatchObject({ count: 2 });
+      const { firstOffset, lastOffset } = heard[0]!;
+      expect(firstOffset).toBeGreaterThanOrEqual(next);
+      expect(await log.announce(telemetryBatch(1), lastOffset)).toBe('not-seen');
+      // What others have stored meanwhile is no announcement.
+      await log.append(telemetryBatch(4, { first: 10 }));
+      expect(await log.announce(telemetryBatch(1, { first: 400 }), lastOffset + 1n)).toMatchObject({
+        count: 1,
+      });
+      expect(await log.countFrom(0n)).toBe(3 + 2 + 4 + 1);
+    });
+  });
+
   describe(`${implementation.name}: reading`, () => {
     test('reading on from nextOffset gives every message once, whatever the limit', async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 3_000 });

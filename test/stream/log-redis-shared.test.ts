@@ -8,6 +8,7 @@ import type { StreamLog } from '../../src/stream/log.ts';
 import { openRedisLog } from '../../src/stream/log-redis.ts';
 import { poll } from '../../src/stream/long-poll.ts';
 import { openRedisConnection } from '../../src/stream/redis-connection.ts';
+import { pageScript } from '../../src/stream/redis-scripts.ts';
 import { startSystemTimer } from '../../src/stream/timer.ts';
 import { systemClock } from '../../src/time.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
@@ -139,6 +140,31 @@ describe('two processes on one log in Redis', () => {
       expect(read).toMatchObject({ kind: 'expired' });
       expect((await readToTail(log, lastOffset + 1n)).messages).toHaveLength(3);
     }
+  });
+
+  test('news that overtakes the answer to a read does not make the log look like another one', async () => {
+    const { log: a } = await openTestRedisLog(server.url);
+    await a.append(telemetryBatch(2, { first: 0 }));
+    const redis = await openRedisConnection({ url: server.url, log: silentLog });
+    onTestFinished(() => redis.close());
+    let following: Offset | undefined;
+    const run: typeof redis.run = async (script, ...rest) => {
+      const answer = await redis.run(script, ...rest);
+      if (script === pageScript && following === undefined) {
+        const { firstOffset } = await a.append(telemetryBatch(1, { first: 10 }));
+        await b.waitFor(firstOffset, never);
+        following = firstOffset;
+      }
+      return answer;
+    };
+    const slow: typeof redis = Object.assign(Object.create(redis), { run });
+    const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1, log: silentLog };
+    const b = await openRedisLog({ ...options, redis: slow, workgroupId: 'acme' });
+    onTestFinished(() => b.close());
+    expect((await b.chunkFrom(0n))?.count).toBe(2);
+    expect(await b.read({ from: following!, limit: 10, bytesMax: 1e6, oneAtLeast: true })).toMatchObject({
+      count: 1,
+    });
   });
 
   test('what came while a connection was cut wakes those who wait as soon as it is there again', async () => {

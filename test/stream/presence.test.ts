@@ -12,6 +12,8 @@ import { createMemoryLog } from '../../src/stream/log-memory.ts';
 import { type PresenceWatch, watchPresence } from '../../src/stream/presence-watch.ts';
 import { dayStart, MINUTE_MS } from '../../src/time.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../support/messages.ts';
+import { startRedis } from '../support/redis.ts';
+import { openTestRedisLog } from '../support/redis-log.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, type TestClock } from '../support/test-clock.ts';
 
@@ -152,11 +154,11 @@ test('data that crossed the end of its time bring the device back at once', asyn
   const at = await service();
   await at.data(1);
   await at.pass(TIMEOUT_MS - 5_000);
-  const append = at.log.append;
-  at.log.append = async (batch) => {
-    at.log.append = append;
+  const { announce } = at.log;
+  at.log.announce = async (batch, seenTo) => {
+    at.log.announce = announce;
     await at.data(1);
-    return append(batch);
+    return announce(batch, seenTo);
   };
   await at.pass(MINUTE_MS);
   expect(await at.said()).toEqual(['1 online data received', '1 offline timeout', '1 online data received']);
@@ -197,10 +199,10 @@ test('where the log takes nothing, nobody is said to be gone once it does again'
   const at = await service();
   await at.data(1);
   await at.pass(TIMEOUT_MS - 5_000);
-  const append = at.log.append;
-  at.log.append = () => Promise.reject(new Error('the disk is full'));
+  const { announce } = at.log;
+  at.log.announce = () => Promise.reject(new Error('the disk is full'));
   await at.pass(5 * MINUTE_MS);
-  at.log.append = append;
+  at.log.announce = announce;
   await at.pass(MINUTE_MS);
   await at.data(1);
   await at.pass(MINUTE_MS);
@@ -210,13 +212,13 @@ test('where the log takes nothing, nobody is said to be gone once it does again'
 test('an announcement that is stored although its append failed is not made again', async () => {
   const at = await service();
   await at.data(1);
-  const append = at.log.append;
-  at.log.append = async (batch) => {
-    await append(batch);
+  const { announce } = at.log;
+  at.log.announce = async (batch, seenTo) => {
+    await announce(batch, seenTo);
     throw new Error('the fault came after the disk had it');
   };
   await at.watch.look();
-  at.log.append = append;
+  at.log.announce = announce;
   await at.pass(MINUTE_MS);
   expect(await at.said()).toEqual(['1 online data received']);
 });
@@ -327,3 +329,38 @@ test('whatever happens, in whatever order, cut off or not: no state is said twic
     { numRuns: 60 },
   );
 });
+
+test('several services of one log in Redis, each with a data folder of its own, say each transition once', async () => {
+  const redis = await startRedis();
+  onTestFinished(redis.stop);
+  const clock = createTestClock();
+  const services = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const { log } = await openTestRedisLog(redis.url, { clock });
+      return service({ clock, log });
+    }),
+  );
+  const [first] = services;
+  const lookAll = () => Promise.all(services.map(({ watch }) => watch.look()));
+  const rounds = 3;
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all([1, 2, 3, 4, 5].map((device) => services[device % 3]!.data(device)));
+    await lookAll();
+    await lookAll();
+    await pass(clock, TIMEOUT_MS, lookAll);
+  }
+  const said = await first!.said();
+  expect(said.toSorted()).toEqual(
+    [1, 2, 3, 4, 5]
+      .flatMap((device) =>
+        Array.from({ length: rounds }, () => [`${device} offline timeout`, `${device} online data received`]),
+      )
+      .flat()
+      .toSorted(),
+  );
+});
+
+/** Lets time pass with looks that are near enough for nobody to count as asleep. */
+async function pass(clock: TestClock, ms: number, look: () => Promise<unknown>): Promise<void> {
+  for (let left = ms; left > 0; left -= 9_000) await clock.advance(9_000).then(look);
+}
