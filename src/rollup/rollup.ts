@@ -8,7 +8,7 @@ import { updateDays } from './days.ts';
 import { relearn } from './learn.ts';
 import { recompute } from './recompute.ts';
 import { bindStreams } from './streams.ts';
-import { type StretchRow, stretchesOf } from './stretches.ts';
+import { type StretchRow, touchedStretches } from './stretches.ts';
 
 export interface RollUpOptions {
   workgroup: WorkgroupConfig;
@@ -134,7 +134,7 @@ type Bounds = StretchBounds & { repeated: boolean };
  */
 async function recomputeChanged(connection: DuckDBConnection, timezone: string): Promise<void> {
   await query(connection, 'rollup/touched');
-  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-days'))) {
+  for (const stretch of await touchedStretches(connection)) {
     await recompute(connection, stretch, timezone);
   }
 }

@@ -1,4 +1,6 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, type UtcMs } from '../time.ts';
+import { query } from '../warehouse/query.ts';
 
 /** A part of time. */
 export interface Stretch {
@@ -8,13 +10,48 @@ export interface Stretch {
 
 export type StretchRow = { low_ms: bigint; high_ms: bigint };
 
-/** Joins parts of time, in order of their start, that are less than two days apart. */
-export function stretchesOf(rows: readonly StretchRow[]): Stretch[] {
+/** Parts that are less apart than this are one: what lies between is read for both anyway. */
+const APART_MS_MIN = 2 * DAY_MS;
+
+/** Each stretch costs dozens of statements and the memory of their tables, however little it holds: more than a look at the time between. */
+const STRETCHES_MAX = 8;
+
+/** To compute a silence that is shorter than this costs less than to find out whether it is one. */
+const SILENCE_MS_MIN = 100 * DAY_MS;
+
+/** The touched time, in stretches to be computed each by itself. */
+export async function touchedStretches(connection: DuckDBConnection): Promise<Stretch[]> {
   const stretches: Stretch[] = [];
-  for (const row of rows) {
-    const [lowMs, highMs] = [Number(row.low_ms), Number(row.high_ms)];
+  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-days'))) {
     const last = stretches.at(-1);
-    if (last && lowMs <= last.highMs + 2 * DAY_MS) last.highMs = Math.max(last.highMs, highMs);
+    // A silence would be computed for the stretches on either side of it.
+    if (last && (await isSilent(connection, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
+    else stretches.push(stretch);
+  }
+  return stretches;
+}
+
+async function isSilent(connection: DuckDBConnection, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
+  if (highMs - lowMs < SILENCE_MS_MIN) return false;
+  const [row] = await query<{ silent: boolean }>(connection, 'rollup/is-silent', asBounds({ lowMs, highMs }));
+  return row!.silent;
+}
+
+/** Joins parts of time, in order of their start, that are less than two days apart; then across the smallest gaps, until few are left. */
+export function stretchesOf(rows: readonly StretchRow[]): Stretch[] {
+  const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
+  const stretches = joined(parts, APART_MS_MIN);
+  const gapsMs = stretches.slice(1).map(({ lowMs }, index) => lowMs - stretches[index]!.highMs);
+  const apartMs = gapsMs.toSorted((one, other) => other - one)[STRETCHES_MAX - 1];
+  return apartMs === undefined ? stretches : joined(stretches, apartMs);
+}
+
+/** Joins those that are no further apart than that. */
+function joined(parts: readonly Stretch[], apartMs: number): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const { lowMs, highMs } of parts) {
+    const last = stretches.at(-1);
+    if (last && lowMs <= last.highMs + apartMs) last.highMs = Math.max(last.highMs, highMs);
     else stretches.push({ lowMs, highMs });
   }
   return stretches;

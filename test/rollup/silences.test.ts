@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { stretchesOf } from '../../src/rollup/stretches.ts';
+import { DAY_MS } from '../../src/time.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
+
+const site: EnergySite = {
+  timezone: 'Europe/Paris',
+  streams: [
+    { table: 't', field: 'wh', method: 'total_energy', unit: 'Wh', maxPower: '10 kW', jitter: '1 Wh' },
+  ],
+};
+
+function at(day: string, wh: number): CaseReading {
+  return { event_time: `${day}T10:00:00Z`, data: { wh } };
+}
+
+function daysOf(shard: Shard) {
+  return rowsOf(
+    shard,
+    'SELECT day::VARCHAR AS day, energy_wh, flags, coverage FROM daily_energy ORDER BY day',
+  );
+}
+
+test('readings that are days apart are looked at in few stretches, which hold all of them and stay apart', () => {
+  const sortedDays = fc
+    .array(fc.record({ from: fc.nat(4_000), days: fc.nat(3) }), { maxLength: 60 })
+    .map((days) => days.toSorted((one, other) => one.from - other.from));
+  fc.assert(
+    fc.property(sortedDays, (days) => {
+      const rows = days.map(({ from, days }) => ({
+        low_ms: BigInt(from * DAY_MS),
+        high_ms: BigInt((from + days) * DAY_MS),
+      }));
+      const stretches = stretchesOf(rows);
+      expect(stretches.length).toBeLessThanOrEqual(8);
+      for (const row of rows) {
+        const holding = stretches.filter(
+          ({ lowMs, highMs }) => lowMs <= Number(row.low_ms) && highMs >= Number(row.high_ms),
+        );
+        expect(holding).toHaveLength(1);
+      }
+      for (const [index, { lowMs }] of stretches.slice(1).entries()) {
+        expect(lowMs - stretches[index]!.highMs).toBeGreaterThan(2 * DAY_MS);
+      }
+    }),
+  );
+});
+
+test('years of rare readings, and of clocks that restart in 2021, come to the same at once as one by one', async () => {
+  // A meter that is read every few weeks; and a device that says 2021 now and then, where it has counted on.
+  const rare = Array.from({ length: 12 }, (_, index) => {
+    const day = new Date(Date.UTC(2023, 0, 1 + index * (18 + (index % 5)))).toISOString().slice(0, 10);
+    return at(day, 100_000 + 2_000 * index);
+  });
+  const restarted = ['2021-01-01', '2019-01-04', '2019-01-09'].map((day, index) => at(day, 90_000 + index));
+  const parts = [rare.slice(0, 2), [restarted[1]!], rare.slice(2), [restarted[0]!, restarted[2]!]];
+
+  const pieces = await openTestShard();
+  for (const part of parts) {
+    await landReadings(pieces, part);
+    await rollUpSite(pieces, site);
+  }
+
+  const whole = await openTestShard();
+  await landReadings(whole, parts.flat());
+  await rollUpSite(whole, site);
+  expect(await daysOf(pieces)).toEqual(await daysOf(whole));
+});
