@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
-import { createLog, type Log } from '../log.ts';
+import { createLog, type Log, sparingLog } from '../log.ts';
 import { type Clock, SECOND_MS, systemClock } from '../time.ts';
 import { globalOptions, readConfig } from './options.ts';
 import type { Terminal } from './terminal.ts';
@@ -55,6 +55,14 @@ const END_MS = 19.5 * SECOND_MS;
 /** Under npm one Ctrl-C arrives twice: the terminal sends it to every process, and npm passes its own on. */
 const SAME_MS = 250;
 
+/** What every request meets while the storage is down. */
+const REPEATED_EVENTS = new Set([
+  'stream.append-failed',
+  'stream.open-failed',
+  'http.unavailable',
+  'socket.unavailable',
+]);
+
 /**
  * Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once, and so does the time in which it should
  * have ended. Nothing is lost by that: what was acknowledged is on the disk.
@@ -64,7 +72,7 @@ async function runUntilEnded(
   terminal: Terminal,
   run: (service: Service) => Promise<void>,
 ): Promise<void> {
-  const log = createLog({ level });
+  const log = sparingLog(createLog({ level }), REPEATED_EVENTS);
   const controller = new AbortController();
   const temporary = new Set<string>();
   const kill = (signal: NodeJS.Signals) => {

@@ -87,12 +87,17 @@ test('two stream processes serve one stream, each at once what the other took, a
         await fetch(`${url}/messages`, { headers, method: 'POST', body: JSON.stringify(telemetry(1)) }),
       ])
         expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+      const told = linesOf(b);
+      await Promise.all(Array.from({ length: 100 }, (_, index) => send(b, 1_000_000 + index * 10)));
+      expect(linesOf(b)).toBe(told);
     },
   });
   await until('it is ready again', async () => (await fetch(`${b.url}/ready`)).ok);
   expect(await readAll(b)).toEqual(all[0]);
   expect(await b.stop()).toBe(0);
 }, 120_000);
+
+const linesOf = (service: ServiceProcess) => service.errorText().split('\n').length;
 
 interface Message {
   offset: bigint | number;
