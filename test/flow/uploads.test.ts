@@ -113,16 +113,28 @@ test('with a service: commands and requests go through it, and the audit log and
   const first = await runCli(['budget', 'put', file, ...said], { cwd });
   expect(first).toMatchObject({ code: 0, stdout: 'target.csv: 12 rows stored, revision 1\n' });
   expect(first.stderr).toContain('the service publishes it within seconds');
+  const readingsFile = join(tempDir(), 'readings.csv');
+  writeFileSync(readingsFile, readings);
+  const grid = ['--meter', 'GRID-1', '--timezone', 'Europe/Berlin'];
+  expect(await runCli(['meter-data', 'put', readingsFile, ...grid], { cwd })).toMatchObject({ code: 0 });
   const rows = () =>
     queryLake(
       service.config,
       'home',
-      "SELECT actor, target, data->>'stored' AS stored FROM audit_log WHERE action = 'budget.uploaded' ORDER BY event_time",
+      `SELECT action, actor, target, data->>'stored' AS stored, data->>'revision' AS revision FROM audit_log
+       WHERE action LIKE '%.uploaded' ORDER BY event_time`,
     );
-  await until('the audit log has both', async () => (await rows().catch(() => []))?.length === 2);
-  expect(await rows()).toEqual([
-    { actor: expect.stringMatching(/^token:.* test$/), target: 'june.csv', stored: '1' },
-    { actor: expect.stringMatching(/^local:/), target: 'target.csv', stored: '12' },
+  await until('the audit log has them', async () => (await rows().catch(() => []))?.length === 3);
+  const local = expect.stringMatching(/^local:/);
+  expect(await rows()).toMatchObject([
+    {
+      action: 'budget.uploaded',
+      actor: expect.stringMatching(/^token:.* test$/),
+      target: 'june.csv',
+      stored: '1',
+    },
+    { action: 'budget.uploaded', actor: local, target: 'target.csv', stored: '12' },
+    { action: 'meter_data.uploaded', actor: local, target: 'readings.csv', stored: '3', revision: '1' },
   ]);
   expect(
     await queryLake(
