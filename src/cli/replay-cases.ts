@@ -27,7 +27,8 @@ export interface ReplayCase {
 /** The device of readings that name none. */
 const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
 
-const describedSchema = z.looseObject({
+const anything = z.unknown().optional();
+const describedSchema = z.strictObject({
   id: z.string().optional(),
   name: z.string().optional(),
   timezone: z.string().optional(),
@@ -35,8 +36,22 @@ const describedSchema = z.looseObject({
   energyStreams: z
     .array(z.looseObject({ table: z.string().optional() }))
     .min(1, 'needs at least one energy stream'),
-  devices: z.unknown().optional(),
-  totalSource: z.unknown().optional(),
+  devices: anything,
+  totalSource: anything,
+  readings: anything,
+  // What is known of the energy, and words about the case: of no use here.
+  expected: anything,
+  deviceDays: anything,
+  days: anything,
+  rows: anything,
+  events: anything,
+  quarantine: anything,
+  intervals: anything,
+  note: anything,
+  why: anything,
+  description: anything,
+  original: anything,
+  license: anything,
 });
 const inlineReadingSchema = z.looseObject({
   event_time: z.string(),
@@ -124,7 +139,12 @@ function describe(
   index: number,
 ): { name: string; workgroup: WorkgroupConfig; table: string } {
   const described = describedSchema.safeParse(content, inWords);
-  if (!described.success) throw new InputError(`${file}, case ${index + 1}`, zodProblems(described.error));
+  if (!described.success) {
+    const problems = zodProblems(described.error);
+    const hasUnknown = described.error.issues.some(({ code }) => code === 'unrecognized_keys');
+    const known = { path: '', message: `a case may have ${Object.keys(describedSchema.shape).join(', ')}` };
+    throw new InputError(`${file}, case ${index + 1}`, hasUnknown ? [...problems, known] : problems);
+  }
   const {
     id,
     name = id ?? String(index + 1),

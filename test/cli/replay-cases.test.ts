@@ -37,6 +37,14 @@ test('two cases of one id are a problem, for the energy of one would be lost', a
   await expect(readCases(await write([one, { ...one, id: 'other' }]))).resolves.toHaveLength(2);
 });
 
+test('a key that no case has is refused, with what was meant and what a case may have', async () => {
+  const { timezone: timeZone, ...rest } = one;
+  const refused = readCases(await write([{ ...rest, timeZone, tolerance: 5, note: 'mine' }]));
+  await expect(refused).rejects.toThrow(
+    /case 1 has 3 problems:\n.*timeZone: is not a known setting; is it timezone\?\n.*tolerance: is not a known setting\n.*a case may have id, name, timezone, table, energyStreams, devices, /,
+  );
+});
+
 async function readingsOf(file: string, content: string | Buffer) {
   const own = await mkdtemp(join(folder, 'case-'));
   await writeFile(join(own, 'case.json'), JSON.stringify(one));
