@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { openTestShard } from '../warehouse/support.ts';
 import {
   daysOf,
+  deviceDaysOf,
   eventsOf,
+  expectedDeviceDays,
   expectedRows,
   goldenCases,
   intervalsOf,
@@ -11,6 +13,7 @@ import {
   quarantineOf,
   siteOf,
   sumByDay,
+  unknownKeys,
 } from './golden.ts';
 import { energyRows, landReadings, rollUpSite } from './support.ts';
 
@@ -24,6 +27,13 @@ test('every golden case has a name of its own', () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
+test('every golden case says nothing that nobody looks at', () => {
+  expect(unknownKeys(goldenCases())).toEqual([]);
+  expect(unknownKeys([{ id: 'mine', tolerance: 1 }])).toEqual([
+    expect.stringMatching(/^mine: tolerance is not known; a case may have id, why, .*deviceDays/),
+  ]);
+});
+
 describe.each(zones)('golden cases of %s, worked out by hand', { timeout: 120_000 }, (_zone, cases) => {
   test('come out as their arithmetic says, whole and in pieces, the last first', async () => {
     const shard = await openTestShard();
@@ -33,13 +43,20 @@ describe.each(zones)('golden cases of %s, worked out by hand', { timeout: 120_00
     const events = await eventsOf(shard);
     const quarantine = await quarantineOf(shard);
     const intervals = await intervalsOf(shard);
+    const deviceDays = await deviceDaysOf(shard, siteOf(cases));
     for (const one of cases) {
-      const name = `${one.id}: ${one.why}`;
+      const name = `${one.id}: ${one.why ?? one.note}`;
       const rows = days.get(one.id) ?? [];
       expect.soft(sumByDay(rows), name).toEqual(one.expected);
       for (const row of expectedRows(one)) {
         const found = rows.find(({ day, source }) => day === row.day && source === row.source);
         expect.soft(found, name).toMatchObject(row);
+      }
+      const devices = expectedDeviceDays(one);
+      if (one.deviceDays) {
+        const found = deviceDays.get(one.id) ?? [];
+        expect.soft(found, name).toHaveLength(devices.length);
+        expect.soft(found, name).toMatchObject(devices);
       }
       if (one.events) expect.soft(events.get(one.id) ?? [], name).toEqual(one.events);
       if (one.quarantine) expect.soft(quarantine.get(one.id) ?? {}, name).toEqual(one.quarantine);

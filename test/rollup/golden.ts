@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { WorkgroupConfig } from '../../src/config.ts';
 import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { declareDevices } from '../../src/warehouse/declared-devices.ts';
+import { queryText } from '../../src/warehouse/query.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { loadSql } from '../../src/warehouse/sql.ts';
 import { rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, DEVICE, type EnergySite } from './support.ts';
 
@@ -15,18 +19,37 @@ interface ExpectedRow {
   method?: string;
 }
 
+/** What a case says of one day of a device: its total source where it has one, else its sources together. */
+interface ExpectedDeviceDay {
+  day: string;
+  /** The usual device where it is not given. */
+  device?: string;
+  /** Null where none of the sources that count has energy, though others have. */
+  wh: number | null;
+  methods?: string[];
+  flags?: string[];
+  /** The least of its sources. */
+  coverage?: number;
+}
+
 /** A case as test/golden holds it: readings and the Wh of every day, all sources together; and what else is worth saying. */
 export interface GoldenCase {
   id: string;
   /** The arithmetic. */
-  why: string;
+  why?: string;
+  /** The same, in the cases that came with the specification. */
+  note?: string;
   timezone: string;
   energyStreams: EnergyStreamInput[];
+  /** What is declared of devices. */
+  devices?: WorkgroupConfig['devices'];
   readings: Array<CaseReading & { table?: string }>;
   expected: Record<string, number>;
   /** Of the days of source "default". */
   days?: Record<string, Omit<ExpectedRow, 'day' | 'source'>>;
   rows?: ExpectedRow[];
+  /** All days of the case's devices, as the report tells them. */
+  deviceDays?: ExpectedDeviceDay[];
   /** Everything that happened to the registers: what it was, and the Wh booked for it, sorted. */
   events?: Array<[kind: string, energyWh: number]>;
   /** How many readings were rejected, by reason. */
@@ -35,11 +58,39 @@ export interface GoldenCase {
   intervals?: Record<string, number>;
 }
 
+/** What a case may say. */
+const caseKeys: Readonly<Record<keyof GoldenCase, true>> = {
+  id: true,
+  why: true,
+  note: true,
+  timezone: true,
+  energyStreams: true,
+  devices: true,
+  readings: true,
+  expected: true,
+  days: true,
+  rows: true,
+  deviceDays: true,
+  events: true,
+  quarantine: true,
+  intervals: true,
+};
+
 const folder = join(import.meta.dirname, '..', 'golden');
 
 /** Every case of every file. */
 export function goldenCases(): GoldenCase[] {
   return readdirSync(folder).flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
+}
+
+/** The keys of cases that nothing here looks at, so that nothing they say would be checked; with what a case may say. */
+export function unknownKeys(cases: readonly object[]): string[] {
+  const known = Object.keys(caseKeys).join(', ');
+  return cases.flatMap((one) =>
+    Object.keys(one)
+      .filter((key) => !(key in caseKeys))
+      .map((key) => `${'id' in one ? one.id : '?'}: ${key} is not known; a case may have ${known}`),
+  );
 }
 
 const numbers = new Map(goldenCases().map(({ id }, index) => [id, index]));
@@ -85,7 +136,10 @@ export function siteOf(cases: readonly GoldenCase[]): EnergySite {
       })),
     })),
   );
-  return { timezone: cases[0]!.timezone, streams };
+  const devices = cases.flatMap(({ id, devices = [] }) =>
+    devices.map((device) => ({ ...device, id: deviceOf(id, device.id) })),
+  );
+  return { timezone: cases[0]!.timezone, streams, devices };
 }
 
 /** The rows that a case names. */
@@ -94,6 +148,34 @@ export function expectedRows({ days = {}, rows = [] }: GoldenCase) {
   return [...ofDefault, ...rows].map(({ flags, ...row }) =>
     flags ? { ...row, flags: flags.toSorted() } : row,
   );
+}
+
+/** The days of devices that a case names, as `deviceDaysOf` has them. */
+export function expectedDeviceDays({ id, deviceDays = [] }: GoldenCase) {
+  return deviceDays.map(({ device = DEVICE, ...row }) => ({ device: deviceOf(id, device), ...row }));
+}
+
+/** Days of devices by case, by the statements that the lake and the report tell them with. */
+export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
+  const rows = await shard.read(async (connection) => {
+    await declareDevices(connection, { devices });
+    return queryText(
+      connection,
+      `WITH source_day AS (${loadSql('publish/daily-energy')}), device_source AS (${loadSql('devices/sources')}),
+      chosen AS (FROM source_day JOIN device_source USING (device, source)),
+      device_day AS (${loadSql('publish/device-days')})
+      SELECT device::VARCHAR AS device, day::VARCHAR AS day, energy_wh::DOUBLE AS wh, to_json(methods)::VARCHAR AS methods,
+        to_json(flags)::VARCHAR AS flags, coverage
+      FROM device_day ORDER BY day, device`,
+      { start_day: '1900-01-01', end_day: '2100-01-01' },
+    );
+  });
+  const days = rows.map(({ methods, flags, ...row }) => ({
+    ...row,
+    methods: JSON.parse(String(methods)) as string[],
+    flags: JSON.parse(String(flags)) as string[],
+  }));
+  return Map.groupBy(days, (row) => caseOf((row as { device?: unknown }).device));
 }
 
 /** Days by case: what the roll-up says of them, with the names of the flags. */
