@@ -54,9 +54,27 @@ const port = z
 const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
 const sentinel = z
   .string()
-  .regex(/^[\w.-]+(:\d{1,5})?$/, 'must be a host and a port, such as "10.0.0.1:26379"');
+  .regex(
+    /^(rediss?:\/\/([^\s/]+@)?)?[\w.-]+(:\d{1,5})?$/,
+    'must be a host and a port, such as "10.0.0.1:26379" or "rediss://:password@10.0.0.1:26379"',
+  )
+  .transform((text) => (text.includes('://') ? text : `redis://${text}`))
+  .refine((text) => URL.canParse(text), 'must have a port from 0 to 65535');
+const sentinels = z
+  .array(sentinel)
+  .min(1)
+  .refine((all) => new Set(all.map(sentinelAccess)).size === 1, {
+    error:
+      'must all be reached in one way: the same user and password, and either all with rediss:// or none',
+    when: ({ issues }) => issues.length === 0,
+  });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 const socketPath = z.string().regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"');
+
+function sentinelAccess(text: string): string {
+  const { protocol, username, password } = new URL(text);
+  return [protocol, username, password].join(' ');
+}
 
 /** Things that are told apart by a key cannot share one. */
 function refuseTwice<Item>(
@@ -162,7 +180,7 @@ const settingsSchema = z.strictObject({
       /** Where the log is redis; that of the queue where it is not given. */
       redisUrl: redisUrl.optional(),
       /** Sentinels to ask where the master is; the host of `redisUrl` is then its name, such as "mymaster". */
-      redisSentinels: z.array(sentinel).min(1).optional(),
+      redisSentinels: sentinels.optional(),
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
       /** The newest messages are also kept in memory, up to this much for each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),

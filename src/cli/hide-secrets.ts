@@ -21,5 +21,5 @@ function within(name: string, key: string): string {
 
 function hideCredentials(text: string, name: string): string {
   if (name === 'webhook.url' && URL.canParse(text)) return `${new URL(text).origin}/${HIDDEN}`;
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, `$1${HIDDEN}@`);
+  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${HIDDEN}@`);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { SECOND_MS } from '../time.ts';
@@ -50,7 +50,7 @@ const SENTINEL_PORT = 26_379;
 
 export interface RedisConnectionOptions {
   url: string;
-  /** `host:port` of each sentinel: they are asked where the master is that the host of `url` names, now and after each fail-over. */
+  /** `redis://` or `rediss://` address of each sentinel: they are asked where the master is that the host of `url` names, now and after each fail-over. */
   sentinels?: readonly string[] | undefined;
   log: Log;
 }
@@ -61,11 +61,13 @@ export interface RedisConnectionOptions {
  */
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, log } = options;
-  const { host, hostname } = new URL(url);
+  const { host, hostname, protocol } = new URL(url);
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
   const found = options.sentinels && {
     name: hostname,
-    sentinels: options.sentinels.map(addressOf),
+    ...sentinelOptions(options.sentinels),
+    // The library would speak to the master in the clear without it.
+    enableTLSForSentinelMode: protocol === 'rediss:',
     // The library gives up for good where this is null: at the start, so that it is said.
     sentinelRetryStrategy: (attempt: number) => (outage.isWatched() ? retryStrategy(attempt) : null),
   };
@@ -90,7 +92,12 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     ...found,
   });
   const outage = watchOutage(commands, host, log);
-  news.on('error', () => undefined);
+  for (const redis of [commands, news]) {
+    redis.on('error', () => {
+      // The library listens to the first error of a connection only, and TLS can have a second, which would end the process.
+      redis.stream?.on('error', () => undefined);
+    });
+  }
   const readyListeners = new Set<() => void>();
   const channelListeners = new Map<string, (news: string) => void>();
   const tellReady = () => {
@@ -197,9 +204,16 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   };
 }
 
-function addressOf(sentinel: string): { host: string; port: number } {
-  const { hostname, port } = new URL(`redis://${sentinel}`);
-  return { host: hostname, port: Number(port || SENTINEL_PORT) };
+/** How the sentinels are reached, all in one way: that of the first. */
+function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
+  const urls = addresses.map((address) => new URL(address));
+  const [first] = urls;
+  return {
+    sentinels: urls.map(({ hostname, port }) => ({ host: hostname, port: Number(port || SENTINEL_PORT) })),
+    ...(first?.username && { sentinelUsername: decodeURIComponent(first.username) }),
+    ...(first?.password && { sentinelPassword: decodeURIComponent(first.password) }),
+    ...(first?.protocol === 'rediss:' && { sentinelTLS: {} }),
+  };
 }
 
 export function redisScript(lua: string): RedisScript {

@@ -26,7 +26,7 @@ async function check(
 const site = `
 dataDir: /var/lib/wattline
 queue: { backend: redis, redisUrl: "redis://worker:hunter2@queue:6379" }
-stream: { log: redis, redisUrl: "rediss://stream:hunter5@stream:6379/1" }
+stream: { log: redis, redisUrl: "rediss://stream:hunter5@stream:6379/1", redisSentinels: ["redis://:x@hunter6@one"] }
 workgroups:
   - id: home
     timezone: Europe/Paris
@@ -44,7 +44,10 @@ describe.concurrent('config check', () => {
       dataDir: '/var/lib/wattline',
       http: { port: 9000, host: '127.0.0.1' },
       queue: { redisUrl: 'redis://[secret]@queue:6379' },
-      stream: { redisUrl: 'rediss://[secret]@stream:6379/1' },
+      stream: {
+        redisUrl: 'rediss://[secret]@stream:6379/1',
+        redisSentinels: ['redis://[secret]@one'],
+      },
       pipeline: { pollEvery: '1s' },
       workgroups: [
         {

@@ -135,10 +135,17 @@ test('a log in Redis needs an address, its own or that of the queue, whatever el
     'stream.redisUrl': 'must be a redis:// or rediss:// address',
   });
   expect(
-    problemsOf('stream: { log: redis, redisUrl: "redis://main", redisSentinels: [a:1, "redis://b"] }'),
+    problemsOf('stream: { log: redis, redisUrl: "redis://main", redisSentinels: [a:1, "http://b"] }'),
   ).toEqual({
-    'stream.redisSentinels.1': 'must be a host and a port, such as "10.0.0.1:26379"',
+    'stream.redisSentinels.1': expect.stringContaining('must be a host and a port, such as "10.0.0.1:26379"'),
   });
+  expect(problemsOf('stream: { redisSentinels: ["rediss://:x@a:1", "rediss://:y@b"] }')).toEqual({
+    'stream.redisSentinels': expect.stringMatching(/^must all be reached in one way/),
+  });
+  expect(load('stream: { redisSentinels: [a, "redis://b:2"] }').stream.redisSentinels).toEqual([
+    'redis://a',
+    'redis://b:2',
+  ]);
   expect(load('stream: { log: redis }\nqueue: { redisUrl: "redis://queue" }').stream.log).toBe('redis');
   const environment = { WATTLINE_STREAM_LOG: 'redis', WATTLINE_STREAM_REDIS_URL: 'rediss://stream' };
   expect(load('', environment).stream).toMatchObject({ log: 'redis', redisUrl: 'rediss://stream' });

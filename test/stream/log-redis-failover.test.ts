@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../src/contract/offset.ts';
-import { silentLog } from '../../src/log.ts';
+import { type Log, silentLog } from '../../src/log.ts';
 import type { StreamLog } from '../../src/stream/log.ts';
 import { openRedisConnection } from '../../src/stream/redis-connection.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
@@ -27,7 +27,7 @@ test.each([
     await until('the replica follows', async () => (await admin.wait(1, 100)) === 1);
     const sentinel = await startSentinel(master.port);
     onTestFinished(sentinel.stop);
-    const sentinels = [`127.0.0.1:${sentinel.port}`];
+    const sentinels = [`redis://127.0.0.1:${sentinel.port}`];
     const asked = new Redis(sentinel.port);
     onTestFinished(() => asked.disconnect());
     await until('the sentinel knows the replica', async () => {
@@ -89,20 +89,48 @@ test('sentinels that cannot be reached or do not know the master, a sentinel or 
   const sentinel = await startSentinel(server.port);
   onTestFinished(sentinel.stop);
   const cluster = await startServer({ 'cluster-enabled': 'yes' });
-  const address = `127.0.0.1:${sentinel.port}`;
+  const address = `redis://127.0.0.1:${sentinel.port}`;
   const problemOf = (url: string, sentinels?: string[]) =>
     openRedisConnection({ url, sentinels, log: silentLog }).then(
       () => 'none',
       (error) => `${error.code}: ${error.message}`,
     );
-  expect(await problemOf('redis://mymaster', ['127.0.0.1:1'])).toMatch(
+  expect(await problemOf('redis://mymaster', ['redis://127.0.0.1:1'])).toMatch(
     /^RedisUnreachable: .*sentinels are unreachable.*stream\.redisSentinels/,
   );
   expect(await problemOf('redis://nobody', [address])).toMatch(/^RedisUnreachable: .*stream\.redisSentinels/);
-  expect(await problemOf(`redis://${address}`)).toMatch(
-    /^RedisSentinel: .*name it in stream\.redisSentinels/,
-  );
+  expect(await problemOf(address)).toMatch(/^RedisSentinel: .*name it in stream\.redisSentinels/);
   expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
+});
+
+test('sentinels and a master with passwords of their own are used, and no error or line shows either', async () => {
+  const server = await startServer({ requirepass: 'of-the-master' });
+  const sentinel = await startSentinel(server.port, [
+    'requirepass of-the/sentinel@1',
+    'sentinel auth-pass mymaster of-the-master',
+  ]);
+  onTestFinished(sentinel.stop);
+  const lines: unknown[] = [];
+  const write = (...line: unknown[]) => lines.push(line);
+  const log: Log = Object.assign(Object.create(silentLog), { warn: write, error: write, info: write });
+  const address = (password: string) => [
+    `redis://:${encodeURIComponent(password)}@127.0.0.1:${sentinel.port}`,
+  ];
+  const { log: subject } = await openTestRedisLog('redis://:of-the-master@mymaster', {
+    sentinels: address('of-the/sentinel@1'),
+    log,
+  });
+  expect(await subject.append(telemetryBatch(2))).toMatchObject({ count: 2 });
+  for (const password of ['of-the-sentinal', '']) {
+    const url = 'redis://:of-the-master@mymaster';
+    const refused = openRedisConnection({ url, sentinels: address(password), log });
+    await expect(refused).rejects.toMatchObject({
+      code: 'RedisUnreachable',
+      message: expect.stringMatching(/(NOAUTH|WRONGPASS).*stream\.redisSentinels/),
+    });
+    lines.push(String(await refused.catch(String)));
+  }
+  expect(JSON.stringify(lines)).not.toMatch(/of-the/);
 });
 
 async function startServer(settings: Record<string, string> = {}): Promise<TestRedis> {

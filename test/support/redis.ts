@@ -44,7 +44,10 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
 }
 
 /** Starts a sentinel that watches a server under the name `mymaster`, and lets a replica take over half a second after it is gone. */
-export async function startSentinel(masterPort: number): Promise<Pick<TestRedis, 'port' | 'stop'>> {
+export async function startSentinel(
+  masterPort: number,
+  more: readonly string[] = [],
+): Promise<Pick<TestRedis, 'port' | 'stop'>> {
   const directory = await mkdtemp(join(tmpdir(), 'wattline-sentinel-'));
   const port = await freePort();
   const settings = join(directory, 'sentinel.conf');
@@ -55,6 +58,7 @@ export async function startSentinel(masterPort: number): Promise<Pick<TestRedis,
     `sentinel monitor mymaster 127.0.0.1 ${masterPort} 1`,
     'sentinel down-after-milliseconds mymaster 500',
     'sentinel failover-timeout mymaster 2000',
+    ...more,
   ];
   await writeFile(settings, lines.join('\n'));
   const sentinel = spawn(process.env.WATTLINE_TEST_REDIS_SERVER ?? 'redis-server', [settings, '--sentinel'], {
@@ -99,7 +103,10 @@ async function answers(port: number): Promise<void> {
   const redis = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 20 });
   redis.on('error', () => undefined);
   try {
-    await redis.ping();
+    // One that wants a password answers, too.
+    await redis.ping().catch((error) => {
+      if (!/NOAUTH/.test(String(error))) throw error;
+    });
   } finally {
     redis.disconnect();
   }
