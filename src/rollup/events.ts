@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
-import { classifyBreaks, type EnergyEvent, type RegisterRule, type SeriesBreak } from './classify-breaks.ts';
+import { classifyBreaks } from './classify-breaks.ts';
 import { findPowerSpikes } from './power-spikes.ts';
+import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
 
 type BreakRow = {
   series_id: number;

@@ -1,5 +1,5 @@
 import type { UtcMs } from '../time.ts';
-import type { EnergyEvent, SeriesBreak } from './classify-breaks.ts';
+import type { EnergyEvent, SeriesBreak } from './register-rule.ts';
 
 /** What is plausible for power and for interval readings. */
 export interface PowerRule {

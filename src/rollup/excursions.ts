@@ -1,0 +1,151 @@
+import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
+import { continues, isReset, type RegisterRule, type Run } from './register-rule.ts';
+
+/** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
+const SPIKE_MS_MAX = DAY_MS;
+
+/** After a longer silence than this a register may have counted what it lost before. */
+const LONE_FALL_MS_MAX = HOUR_MS;
+
+/** A register that has counted elsewhere for as long as this has not been on an excursion from a value at which it stood still. */
+const COUNTED_MS_MIN = HOUR_MS;
+
+/** A register that restarts every day, and shows as much as before zero after a longer silence than this, may have grown that much. */
+const RESTART_MS_MAX = HOUR_MS;
+
+/**
+ * Where the series comes back to the run at `index`: the first later run that continues it and that cannot have been reached
+ * from the excursion. Undefined where it does not come back: then the change has stayed.
+ */
+export function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
+  return runs[index + 1]!.firstValue > runs[index]!.lastValue
+    ? returnFromHigh(runs, index, rule)
+    : returnFromLow(runs, index, rule);
+}
+
+/** A single impossible reading, after which the register shows less than before: it has not been there, whatever the fall is. */
+export function isSpikeBeforeFall(from: Run, high: Run, after: Run | undefined, rule: RegisterRule): boolean {
+  const isLoneHigh = high.firstMs === high.lastMs && high.firstValue > from.lastValue;
+  return isLoneHigh && after !== undefined && after.firstValue < from.lastValue - rule.jitterWh;
+}
+
+function returnFromHigh(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
+  const from = runs[index]!;
+  const endMs = runs[index + 1]!.firstMs + SPIKE_MS_MAX;
+  for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
+    const candidate = runs[back]!;
+    if (continues(from, candidate, rule) && !continues(runs[back - 1]!, candidate, rule)) return back;
+  }
+  return undefined;
+}
+
+/** Reads the low values as what they are if the register was reset, which has excursions of its own; until that explains no more. */
+function returnFromLow(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
+  const from = runs[index]!;
+  let zeros = true;
+  let lows: Low[] = [];
+  for (let back = index + 2; back < runs.length; back += 1) {
+    const before = runs[back - 1]!;
+    if (hasClimbedBack(before, from, rule)) return undefined;
+    // A spike among low values is not what the register comes back from.
+    if (before.lastValue < from.lastValue) lows = followed(lows, before, rule);
+    const low = lows[0]!;
+    zeros &&= low.firstValue === 0 && low.lastValue === 0;
+    const candidate = runs[back]!;
+    if (!continues(from, candidate, rule)) continue;
+    const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
+    const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
+    if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows, rule) >= 0) return undefined;
+    return isLoneSpike(runs, back, lows, rule) ? undefined : back;
+  }
+  return undefined;
+}
+
+/**
+ * Whether a fall is a single reading from which no reset can have begun, and which is over within the hour. A learnt limit is far above what
+ * is usual, so that the way back is hardly ever impossible by it; by a configured one it is judged as any other.
+ */
+function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
+  const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= LONE_FALL_MS_MAX;
+  return rule.learnt && isLone && !isReset(from, low, rule);
+}
+
+/** A run of low values, and since when there have been such but for excursions. */
+interface Low extends Run {
+  sinceMs: UtcMs;
+}
+
+/** How many runs of low values, each lower than the one before, are kept in mind. */
+const LOWS_MAX = 3;
+
+/** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
+function followed(lows: readonly Low[], run: Run, rule: RegisterRule): Low[] {
+  const origin = originOf(run, lows, rule);
+  const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
+  return [{ ...run, sinceMs }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
+}
+
+/** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
+function originOf(run: Run, lows: readonly Low[], rule: RegisterRule): number {
+  return lows.findIndex(
+    (low, place) =>
+      continues(low, run, rule) && (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
+  );
+}
+
+/**
+ * Whether zeros of a register that restarts every day are its restart after all: what it shows after a longer silence may have grown since,
+ * and so may what it shows straight after the value of the day before, unless that is still the same value.
+ */
+function hasRestarted(
+  low: Run,
+  from: Run,
+  candidate: Run,
+  { restartsDaily, morning }: RegisterRule,
+): boolean {
+  if (!restartsDaily) return false;
+  const isCarriedOver =
+    from.firstMs === Number.NEGATIVE_INFINITY &&
+    morning?.firstValue === morning?.beforeValue &&
+    morning?.beforeValue === from.lastValue;
+  return (
+    candidate.firstMs - low.lastMs > RESTART_MS_MAX ||
+    (isCarriedOver && candidate.firstValue !== from.lastValue)
+  );
+}
+
+/** Whether the register, after a fall, has reached by plain growth what it showed before: then it was reset, whatever comes later. */
+function hasClimbedBack(low: Run, from: Run, rule: RegisterRule): boolean {
+  const level = from.lastValue - rule.jitterWh;
+  return low.firstValue < level && low.lastValue >= level;
+}
+
+/** How many runs after one that seems to come back are looked at for what confirms it. */
+const CONFIRMING_MAX = 8;
+
+/** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */
+function isLoneSpike(runs: readonly Run[], back: number, all: readonly Low[], rule: RegisterRule): boolean {
+  // Zeros say nothing of what the register would go on from.
+  const lows = all.filter(({ lastValue }) => lastValue > 0);
+  const candidate = runs[back]!;
+  const after = runs
+    .slice(back + 1, back + 1 + CONFIRMING_MAX)
+    .find((run) => continues(candidate, run, rule) || originOf(run, lows, rule) >= 0);
+  if (!after || continues(candidate, after, rule)) return false;
+  const low = lows[originOf(after, lows, rule)]!;
+  return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
+}
+
+/**
+ * Whether the very first run is what is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
+ * in between. It is what a device shows while it sleeps, and the recording began with that; or the day did, with the day before.
+ */
+export function hasStoodStill(runs: readonly Run[], from: number, back: number): boolean {
+  return (
+    runs[from]!.firstMs === Number.NEGATIVE_INFINITY &&
+    runs[back]!.firstValue === runs[from]!.lastValue &&
+    runs
+      .slice(from + 1, back)
+      .some((run) => run.lastValue > run.firstValue && run.lastMs - run.firstMs >= COUNTED_MS_MIN)
+  );
+}
