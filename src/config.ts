@@ -181,6 +181,8 @@ const settingsSchema = z.strictObject({
       redisUrl: redisUrl.optional(),
       /** Sentinels to ask where the master is; the host of `redisUrl` is then its name, such as "mymaster". */
       redisSentinels: sentinels.optional(),
+      /** Messages are acknowledged once this many replicas of Redis have them, too. */
+      redisReplicasMin: z.number().int().min(0).max(10).default(0),
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
       /** The newest messages are also kept in memory, up to this much for each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),

@@ -37,7 +37,8 @@ export async function openStreamLogs(
       };
     case 'redis': {
       const url = stream.redisUrl ?? queue.redisUrl ?? '';
-      const redis = await openRedisConnection({ url, sentinels: stream.redisSentinels, log });
+      const { redisSentinels: sentinels, redisReplicasMin: replicasMin } = stream;
+      const redis = await openRedisConnection({ url, sentinels, replicasMin, log });
       return {
         openLog: (workgroupId) => openRedisLog({ ...options, redis, workgroupId }),
         readiness: () => ({ ok: redis.isReady, detail: { log: 'redis' } }),

@@ -12,7 +12,7 @@ export interface RedisConnection {
   /**
    * Runs a script, together with the storing of a value before it; texts in its answer are buffers.
    * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: whether it ran is not known;
-   * RedisRefused: it changed nothing
+   * RedisRefused: it changed nothing; RedisNotReplicated: it ran, and too few replicas have the value
    */
   run(
     script: RedisScript,
@@ -43,6 +43,8 @@ export interface RedisScript {
   sha: string;
 }
 
+/** So long replicas have for a value; other commands wait meanwhile. */
+const REPLICAS_MS = 500;
 /** A command that is not answered within this time fails, and the connection is made anew. */
 const COMMAND_TIMEOUT_MS = 4 * SECOND_MS;
 const RECONNECT_AFTER_MS_MAX = SECOND_MS;
@@ -52,6 +54,8 @@ export interface RedisConnectionOptions {
   url: string;
   /** `redis://` or `rediss://` address of each sentinel: they are asked where the master is that the host of `url` names, now and after each fail-over. */
   sentinels?: readonly string[] | undefined;
+  /** How many replicas must have what is stored. Default none. */
+  replicasMin?: number;
   log: Log;
 }
 
@@ -60,7 +64,7 @@ export interface RedisConnectionOptions {
  * @throws TransientError where it cannot be reached now, TerminalError where it can never be used; neither shows the password
  */
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
-  const { url, log } = options;
+  const { url, replicasMin = 0, log } = options;
   const { host, hostname, protocol } = new URL(url);
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
   const found = options.sentinels && {
@@ -147,14 +151,21 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     if (stored === undefined) return commands.callBuffer(command, ...values);
     const { key, value, keptMs } = stored;
     // Sent as they are: a pipeline would copy the value once more.
-    const [, , , answers] = await Promise.all([
+    const [, , , answers, replicas] = await Promise.all([
       commands.call('MULTI'),
       commands.set(key, Buffer.from(value.buffer, value.byteOffset, value.byteLength), 'PX', keptMs),
       commands.call(command, ...values),
       commands.call('EXEC'),
+      // On the same connection, because it counts what came by that.
+      replicasMin === 0 ? 0 : commands.call('WAIT', replicasMin, REPLICAS_MS),
     ]);
     const [, answer] = answers as unknown[];
     if (answer instanceof Error) throw answer;
+    if (Number(replicas) < replicasMin)
+      throw new TransientError(
+        'RedisNotReplicated',
+        `${replicas} of at least ${replicasMin} replicas of Redis at ${host} had the messages within ${REPLICAS_MS} ms (stream.redisReplicasMin); they are stored and not acknowledged: start the replicas, or lower it`,
+      );
     return answer;
   };
   const attempt = async <Answer>(action: () => Promise<Answer>): Promise<Answer> => {
@@ -162,6 +173,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     try {
       return await action();
     } catch (error) {
+      if (error instanceof TransientError) throw error;
       // The error itself holds the command and its values, so it goes no further.
       if (isReply(error)) throw new TransientError('RedisRefused', describeRefusal(host, error));
       if (isReady()) commands.disconnect(true);

@@ -103,6 +103,35 @@ test('sentinels that cannot be reached or do not know the master, a sentinel or 
   expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
 });
 
+test('where replicas are wanted, messages are acknowledged once they have them, and refused while too few do', async () => {
+  const master = await startServer({ 'repl-diskless-sync-delay': '0' });
+  const { log } = await openTestRedisLog(master.url, { replicasMin: 1 });
+  const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
+  expect(refusal).toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
+  expect(String(refusal.cause)).toMatch(
+    /^TransientError: 0 of at least 1 replicas of Redis at 127.*not acknowledged.*lower it/,
+  );
+  const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
+  await until('the replica follows', () =>
+    log.append(telemetryBatch(1, { first: 0 })).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const { lastOffset } = await log.append(telemetryBatch(3, { first: 10 }));
+  await master.stop();
+  await log.close();
+  const admin = new Redis(replica.url);
+  onTestFinished(() => admin.disconnect());
+  await admin.replicaof('NO', 'ONE');
+  const { log: after } = await openTestRedisLog(replica.url);
+  const numbers = await storedNumbers(after);
+  expect(numbers.slice(-3)).toEqual([10, 11, 12]);
+  expect((await after.bounds()).next).toBeGreaterThan(lastOffset);
+  // What was refused is stored all the same, and stands there again for each time it was sent.
+  expect(new Set(numbers)).toEqual(new Set([0, 10, 11, 12]));
+});
+
 test('sentinels and a master with passwords of their own are used, and no error or line shows either', async () => {
   const server = await startServer({ requirepass: 'of-the-master' });
   const sentinel = await startSentinel(server.port, [

@@ -22,10 +22,11 @@ export async function openTestRedisLog(
     cacheBytesMax?: number;
     retentionMs?: number;
     sentinels?: readonly string[];
+    replicasMin?: number;
   } = {},
 ): Promise<TestRedisLog> {
-  const { log: lines = silentLog, sentinels } = options;
-  const redis = await openRedisConnection({ url, sentinels, log: lines });
+  const { log: lines = silentLog, sentinels, replicasMin = 0 } = options;
+  const redis = await openRedisConnection({ url, sentinels, replicasMin, log: lines });
   onTestFinished(() => redis.close());
   const log = await openRedisLog({
     workgroupId: 'acme',
