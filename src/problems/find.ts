@@ -4,6 +4,7 @@ import { type EnergyStream, modulusWhOf } from '../energy-stream.ts';
 import type { Problem } from '../errors.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './devices.ts';
+import { readingProblems } from './readings.ts';
 import { listed, nearest } from './words.ts';
 
 /**
@@ -31,7 +32,7 @@ export async function findProblems(
     if (series_count > 0) problems.push(...own.map((one) => at(rejectedProblem(one))));
     problems.push(...beyondModulus(stream, highest_wh).map(at));
   }
-  problems.push(...(await stillRegisters(connection, workgroup)));
+  problems.push(...(await readingProblems(connection, workgroup)));
   problems.push(...(await deviceProblems(connection, workgroup)));
   return problems.slice(0, PROBLEMS_MAX);
 }
@@ -132,20 +133,4 @@ function beyondModulus(stream: EnergyStream, highestWh: number | null): Problem[
       message: `the register has shown ${highestWh} Wh, and modulus ${stream.modulus} ${stream.unit} is ${modulusWh} Wh: write the size that it has, in the unit of the field, or remove it`,
     },
   ];
-}
-
-async function stillRegisters(
-  connection: DuckDBConnection,
-  { energyStreams }: WorkgroupConfig,
-): Promise<Problem[]> {
-  const found = await query<{ position: number; device: string; source: string; power_wh: number }>(
-    connection,
-    'problems/still-registers',
-  );
-  return found
-    .filter(({ position }) => energyStreams[position])
-    .map(({ position, device, source, power_wh }) => ({
-      path: `energyStreams.${position}.field`,
-      message: `the register of device ${device}, source ${source} has not grown for a week, in which its power has come to ${power_wh} Wh: check that "${energyStreams[position]!.field}" is the register of that power, or put the power before it`,
-    }));
 }

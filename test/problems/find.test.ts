@@ -144,6 +144,45 @@ test('a register that stands still while its power does not is not the register 
   });
 });
 
+test('readings that are often impossible at the configured power are told with the limit', async () => {
+  const energyStreams = [
+    { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
+  ];
+  const readings = everySixHours(40, (index) => ({ power: index % 8 === 7 ? 21_000 : 500 })).map(
+    (reading, index) => ({
+      ...reading,
+      event_time: new Date(Date.UTC(2024, 5, 1) + index * 900_000).toISOString(),
+    }),
+  );
+  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+    'energyStreams.0.maxPower': expect.stringMatching(
+      /^in 5 of 39 quarter hours of the last week readings of device \S+, source default are impossible at 20000 W and not counted/,
+    ),
+  });
+});
+
+test('a register that goes on at a thousandth of what it showed has another unit', async () => {
+  const readings = everySixHours(6, (index) => ({ total: index < 3 ? 5e6 + 900 * index : 5_003 + index }));
+  expect(await problemsOf({ energyStreams: [total] }, readings)).toEqual({
+    'energyStreams.0.unit': expect.stringContaining(
+      'went from 5001800 to 5006 Wh at 2024-06-01T18:00:00.000Z, a thousandth of what it had shown',
+    ),
+  });
+});
+
+test('methods that contradict each other day after day are told, with where to look', async () => {
+  const energyStreams = [
+    total,
+    { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '10 kW' },
+  ];
+  const readings = everySixHours(9, (index) => ({ total: 5_000 + index, power: 400 }));
+  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+    'energyStreams.0.field': expect.stringMatching(
+      /^on 2 of the last seven days another method has measured .* see wattline explain \S+ 2024-06-02 --source default,/,
+    ),
+  });
+});
+
 test('devices and sources that are configured and never come are named', async () => {
   const readings = everySixHours(3, (index) => ({ total: index }), { source: 'roof' });
   const devices = [{ id: DEVICE, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
