@@ -32,6 +32,8 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
 const CLOSE_MS = 4 * SECOND_MS;
+/** How long a caller may take to read why its connection ends. */
+const LEAVE_MS = SECOND_MS;
 /** A client that sends its request byte by byte, or reads nothing of its answer, is cut off after this. */
 const timeoutsMs = {
   headers: 10 * SECOND_MS,
@@ -157,4 +159,7 @@ export function endWithError(socket: Duplex, status: number, error: StreamErrorC
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // Whoever has read it leaves; nobody else is waited for.
+  const timer = setTimeout(() => socket.destroy(), LEAVE_MS);
+  socket.once('close', () => clearTimeout(timer));
 }

@@ -80,6 +80,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const server = openServer(app, path, limits.socketsMax);
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
+    // Nobody else listens before the library has taken it on, and an error that nobody listens to ends the process.
+    connection.on('error', () => undefined);
     // Told at once: the library cuts off, a second later, what is none of its own.
     if (!url?.startsWith(path))
       return endWithError(connection, 404, 'NotFound', `the stream's WebSocket is at ${path}/`);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
@@ -375,6 +376,54 @@ describe('a client that is no good', () => {
     large.send(`40${JSON.stringify({ token: tokenText, junk: 'x'.repeat(40_000) })}`);
     await once(large, 'close');
     expect(socket.counts().sockets).toBe(1);
+  });
+
+  test.each([
+    '/socket.io/',
+    '/socket.io-client',
+    '/socket.io-clients/',
+    `${SOCKET_PATH}/?EIO=4&transport=websocket`,
+    `${SOCKET_PATH}/`,
+  ])('that resets a connection which it wants to turn into a WebSocket at %s harms nobody', async (path) => {
+    const { baseUrl, connect } = await setUp();
+    const { port } = new URL(baseUrl);
+    const lines = [
+      `GET ${path} HTTP/1.1`,
+      'Host: here',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      '',
+      '',
+    ];
+    const resets = Array.from({ length: 10 }, async (_, number) => {
+      const stranger = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+      stranger.on('error', () => undefined);
+      await once(stranger, 'connect');
+      stranger.write(lines.join('\r\n'));
+      // Some wait for the answer, if there is one.
+      if (number % 2 === 0) await Promise.race([once(stranger, 'data'), sleep(50)]);
+      else await sleep(5);
+      stranger.resetAndDestroy();
+    });
+    await Promise.all(resets);
+    await sleep(20);
+    expect((await connect()).socket.connected).toBe(true);
+  });
+
+  test('that does not leave when it was told that there is nothing is left', async () => {
+    const { baseUrl } = await setUp();
+    const { port } = new URL(baseUrl);
+    const stranger = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+    stranger.write('GET /x HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const [answer] = await once(stranger, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1.1 404 [\s\S]*socket\.io-client/);
+    // It goes on sending, until somebody says that this leads nowhere.
+    const ended = once(stranger, 'error');
+    const sending = setInterval(() => stranger.write('x'), 20);
+    await ended;
+    clearInterval(sending);
   });
 
   test('gets nowhere with requests that are none', async () => {
