@@ -26,11 +26,20 @@ export function parseSubscribe(payload: unknown): SubscribeRequest {
   const requestId = requestIdOf(payload);
   const member = (name: string) => memberOf(payload, name) ?? undefined;
   const table = member('table');
+  const offset = member('offset');
+  if (typeof offset === 'number' && Number.isInteger(offset) && !Number.isSafeInteger(offset))
+    throw new StreamError(
+      'InvalidOffset',
+      'offset must be sent as text: as a number it loses its last digits',
+      {
+        parameter: 'offset',
+      },
+    );
   return {
     requestId,
     ...parseReadQuery(
       {
-        offset: parameterText(member('offset')),
+        offset: parameterText(offset),
         timestamp: parameterText(member('timestamp')),
         limit: parameterText(member('limit')),
       },

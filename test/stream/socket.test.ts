@@ -275,6 +275,9 @@ describe('a subscription', () => {
           retryable: false,
         },
       );
+    expect(await client.subscribe(request({ offset: 2 ** 60 })).answer).toMatchObject({
+      message: expect.stringContaining('must be sent as text'),
+    });
     for (const offset of ['5', String(OFFSET_MAX)]) {
       const { body } = await call(`/api/v1/tables/acme/solar/latest?offset=${offset}`, { token: tokenText });
       const { requestId, ...answer } = await client.subscribe(request({ offset })).answer;
