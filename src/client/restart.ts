@@ -1,7 +1,8 @@
 import type { Offset } from '../contract/offset.ts';
+import type { UtcMs } from '../time.ts';
 import type { BatchOutcome, ErrorOutcome, Gap } from './outcome.ts';
 import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
-import type { Survey } from './survey.ts';
+import { instantAt, type Survey } from './survey.ts';
 
 /** Re-read before the last message, so that equal and nearly equal append times are not missed. */
 const RESTART_OVERLAP_MS = 1_000;
@@ -114,6 +115,19 @@ export function gapOf(position: Position, batch: BatchOutcome, found: Survey): G
   return {
     ...gap,
     to: gap.to ?? found.firstOffset ?? batch.nextOffset ?? batch.earliestOffset,
-    toTimeMs: found.firstStoreTimeMs,
+    toTimeMs: endOf(gap, batch, found),
   };
+}
+
+/** A log that begins anew may still hold messages from before the gap: it ends with the first that is later, as far as has been read. */
+function endOf({ fromTimeMs }: Gap, { columns }: BatchOutcome, found: Survey): UtcMs | undefined {
+  const { firstStoreTimeMs } = found;
+  if (firstStoreTimeMs === undefined || fromTimeMs === undefined || firstStoreTimeMs > fromTimeMs)
+    return firstStoreTimeMs;
+  let endMs: UtcMs | undefined;
+  for (let row = 0; row < columns.count; row++) {
+    const storeTimeMs = instantAt(columns.storeTime, row);
+    if (storeTimeMs > fromTimeMs && (endMs === undefined || storeTimeMs < endMs)) endMs = storeTimeMs;
+  }
+  return endMs ?? fromTimeMs;
 }

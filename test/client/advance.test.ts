@@ -298,6 +298,17 @@ describe('positions that are lost', () => {
     expect(found.gap).toMatchObject({ reason: 'recreated', from: 500n, to: 3n });
   });
 
+  test('a gap never ends before it begins: not with messages that the new log has kept, but with what is later', () => {
+    const step = advance(at(500, { epoch: 'a' }), batch([501], { epoch: 'b', nextOffset: 502n }));
+    if (step.kind !== 'restart') throw new Error(step.kind);
+    const gapAfter = (offsets: number[]) =>
+      deliver(advance(step.position, batch(offsets, { epoch: 'b' }))).gap;
+    const fromTimeMs = startTimeMs + 499_000;
+    expect(gapAfter([3, 498, 499, 520, 530])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 520_000 });
+    expect(gapAfter([3, 498, 499])).toMatchObject({ fromTimeMs, toTimeMs: fromTimeMs });
+    expect(gapAfter([510, 520])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 510_000 });
+  });
+
   test('a server whose clock is behind ours is read from its start, not from its tail', () => {
     const gone = advance(at(500), failed({ status: 410, aboutPosition: 'yes', retryable: false }));
     if (gone.kind !== 'restart') throw new Error(gone.kind);
