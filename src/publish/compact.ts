@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { HOUR_MS, MINUTE_MS, type UtcMs } from '../time.ts';
+import { MINUTE_MS, type UtcMs } from '../time.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
 import type { DatasetName } from './datasets.ts';
 import { completeGeneration } from './generation.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
 import type { LakePaths } from './layout.ts';
-import { type Period, type PeriodKind, periodBounds, periodKind, widen } from './period.ts';
+import { isOver, type Period, type PeriodKind, periodKind, widen } from './period.ts';
 import { openLake, type PublishOptions, refuseStaleOwner, totalsOf } from './publish.ts';
 import type { PublishShard } from './shard.ts';
 
@@ -30,13 +30,6 @@ const QUIET_MS = 10 * MINUTE_MS;
 const MERGED_BYTES_MAX = 32 * 1024 * 1024;
 /** One run merges at most this much, so that it ends in time; the next run goes on. */
 const RUN_BYTES_MAX = 512 * 1024 * 1024;
-/** How long after the end of a period its messages may still come in. */
-const LATE_MS: Readonly<Record<PeriodKind, number>> = {
-  hour: 10 * MINUTE_MS,
-  day: 2 * HOUR_MS,
-  month: 72 * HOUR_MS,
-};
-
 const ORDER: Partial<Record<DatasetName, string>> = {
   messages: 'device, event_time, stream_offset',
   interval_energy: 'device, source, "table", field, interval_start',
@@ -109,10 +102,6 @@ function folderOf({ dataset, folder, period }: LakeFile, kind: PeriodKind): stri
 
 function mergeOf(dataset: DatasetName, folder: string, period: Period, files: readonly LakeFile[]): Merge {
   return { dataset, folder, period, level: Math.max(...files.map(({ level }) => level)) + 1, files };
-}
-
-function isOver(period: Period, nowMs: UtcMs): boolean {
-  return nowMs >= periodBounds(period).endMs + LATE_MS[periodKind(period)];
 }
 
 function sizeOf(files: readonly LakeFile[]): number {

@@ -1,5 +1,5 @@
 import { TerminalError } from '../errors.ts';
-import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../time.ts';
 
 /**
  * A stretch of UTC time, written as the beginning of an ISO instant: month `2026-11`, day `2026-11-20` or
@@ -37,4 +37,16 @@ export function periodBounds(period: Period): { startMs: UtcMs; endMs: UtcMs } {
   }
   const startMs = Date.parse(kind === 'day' ? `${period}T00:00:00Z` : `${period}:00:00Z`);
   return { startMs, endMs: startMs + (kind === 'day' ? DAY_MS : HOUR_MS) };
+}
+
+/** How long after the end of a period its messages may still come in. */
+const LATE_MS: Readonly<Record<PeriodKind, number>> = {
+  hour: 10 * MINUTE_MS,
+  day: 2 * HOUR_MS,
+  month: 72 * HOUR_MS,
+};
+
+/** Whether a period has ended, and what is usually late for it has come. */
+export function isOver(period: Period, nowMs: UtcMs): boolean {
+  return nowMs >= periodBounds(period).endMs + LATE_MS[periodKind(period)];
 }

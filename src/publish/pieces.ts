@@ -1,27 +1,17 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../errors.ts';
-import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
+import type { UtcMs } from '../time.ts';
+import { query, queryText } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import type { Commit, LakeFile } from './commit.ts';
-import { type DatasetName, datasets, wholeDatasets } from './datasets.ts';
+import { datasets, wholeDatasets } from './datasets.ts';
+import { findByDay } from './day-pieces.ts';
 import { folderValue } from './layout.ts';
-import { type Period, periodBounds, periodKind, periodOf, widen } from './period.ts';
+import { type Period, periodBounds, periodOf, widen } from './period.ts';
+import { filesByPeriod, type Piece, window } from './piece.ts';
 
 /** Sorting a million messages of ten fields takes about a GB. */
 const MESSAGES_A_FILE_MAX = 200_000;
-
-/** A file that has to be written: which rows it takes, and what they must come to. */
-export interface Piece {
-  dataset: DatasetName;
-  folder: string;
-  period: Period | '';
-  parameters: SqlParameters;
-  /** Counted in the same snapshot; 0 means that the files it replaces go and none comes. */
-  rows: number;
-  energyWh?: number;
-  fingerprint?: string;
-  replaces: readonly LakeFile[];
-}
 
 /** How far the warehouse is, and when it was made. */
 export interface WarehouseState {
@@ -51,6 +41,7 @@ export async function findPieces(
   connection: DuckDBConnection,
   head: Commit | undefined,
   state: WarehouseState,
+  nowMs: UtcMs,
 ): Promise<Piece[]> {
   const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/dirty-partitions');
   const marks = {
@@ -72,8 +63,8 @@ export async function findPieces(
   }
   return [
     ...(await findMessages(connection, head, state)),
-    ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy)),
-    ...(await findByDay(connection, 'device_status', head, marks.device_status)),
+    ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy, nowMs)),
+    ...(await findByDay(connection, 'device_status', head, marks.device_status, nowMs)),
     ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
     ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
     ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
@@ -109,56 +100,6 @@ async function findMessages(
       replaces: [],
     };
   });
-}
-
-/** Datasets by UTC day, and the statements that list their days and count the rows of one. */
-const dayDatasets = {
-  interval_energy: { days: 'publish/interval-days', count: 'publish/count-intervals' },
-  device_status: { days: 'publish/device-status-days', count: 'publish/count-device-status' },
-} as const;
-
-/** A file holds a UTC day, or a month once the month is over and its days were merged. */
-async function findByDay(
-  connection: DuckDBConnection,
-  dataset: keyof typeof dayDatasets,
-  head: Commit | undefined,
-  marked: ReadonlySet<Period>,
-): Promise<Piece[]> {
-  const statements = dayDatasets[dataset];
-  let days: Iterable<Period> = marked;
-  if (!head) {
-    const found = await query<{ day_start_ms: number }>(connection, statements.days);
-    days = found.map(({ day_start_ms }) => periodOf(day_start_ms, 'day'));
-  }
-  const old = filesByPeriod(head, dataset);
-  const periods = new Set<Period>();
-  for (const day of days) {
-    if (periodKind(day) !== 'day') {
-      throw new TerminalError(
-        'UnknownPeriod',
-        `dirty_partition names "${day}" of ${dataset}, which is not a day`,
-      );
-    }
-    periods.add(old.has(widen(day, 'month')) ? widen(day, 'month') : day);
-  }
-  const pieces: Piece[] = [];
-  for (const period of [...periods].sort()) {
-    const [size] = await query<{ row_count: number; energy_wh?: number }>(
-      connection,
-      statements.count,
-      window(period),
-    );
-    pieces.push({
-      dataset,
-      folder: `month=${widen(period, 'month')}`,
-      period,
-      parameters: window(period),
-      rows: size!.row_count,
-      ...(size!.energy_wh !== undefined && { energyWh: size!.energy_wh }),
-      replaces: old.get(period) ?? [],
-    });
-  }
-  return pieces;
 }
 
 /** Datasets by month: the statements that list their months and count the rows of one, and how these are told the month. */
@@ -260,17 +201,7 @@ async function findWhole(connection: DuckDBConnection, head: Commit | undefined)
   return pieces;
 }
 
-function window(period: Period): { start_ms: number; end_ms: number } {
-  const { startMs, endMs } = periodBounds(period);
-  return { start_ms: startMs, end_ms: endMs };
-}
-
 function localDays(month: Period): { start_day: string; end_day: string } {
   const { startMs, endMs } = periodBounds(month);
   return { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
-}
-
-function filesByPeriod(head: Commit | undefined, dataset: DatasetName): Map<Period, LakeFile[]> {
-  const files = head?.files.filter((file) => file.dataset === dataset) ?? [];
-  return Map.groupBy(files, ({ period }) => period);
 }

@@ -12,7 +12,8 @@ import { datasets } from './datasets.ts';
 import { completeGeneration } from './generation.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
 import { type LakePaths, lakePaths } from './layout.ts';
-import { findPieces, type Piece, readState, type WarehouseState } from './pieces.ts';
+import type { Piece } from './piece.ts';
+import { findPieces, readState, type WarehouseState } from './pieces.ts';
 import type { PublishShard } from './shard.ts';
 
 export interface PublishOptions {
@@ -112,7 +113,7 @@ async function commitChanges(
   await declareMeters(connection, publication.declared);
   const state = await readState(connection);
   refuseOtherWarehouse(head, state, shard.workgroupId);
-  const pieces = await findPieces(connection, head, state);
+  const pieces = await findPieces(connection, head, state, nowMs);
   const staged: StagedFile[] = [];
   let committing = false;
   try {

@@ -139,6 +139,38 @@ test('only the partitions that changed are written again', async () => {
   expect(after).toHaveLength(before.length);
 });
 
+test('many days of a month that is over are written as the month, in place of its days, unless they are large', async () => {
+  const { shard, publish, head, analyse } = await fixture();
+  await addSeries(shard, 1, 1, 'inverter');
+  const days = (month: string, count: number) =>
+    Array.from({ length: count }, (_, index) => `${month}-${String(index + 1).padStart(2, '0')}`);
+  const periods = async () =>
+    (await head()).files.filter(({ dataset }) => dataset === 'interval_energy').map(({ period }) => period);
+  for (const day of days('2026-10', 2)) await storeIntervals(shard, { series: 1, day, energyWh: [1] });
+  await publish();
+  expect(await periods()).toEqual(days('2026-10', 2));
+
+  // One day stays as it was, one changes, four are new; November is not over.
+  for (const day of [...days('2026-10', 6).slice(1), ...days('2026-11', 5)])
+    await storeIntervals(shard, { series: 1, day, energyWh: [1, 2] });
+  await publish();
+  expect(await periods()).toEqual(['2026-10', ...days('2026-11', 5)]);
+  expect(await analyse('SELECT count(*)::INTEGER, sum(energy_wh)::INTEGER FROM interval_energy')).toEqual([
+    [21, 31],
+  ]);
+
+  await shard.transaction(async (connection) => {
+    await connection.run(
+      `INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags)
+       SELECT 1, epoch_ms(TIMESTAMP '2026-09-01') + range % 480 * 900000, 1, 900000, 0 FROM range(500_001)`,
+    );
+    for (const day of days('2026-09', 5))
+      await connection.run(`INSERT INTO dirty_partition VALUES ('interval_energy', '${day}')`);
+  });
+  await publish();
+  expect(await periods()).toEqual(['2026-10', ...days('2026-11', 5), ...days('2026-09', 5)]);
+});
+
 test('days and intervals that are withdrawn leave the lake', async () => {
   const { shard, publish, head, analyse } = await fixture();
   await addSeries(shard, 1, 1, 'inverter');
