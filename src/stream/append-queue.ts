@@ -82,7 +82,8 @@ export function createAppendQueue(options: AppendQueueOptions) {
       );
     } catch (cause) {
       log.error({ messages: group.length, problem: errorMessage(cause) }, 'stream.append-failed');
-      for (const entry of group) entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
+      for (const entry of group)
+        entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
       return;
     }
     if (first === 'not-seen') {

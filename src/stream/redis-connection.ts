@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { SECOND_MS } from '../time.ts';
-import { describeRefusal, warnOfRedisSettings } from './redis-settings.ts';
+import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
 
 /** What the logs of a process share: one connection for commands and one on which Redis tells of news. */
 export interface RedisConnection {
@@ -109,6 +109,8 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   };
   // The status lags behind a connection that has just ended.
   const isReady = () => commands.status === 'ready' && commands.stream.writable;
+  const refused = ({ message }: Error) =>
+    new TransientError('RedisRefused', `Redis at ${host} refused: ${describeReply(message)}`);
   let settingsWarned = '';
   const lookAtSettings = async () => {
     settingsWarned = await warnOfRedisSettings(commands, settingsWarned, log);
@@ -122,9 +124,11 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     news.disconnect();
     if (error instanceof TerminalError)
       throw new TerminalError(error.code, `Redis at ${host} cannot be used for the stream: ${error.message}`);
+    const problem = outage.lastProblem() ?? errorMessage(error);
+    if (/^(NOAUTH|WRONGPASS|NOPERM)\b/.test(problem)) throw refused(new Error(problem));
     throw new TransientError(
       'RedisUnreachable',
-      `Redis at ${host} cannot be used for the stream (${outage.lastProblem() ?? errorMessage(error)}); ${
+      `Redis at ${host} cannot be used for the stream (${problem}); ${
         found
           ? `stream.redisSentinels must lead to those that watch ${hostname}, the host of stream.redisUrl`
           : 'start it, or set stream.redisUrl'
@@ -175,7 +179,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     } catch (error) {
       if (error instanceof TransientError) throw error;
       // The error itself holds the command and its values, so it goes no further.
-      if (isReply(error)) throw new TransientError('RedisRefused', describeRefusal(host, error));
+      if (isReply(error)) throw refused(error);
       if (isReady()) commands.disconnect(true);
       throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
     }
@@ -198,7 +202,9 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
       keys.length === 0 ? Promise.resolve([]) : attempt(() => commands.mgetBuffer([...keys])),
     async subscribe(channel, listener) {
       channelListeners.set(channel, listener);
-      await news.subscribe(channel);
+      await news.subscribe(channel).catch((error) => {
+        throw isReply(error) ? refused(error) : error;
+      });
       return async () => {
         channelListeners.delete(channel);
         if (news.status === 'ready') await news.unsubscribe(channel);

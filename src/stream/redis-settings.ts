@@ -80,19 +80,22 @@ function requireVersion(version: string | undefined): void {
   );
 }
 
-/** What a person can do about an error reply. */
-export function describeRefusal(host: string, { message }: Error): string {
-  const what: Readonly<Record<string, string>> = {
-    OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
-    MISCONF: 'it cannot write to its disk: look at its own log',
-    READONLY: 'it is a replica now: the address must lead to the master',
-    LOADING: 'it is reading its data after a start',
-    NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
-    NOAUTH: 'it wants a password: set it in stream.redisUrl',
-    NOPERM: 'this user may not run scripts on keys that begin with wattline:stream',
-  };
-  const code = Object.keys(what).find((one) => new RegExp(`\\b${one}\\b`).test(message));
-  return `Redis at ${host} refused: ${code ? what[code] : message.slice(0, REPLY_CHARACTERS_MAX)}`;
+const REFUSALS: Readonly<Record<string, string>> = {
+  OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
+  MISCONF: 'it cannot write to its disk: look at its own log',
+  READONLY: 'it is a replica now: the address must lead to the master',
+  LOADING: 'it is reading its data after a start',
+  NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
+  NOAUTH: 'it wants a password: set it in stream.redisUrl',
+  WRONGPASS: 'the user or the password in stream.redisUrl is wrong, or the user is off',
+  NOPERM:
+    'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
+};
+
+/** What a person can do about an error reply, or the beginning of it where that is not known. */
+export function describeReply(message: string): string {
+  const code = Object.keys(REFUSALS).find((one) => new RegExp(`\\b${one}\\b`).test(message));
+  return code ? REFUSALS[code]! : message.slice(0, REPLY_CHARACTERS_MAX);
 }
 
 const REPLY_CHARACTERS_MAX = 200;

@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -514,6 +514,47 @@ describe('a Redis that fails', () => {
     await admin.config('SET', 'maxmemory', '3000000');
     expect((await subject.append(telemetryBatch(5))).firstOffset).toBeGreaterThan(lastOffset);
     expect(await subject.countFrom(0n)).toBe(5);
+  });
+
+  test('a user with the rights that the page names may do everything, one without is told what is missing', async () => {
+    const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'stream.md'), 'utf8');
+    const rights = /ACL SETUSER wattline on >\S+ (.*)/.exec(page)?.[1]?.split(' ') ?? [];
+    await start();
+    const setUser = (name: string, ...rules: string[]) =>
+      admin.call('ACL', 'SETUSER', name, 'on', '>secret', ...rules);
+    await setUser('wattline', ...rights);
+    await setUser('silent', ...rights, 'resetchannels');
+    await setUser('elsewhere', ...rights, 'resetkeys', '~other:*');
+    const lines: unknown[] = [];
+    const write = (...line: unknown[]) => lines.push(JSON.stringify(line));
+    const log: Log = Object.assign(Object.create(silentLog), { warn: write, error: write });
+    const urlOf = (user: string, password = 'secret') =>
+      `redis://${user}:${password}@127.0.0.1:${server.port}`;
+    const open = (url: string) => openTestRedisLog(url, { log });
+    const { log: a } = await open(urlOf('wattline'));
+    const { log: b } = await open(urlOf('wattline'));
+    const { lastOffset } = await a.append(telemetryBatch(3));
+    const waited = b.waitFor(lastOffset + 1n, never);
+    await a.append(telemetryBatch(2));
+    await waited;
+    expect((await readToTail(b)).messages).toHaveLength(5);
+    await b.trim();
+    expect([...new Set(lines)]).toEqual([expect.stringContaining('appendonly is off')]);
+    for (const [url, what] of [
+      [server.url.replace('//', '//wattline:wrong@'), /the user or the password in stream.redisUrl is wrong/],
+      [urlOf('silent'), /keys and channels.*docs\/stream.md/],
+      [urlOf('elsewhere'), /keys and channels.*docs\/stream.md/],
+    ] as const)
+      await expect(open(url)).rejects.toMatchObject({
+        code: 'RedisRefused',
+        message: expect.stringMatching(what),
+      });
+    await admin.config('SET', 'requirepass', 'secret');
+    await expect(open(server.url)).rejects.toMatchObject({
+      code: 'RedisRefused',
+      message: expect.stringMatching(/it wants a password/),
+    });
+    expect(lines.join()).not.toMatch(/secret/);
   });
 
   test('settings that lose messages are warned of, once, and no line or error shows the password', async () => {
