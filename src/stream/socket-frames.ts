@@ -46,6 +46,7 @@ export function createFrameSource(
   let bytes = 0;
   /** The tail, as the last read saw it. */
   let newest: Offset = 0n;
+  let epoch: string | undefined;
 
   const forget = (key: string) => {
     bytes -= frames.get(key)?.bytes ?? 0;
@@ -62,6 +63,11 @@ export function createFrameSource(
     });
     if (outcome.kind !== 'batch') return outcome;
     newest = outcome.bounds.next;
+    if (epoch !== undefined && outcome.bounds.epoch !== epoch) {
+      frames.clear();
+      bytes = 0;
+    }
+    epoch = outcome.bounds.epoch;
     const { parts, ...facts } = outcome;
     return { ...facts, messages: joined(parts) };
   };

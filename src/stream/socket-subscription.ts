@@ -61,6 +61,8 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   const begun = Promise.withResolvers<void>();
   let position: Offset = 0n;
   let notBefore: Offset = 0n;
+  /** The log that this reader knows of. */
+  let epoch: string | undefined;
   let ended = false;
   let waiting: AbortController | undefined;
   let isIdle = false;
@@ -125,7 +127,8 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
 
   const send = (frame: FrameOutcome & { kind: 'batch' }) => {
     const { count, nextOffset, upToDate, bounds, messages } = frame;
-    const { earliest: earliestOffset, epoch } = bounds;
+    const { earliest: earliestOffset } = bounds;
+    epoch = bounds.epoch;
     const head = readBodyHeader({ requestId, nextOffset, count, upToDate, earliestOffset, epoch });
     connection.sendFrame(head, messages, room.sending());
     startIdleTimer();
@@ -137,7 +140,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       const frame = await read();
       if (ended) return;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
-      if (frame.count > 0 || isIdle) {
+      if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) {
         // Another subscription of this connection was faster.
         if (!room.isOpen) continue;
         send(frame);
@@ -155,13 +158,15 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       position = resolved.from === 'oldest' ? (await log.bounds()).earliest : resolved.from;
       ({ notBefore } = resolved);
       const outcome = await frames.read({ from: position, limit, filter });
-      if (outcome.kind === 'batch')
+      if (outcome.kind === 'batch') {
+        epoch = outcome.bounds.epoch;
         return {
           requestId,
           nextOffset: String(position),
-          epoch: outcome.bounds.epoch,
+          epoch,
           ...(resolved.clamped && { clamped: resolved.clamped }),
         };
+      }
       resolved = startAgain(resolved, outcome);
     }
   };

@@ -388,6 +388,40 @@ describe('a subscription', () => {
     expect(nextOffset).toBe((await log.bounds()).next);
   });
 
+  test('is told at once that the log has begun anew, also where nothing comes, and gets nothing that was read before', async () => {
+    const clock = createTestClock();
+    let changed = Promise.withResolvers<void>();
+    let lost = false;
+    const { log, connect } = await setUp({
+      clock,
+      openLog: () => {
+        const opened = memoryLog(clock);
+        return {
+          ...opened,
+          async read(asked) {
+            const outcome = await opened.read(asked);
+            if (!lost) return outcome;
+            const none = outcome.kind === 'batch' && { parts: [], count: 0, bytes: 0 };
+            return { ...outcome, ...none, bounds: { ...outcome.bounds, epoch: 'another' } };
+          },
+          waitFor: (...asked) => Promise.race([opened.waitFor(...asked), changed.promise]),
+        };
+      },
+    });
+    const { firstOffset } = await log.append(telemetryBatch(2));
+    const client = await connect();
+    const reader = client.subscribe(request({ offset: String(firstOffset) }));
+    await reader.until((messages) => messages.length === 2);
+    lost = true;
+    const { resolve } = changed;
+    changed = Promise.withResolvers();
+    resolve();
+    await until('it is told', () => reader.frames.length === 2);
+    expect(reader.frames[1]).toMatchObject({ count: 0, epoch: 'another' });
+    const later = client.subscribe(request({ offset: String(firstOffset) }));
+    expect(await later.answer).toMatchObject({ epoch: 'another' });
+  });
+
   test('gets an empty frame with its position after every 15 s without another, also where all is filtered out', async () => {
     const { log, connect, clock } = await setUp();
     const client = await connect();
