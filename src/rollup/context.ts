@@ -7,6 +7,12 @@ import { asBounds, type StretchRow } from './stretches.ts';
 /** How far the neighbours of a change are looked for before the whole series is searched. */
 const NEIGHBOUR_MS = 2 * DAY_MS;
 
+/** As many intervals take some 150 MB to sort: six registers that are silent for ten years. */
+const INTERVALS_MAX = 2_000_000n;
+
+/** Where there are more intervals than this for each reading, silences are what takes the memory; else the readings do. */
+const SILENT_INTERVALS_MIN = 4n;
+
 /** From the probed stretches of series to the intervals to compute and the readings that takes, in table `context`. */
 export async function buildContext(connection: DuckDBConnection, timezone: string): Promise<void> {
   await findNeighbours(connection);
@@ -67,6 +73,27 @@ export async function findSteps(connection: DuckDBConnection, { all = false } = 
 export async function contextBounds(connection: DuckDBConnection): Promise<StretchRow> {
   const [range] = await query<StretchRow>(connection, 'rollup/context-bounds');
   return { low_ms: range!.low_ms, high_ms: range!.high_ms };
+}
+
+/**
+ * Divides a context that is made up of long silences, so that memory does not grow with how many devices are silent.
+ * @returns the parts of table `divided_context`; none where the context is to be computed as it is
+ */
+export async function divideContext(connection: DuckDBConnection): Promise<number[]> {
+  const [size] = await query<{ intervals: bigint }>(connection, 'rollup/context-size');
+  if (size!.intervals <= INTERVALS_MAX) return [];
+  const bounds = await contextBounds(connection);
+  const [readings] = await query<{ count: bigint }>(connection, 'rollup/count-context-readings', bounds);
+  if (size!.intervals < readings!.count * SILENT_INTERVALS_MIN) return [];
+  await query(connection, 'rollup/divide-context', { intervals_max: INTERVALS_MAX });
+  const parts = await query<{ part: number }>(connection, 'rollup/context-parts');
+  return parts.map(({ part }) => part);
+}
+
+/** Makes a part of the divided context the context. */
+export async function takePart(connection: DuckDBConnection, part: number, timezone: string): Promise<void> {
+  await query(connection, 'rollup/context-part', { part });
+  await bindDaysOf(connection, timezone, 'rollup/context-bounds');
 }
 
 /** Nulls where there is nothing. */

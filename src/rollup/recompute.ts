@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
-import { buildContext, contextBounds, findSteps } from './context.ts';
+import { buildContext, contextBounds, divideContext, findSteps, takePart } from './context.ts';
 import { classifySeries } from './events.ts';
 import { learnFromContext } from './learn.ts';
 import { findSunk } from './sinking.ts';
@@ -18,6 +18,19 @@ export async function recompute(
 ): Promise<void> {
   await query(connection, 'rollup/probe-touched', asBounds(stretch));
   await buildContext(connection, timezone);
+  const parts = await divideContext(connection);
+  if (parts.length < 2) return recomputeContext(connection, stretch, timezone);
+  for (const part of parts) {
+    await takePart(connection, part, timezone);
+    await recomputeContext(connection, stretch, timezone);
+  }
+}
+
+async function recomputeContext(
+  connection: DuckDBConnection,
+  stretch: Stretch,
+  timezone: string,
+): Promise<void> {
   const leastPower = await findSteps(connection);
   if (await learnFromContext(connection, await contextBounds(connection))) return;
   await query(connection, 'rollup/forget-breaks');
@@ -28,7 +41,8 @@ export async function recompute(
     await buildContext(connection, timezone);
     await findSteps(connection);
   }
-  await computeIntervals(connection);
+  const methods = await computeIntervals(connection);
+  if (!methods.includes('power_curve')) return;
   await query(connection, 'rollup/shaped-silences', await contextBounds(connection));
   const [shaped] = await query<{ count: bigint }>(connection, 'rollup/count-shaped');
   if (shaped!.count === 0n) return;
@@ -39,17 +53,20 @@ export async function recompute(
   await computeIntervals(connection);
 }
 
-async function computeIntervals(connection: DuckDBConnection): Promise<void> {
+/** @returns the methods of what was computed */
+async function computeIntervals(connection: DuckDBConnection): Promise<EnergyMethod[]> {
   const range = await contextBounds(connection);
-  const methods = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
+  const rows = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
+  const methods = rows.map(({ method }) => method);
   // Power first, because it shapes the silences of the registers beside it.
-  const needed = new Set(methods.map(({ method }) => computation[method]));
+  const needed = new Set(methods.map((method) => computation[method]));
   const statements = [
     ...ofAll,
     ...[ofPower, ofRegisters].filter((one) => needed.has(one)).flat(),
     'touched-local-days',
   ];
   await runAll(connection, statements, range);
+  return methods;
 }
 
 async function runAll(connection: DuckDBConnection, names: readonly string[], range: StretchRow) {

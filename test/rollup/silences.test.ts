@@ -69,3 +69,29 @@ test('years of rare readings, and of clocks that restart in 2021, come to the sa
   await rollUpSite(whole, site);
   expect(await daysOf(pieces)).toEqual(await daysOf(whole));
 });
+
+test('so many silent years that they are computed in parts come to the same in each of them', async () => {
+  const shard = await openTestShard();
+  const device = (index: number) => `00000000-0000-4000-8000-00000000000${index}`;
+  // A glitch before the silence of eleven years, and a restart after it; the last device has none, and begins before.
+  const faulty = [
+    ...[at('2015-03-01', 90_000), at('2015-03-02', 0), at('2015-03-03', 91_000)],
+    ...[at('2026-06-01', 500_000), at('2026-06-02', 40), at('2026-06-03', 1_040)],
+  ];
+  const clean = [at('2014-06-01', 89_000), at('2026-06-03', 489_000)];
+  const readings = [faulty, faulty, faulty, faulty, faulty, clean].flatMap((own, index) =>
+    own.map((reading) => ({ ...reading, device: device(index) })),
+  );
+  // The first roll-up of a stream looks at all days, whatever was computed.
+  await landReadings(shard, [{ ...at('2026-06-03', 1), device: device(9) }]);
+  await rollUpSite(shard, site);
+  await landReadings(shard, readings);
+  await rollUpSite(shard, site);
+  const sums = await rowsOf(
+    shard,
+    'SELECT sum(energy_wh)::INTEGER AS wh, count(*)::INTEGER AS days FROM daily_energy GROUP BY device ORDER BY device',
+  );
+  const daysSince = (day: string) => (Date.parse('2026-06-04') - Date.parse(day)) / DAY_MS;
+  const faultySum = { wh: 410_000 + 40 + 1_000, days: daysSince('2015-03-01') };
+  expect(sums).toEqual([...Array(5).fill(faultySum), { wh: 400_000, days: daysSince('2014-06-01') }]);
+});
