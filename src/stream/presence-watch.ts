@@ -1,6 +1,6 @@
 import { encodeMessages } from '../contract/message-bytes.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../contract/messages.ts';
-import type { Offset } from '../contract/offset.ts';
+import { laterOffset, type Offset } from '../contract/offset.ts';
 import { errorMessage } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
@@ -50,10 +50,13 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   let listeningSinceMs: UtcMs = clock.now();
 
   const follow = async () => {
+    const { next } = await streamLog.bounds();
     for await (const chunk of chunksFrom(streamLog, position)) {
       presence.take(chunk, position);
       position = chunk.lastOffset + 1n;
     }
+    // What was not there to be read is gone for good.
+    position = laterOffset(position, next);
   };
 
   const announce = async (items: readonly DeviceStatusItem[]) => {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
@@ -221,6 +221,23 @@ test('an announcement that is stored although its append failed is not made agai
   at.log.announce = announce;
   await at.pass(MINUTE_MS);
   expect(await at.said()).toEqual(['1 online data received']);
+});
+
+test('what was announced and is gone from the log holds up no announcement of those who have not read it', async () => {
+  const path = join(tempDir(), 'presence.json');
+  const before = await service({ path });
+  await before.data(1);
+  await before.pass(MINUTE_MS);
+  before.watch.save();
+  const early = `${path}.early`;
+  copyFileSync(path, early);
+  await before.pass(TIMEOUT_MS);
+  expect(await before.said()).toEqual(['1 online data received', '1 offline timeout']);
+  await before.clock.advance(2 * RETENTION_MS);
+  await before.log.trim();
+  const after = await service({ clock: before.clock, log: before.log, path: early });
+  await after.pass(TIMEOUT_MS + MINUTE_MS);
+  expect(await after.said()).toEqual(['1 offline timeout']);
 });
 
 test('who is offline stays known beyond the retention, and an unreadable file costs no more than that', async () => {
