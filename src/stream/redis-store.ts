@@ -79,6 +79,8 @@ const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 const APPEND_AGAIN_MS = 10 * SECOND_MS;
 const AGAIN_AFTER_MS = 10;
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
+/** Who has appended, to which epoch, after which tail and count of messages, up to which. */
+const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
 
 /**
  * Opens the log of a workgroup, a new one where there is none.
@@ -149,7 +151,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   const onNews = (news: string) => {
-    const [from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = news.split(' ');
+    const told = NEWS.exec(news);
+    if (told === null) return listeners?.onDoubt();
+    const [, from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = told;
     if (from === sender) return;
     const lastOffset = offsetFrom(lastId!);
     if (epoch === known.epoch && !isAfter(lastOffset, known.lastOffset)) return;

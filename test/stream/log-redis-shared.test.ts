@@ -167,6 +167,22 @@ describe('two processes on one log in Redis', () => {
     });
   });
 
+  test('news that nobody of us has told makes them look for themselves, whatever it says', async () => {
+    const { log } = await openTestRedisLog(server.url);
+    const { lastOffset } = await log.append(telemetryBatch(1));
+    for (const news of [
+      '',
+      'x',
+      'a b c d e f',
+      'a b 1-1 5 9-9',
+      `x ${(await log.bounds()).epoch} 1-0 1 99-zz 2`,
+    ])
+      expect(await admin.publish('wattline:stream:{acme}:news', news)).toBe(1);
+    await settle();
+    expect((await log.bounds()).next).toBe(lastOffset + 1n);
+    expect((await log.append(telemetryBatch(1))).firstOffset).toBeGreaterThan(lastOffset);
+  });
+
   test('what came while a connection was cut wakes those who wait as soon as it is there again', async () => {
     const proxy = await startCuttingProxy(server.port);
     onTestFinished(() => proxy.close());
