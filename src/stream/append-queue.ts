@@ -81,7 +81,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
         group[0]?.seenTo,
       );
     } catch (cause) {
-      log.error({ messages: group.length, problem: errorMessage(cause) }, 'stream.append-failed');
+      log.error({ messages: countOf(group), problem: errorMessage(cause) }, 'stream.append-failed');
       for (const entry of group)
         entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
       return;
@@ -134,6 +134,10 @@ export function createAppendQueue(options: AppendQueueOptions) {
       await running;
     },
   };
+}
+
+function countOf(group: readonly Entry[]): number {
+  return group.reduce((sum, { batch }) => sum + batch.count, 0);
 }
 
 function unavailable(message: string, cause?: unknown): StreamError {

@@ -519,7 +519,7 @@ describe('a Redis that fails', () => {
     ).rejects.toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
     expect(lines).toEqual([
       {
-        messages: 1,
+        messages: 1_000,
         problem: `Redis at 127.0.0.1:${server.port} refused: its memory is full: raise maxmemory, or shorten stream.retention`,
       },
     ]);
