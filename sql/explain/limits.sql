@@ -1,5 +1,5 @@
 -- The rules that hold for a series ($series_id), and what they are learnt from.
-SELECT r.max_power_w, r.jitter_wh, r.modulus_wh, r.interval_ms::DOUBLE AS interval_ms, r.max_gap_ms::DOUBLE AS max_gap_ms, r.net,
+SELECT r.max_power_w, r.recount_power_w, r.jitter_wh, r.modulus_wh, r.interval_ms::DOUBLE AS interval_ms, r.max_gap_ms::DOUBLE AS max_gap_ms, r.net,
   t.max_power_w AS configured_power_w, t.jitter_wh AS configured_jitter_wh, t.interval_ms::DOUBLE AS configured_interval_ms,
   t.max_gap_ms::DOUBLE AS configured_gap_ms,
   s.resolution, s.step_ms::DOUBLE AS step_ms,

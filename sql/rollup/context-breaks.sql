@@ -8,7 +8,7 @@ WITH morning AS (
   WHERE s.t0 < d.start_ms
 )
 SELECT
-  r.series_id, r.method, r.max_power_w, r.configured_power_w IS NULL AS learnt, r.jitter_wh, r.modulus_wh, r.first_ms AS series_ms, r.last_ms,
+  r.series_id, r.method, r.max_power_w, r.recount_power_w, r.configured_power_w IS NULL AS learnt, r.jitter_wh, r.modulus_wh, r.first_ms AS series_ms, r.last_ms,
   b.from_ms, b.from_value, b.to_ms, b.to_value, CASE WHEN r.method = 'daily_energy' THEN d.start_ms END AS day_ms,
   m.before_ms, m.before_value, m.first_ms, m.first_value
 FROM context c

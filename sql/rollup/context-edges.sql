@@ -10,7 +10,7 @@ FROM (
     coalesce(n.prev_ms, least(c.lo_ms - c.pad_ms, r.first_ms)) AS first_ms,
     -- And so may those with which it ends, of power.
     coalesce(n.next_ms, greatest(c.hi_ms + c.pad_ms, r.last_ms)) AS last_ms,
-    r.max_power_w, n.resumes,
+    least(r.max_power_w, r.recount_power_w) AS max_power_w, n.resumes,
     r.learns AND c.series_id IN (SELECT series_id FROM touched WHERE is_new) AS learns
   FROM probe_context c
   JOIN neighbour n USING (series_id)

@@ -5,7 +5,7 @@
 INSERT INTO step
 WITH kept AS (
   SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, d.end_ms, j.kind, j.energy_wh,
-    r.jitter_wh, coalesce(r.max_power_w, 'infinity'::DOUBLE) AS max_power_w
+    r.jitter_wh, coalesce(r.max_power_w, 'infinity'::DOUBLE) AS max_power_w, coalesce(r.recount_power_w, r.max_power_w, 'infinity'::DOUBLE) AS recount_power_w
   FROM kept_reading k
   JOIN series_rule r USING (series_id)
   JOIN interval_day d ON d.interval_index = k.event_time_ms // 900000
@@ -31,7 +31,7 @@ WITH kept AS (
     lag(c) OVER w AS c_before, lag(stale) OVER w AS stale_before,
     bool_or(NOT stale) OVER (PARTITION BY series_id, day) AS day_alive,
     max(frame) OVER (PARTITION BY series_id, day) AS day_frame,
-    v <= max_power_w * (t - greatest(t0, start_ms)) / 3600000 + jitter_wh AS reachable,
+    v <= recount_power_w * (t - greatest(t0, start_ms)) / 3600000 + jitter_wh AS reachable,
     v - v0 <= max_power_w * (t - t0) / 3600000 + jitter_wh AS continues
   FROM shown
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
@@ -69,5 +69,5 @@ UNION ALL
 -- The very first reading of a series shows the energy since midnight, unless a restart later in the day says that it was carry-over.
 SELECT series_id, start_ms, 0, t, v, true, 0, 0
 FROM judged
-WHERE t0 IS NULL AND day_frame = 0 AND v > 0 AND t > start_ms AND v <= max_power_w * (t - start_ms) / 3600000 + jitter_wh
+WHERE t0 IS NULL AND day_frame = 0 AND v > 0 AND t > start_ms AND v <= recount_power_w * (t - start_ms) / 3600000 + jitter_wh
   AND t = (SELECT s.first_ms FROM series s WHERE s.series_id = judged.series_id);

@@ -12,7 +12,7 @@ WITH suspect AS (
   FROM suspect s
   JOIN series_rule r USING (series_id)
   WHERE NOT r.net AND (s.v1 < s.v0 - r.jitter_wh
-    OR s.v1 - s.v0 > r.max_power_w * (s.t1 - s.t0) / 3600000 + r.jitter_wh
+    OR s.v1 - s.v0 > least(r.max_power_w, r.recount_power_w) * (s.t1 - s.t0) / 3600000 + r.jitter_wh
     OR (s.v0 = 0 AND s.v1 > 0)
     OR (s.v0 < s.v_before - r.jitter_wh AND s.v1 >= s.v_before - r.jitter_wh))
   UNION

@@ -110,7 +110,7 @@ function sentence(event: EventRow, clock: Day['clock'], unit: 'W' | 'Wh'): strin
     case 'rebase':
       return `jumped impossibly ${step} and stayed: nothing is booked`;
     case 'glitch':
-      return `low ${when} (${after} ${unit} after ${before} ${unit}) and back in one impossible step: left out`;
+      return `low ${when} (${after} ${unit} after ${before} ${unit}) and no restart: left out`;
     case 'spike':
       return `impossibly high ${when} (${after} ${unit} after ${before} ${unit}): left out`;
     case 'jitter':

@@ -127,6 +127,7 @@ type LimitsRow = {
   max_gap_ms: number;
   net: boolean;
   configured_power_w: number | null;
+  recount_power_w: number | null;
   configured_jitter_wh: number | null;
   configured_interval_ms: number | null;
   configured_gap_ms: number | null;
@@ -210,7 +211,7 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
     value: row.max_power_w,
     from: 'learnt',
     text: isRegister
-      ? `32 times the usual power of its busier days (${usual} W), at least 50,000 W; ${learntFrom}`
+      ? `32 times the usual power of its busier days (${usual} W), at least 50,000 W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
       : `8 times the most that is usual on its busier days (${usual} W), at least 50,000 W, and only for readings that stand alone; ${learntFrom}`,
   };
 }

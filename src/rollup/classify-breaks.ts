@@ -1,5 +1,5 @@
 import type { UtcMs } from '../time.ts';
-import { hasStoodStill, isSpikeBeforeFall, returnIndex } from './excursions.ts';
+import { hasStoodStill, isPassedOver, returnIndex } from './excursions.ts';
 import {
   continues,
   type EnergyEvent,
@@ -34,7 +34,7 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
       const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
       events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
     } else if (!continues(believed, next, rule)) {
-      if (isSpikeBeforeFall(believed, next, runs[index + 2], rule)) {
+      if (isPassedOver(believed, next, runs[index + 2], rule)) {
         events.push(excursion(believed, [next]));
         runs.splice(index + 1, 1);
         continue;

@@ -9,6 +9,7 @@ type BreakRow = {
   series_id: number;
   method: EnergyMethod;
   max_power_w: number | null;
+  recount_power_w: number | null;
   learnt: boolean;
   jitter_wh: number;
   modulus_wh: number | null;
@@ -68,6 +69,7 @@ function judge(breaks: readonly SeriesBreak[], row: BreakRow, changes: readonly 
 function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
   return {
     maxPowerW: row.max_power_w ?? undefined,
+    recountPowerW: row.recount_power_w ?? undefined,
     learnt: row.learnt,
     jitterWh: row.jitter_wh,
     modulusWh: row.modulus_wh ?? undefined,

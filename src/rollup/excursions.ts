@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
-import { continues, isReset, type RegisterRule, type Run } from './register-rule.ts';
+import { continues, isReset, type RegisterRule, type Run, recounts } from './register-rule.ts';
 
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
 const SPIKE_MS_MAX = DAY_MS;
@@ -23,10 +23,15 @@ export function returnIndex(runs: readonly Run[], index: number, rule: RegisterR
     : returnFromLow(runs, index, rule);
 }
 
-/** A single impossible reading, after which the register shows less than before: it has not been there, whatever the fall is. */
-export function isSpikeBeforeFall(from: Run, high: Run, after: Run | undefined, rule: RegisterRule): boolean {
-  const isLoneHigh = high.firstMs === high.lastMs && high.firstValue > from.lastValue;
-  return isLoneHigh && after !== undefined && after.firstValue < from.lastValue - rule.jitterWh;
+/**
+ * A single reading that says nothing of the next, which is below it and below what was before: an impossible high one, whatever the fall
+ * is; or by a learnt limit one on the way down, such as the average of what a register showed before and after it was read as zero.
+ */
+export function isPassedOver(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
+  if (one.firstMs !== one.lastMs || !after) return false;
+  const isHigh = one.firstValue > from.lastValue;
+  const level = isHigh ? from.lastValue : one.firstValue;
+  return (isHigh || rule.learnt) && after.firstValue < level - rule.jitterWh;
 }
 
 function returnFromHigh(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
@@ -89,7 +94,7 @@ function followed(lows: readonly Low[], run: Run, rule: RegisterRule): Low[] {
 function originOf(run: Run, lows: readonly Low[], rule: RegisterRule): number {
   return lows.findIndex(
     (low, place) =>
-      continues(low, run, rule) && (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
+      recounts(low, run, rule) && (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
   );
 }
 

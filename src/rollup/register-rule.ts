@@ -14,6 +14,8 @@ export interface RegisterRule {
   maxPowerW: number | undefined;
   /** Whether `maxPowerW` was learnt, not configured: then a rise that goes on is believed. */
   learnt: boolean;
+  /** Most power (W) with which it counts after a restart, where that is learnt: little more than is usual. */
+  recountPowerW: number | undefined;
   jitterWh: number;
   modulusWh: number | undefined;
   /** Declared changes of the register: what the old one ended at and the new one started from (Wh). */
@@ -60,19 +62,34 @@ export function reachWh(milliseconds: number, rule: RegisterRule): number {
     : (rule.maxPowerW * milliseconds) / HOUR_MS + rule.jitterWh;
 }
 
+/** The most that it can have counted since a restart. */
+function recountWh(milliseconds: number, rule: RegisterRule): number {
+  const { recountPowerW, jitterWh } = rule;
+  return recountPowerW === undefined
+    ? reachWh(milliseconds, rule)
+    : (recountPowerW * milliseconds) / HOUR_MS + jitterWh;
+}
+
 /** Whether a register that was last believed at the end of one run can show the start of another. */
 export function continues(from: Run, to: Run, rule: RegisterRule): boolean {
-  return (
-    to.firstValue >= from.lastValue - rule.jitterWh &&
-    to.firstValue - from.lastValue <= reachWh(to.firstMs - from.lastMs, rule)
-  );
+  return isGrowth(from, to, reachWh(to.firstMs - from.lastMs, rule), rule);
+}
+
+/** The same of a run of low values, which is said to follow a restart. */
+export function recounts(low: Run, to: Run, rule: RegisterRule): boolean {
+  return isGrowth(low, to, recountWh(to.firstMs - low.lastMs, rule), rule);
+}
+
+function isGrowth(from: Run, to: Run, mostWh: number, { jitterWh }: RegisterRule): boolean {
+  const grownWh = to.firstValue - from.lastValue;
+  return grownWh >= -jitterWh && grownWh <= mostWh;
 }
 
 /**
  * Whether the register can have counted from zero to what it shows after a fall. A learnt limit is far above what is usual, so by it a
- * lifetime register that still shows more than half of before has not started again: it has lost a little.
+ * register that still shows more than half of before has not started again: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
-  if (to.firstValue > reachWh(to.firstMs - from.lastMs, rule)) return false;
-  return !rule.learnt || rule.restartsDaily || to.firstValue <= from.lastValue / 2;
+  if (to.firstValue > recountWh(to.firstMs - from.lastMs, rule)) return false;
+  return !rule.learnt || to.firstValue <= from.lastValue / 2;
 }

@@ -16,9 +16,6 @@ const APART_MS_MIN = 2 * DAY_MS;
 /** Each stretch costs dozens of statements and the memory of their tables, however little it holds: more than a look at the time between. */
 const STRETCHES_MAX = 8;
 
-/** To compute a silence that is shorter than this costs less than to find out whether it is one. */
-const SILENCE_MS_MIN = 100 * DAY_MS;
-
 /** The touched time, in stretches to be computed each by itself. */
 export async function touchedStretches(connection: DuckDBConnection): Promise<Stretch[]> {
   const stretches: Stretch[] = [];
@@ -32,7 +29,6 @@ export async function touchedStretches(connection: DuckDBConnection): Promise<St
 }
 
 async function isSilent(connection: DuckDBConnection, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
-  if (highMs - lowMs < SILENCE_MS_MIN) return false;
   const [row] = await query<{ silent: boolean }>(connection, 'rollup/is-silent', asBounds({ lowMs, highMs }));
   return row!.silent;
 }

@@ -129,7 +129,7 @@ describe('a day on which everything happens', () => {
   test('tells each event once, in the order of time, and every Wh can be worked out by hand', async () => {
     const { told, page } = await explain(await open());
     expect(linesOf(page, 'What happened')).toEqual([
-      'glitch: low at 02:00:00 (0 Wh after 51,000 Wh) and back in one impossible step: left out',
+      'glitch: low at 02:00:00 (0 Wh after 51,000 Wh) and no restart: left out',
       'jitter: fell by no more than its jitter between 03:00:00 and 04:00:00; the high-water mark was held',
       'reset: started again between 05:00:00 and 06:00:00 from 53,000 to 5,000 Wh: what it shows since then counts, 5,000 Wh',
       'spike: impossibly high at 08:00:00 (90,000 Wh after 6,000 Wh): left out',
