@@ -1,6 +1,6 @@
-import { batchOf, shorten } from './answer.ts';
+import { shorten } from './answer.ts';
 import { must, NotTestable, type Rule } from './rule.ts';
-import { sampleOf } from './sample.ts';
+import { firstMessages, sampleOf } from './sample.ts';
 
 const SEQUENCE_BITS = 20n;
 const STATUSES = 100;
@@ -61,7 +61,8 @@ export const messageRules: readonly Rule[] = [
     says: 'The table devices holds messages of kind device_status and no others, each online or offline',
     source: 'service.md 2.2; stream-contract.md, Messages',
     async check(probe) {
-      const { messages, sent } = batchOf(await probe.read(`limit=${STATUSES}`, { table: 'devices' }));
+      const some = { table: 'devices', limit: STATUSES, enough: 1 };
+      const { messages, sent } = await firstMessages(probe, '', some);
       if (messages.length === 0) throw new NotTestable('the table devices is empty');
       for (const { fields } of messages) {
         const problem =

@@ -41,6 +41,9 @@ export function ownMessages(probe: Probe): Promise<void> {
   });
 }
 
+/** A server may look at only so much of a log in one read that finds nothing. */
+const PAGES_MAX = 100;
+
 /**
  * Some messages that follow each other in the table that is looked at, three at least.
  * @throws NotTestable where it holds fewer
@@ -48,10 +51,9 @@ export function ownMessages(probe: Probe): Promise<void> {
 export async function sampleOf(probe: Probe): Promise<Batch> {
   if (probe.target.write) await ownMessages(probe);
   return probe.once('sample', async () => {
-    const young = batchOf(
-      await probe.read(`timestamp=${systemClock.now() - SAMPLE_AGE_MS}&limit=${SAMPLE_MESSAGES}`),
-    );
-    const sample = young.messages.length >= 3 ? young : batchOf(await probe.read(`limit=${SAMPLE_MESSAGES}`));
+    const some = { limit: SAMPLE_MESSAGES, enough: 3 };
+    const young = await firstMessages(probe, `timestamp=${systemClock.now() - SAMPLE_AGE_MS}`, some);
+    const sample = young.messages.length >= 3 ? young : await firstMessages(probe, '', some);
     if (sample.messages.length < 3)
       throw new NotTestable(
         `the table ${probe.table} holds ${sample.messages.length} messages, and three are needed`,
@@ -60,15 +62,31 @@ export async function sampleOf(probe: Probe): Promise<Batch> {
   });
 }
 
+/**
+ * The first batch that has enough messages, however many of other tables lie before them.
+ * @param start query of where to begin; empty for the oldest message
+ * @returns the last batch where none has
+ */
+export async function firstMessages(
+  probe: Probe,
+  start: string,
+  { limit, enough, ...options }: ReadOptions & { limit: number; enough: number },
+): Promise<Batch> {
+  for (let asked = start, pages = 1; ; pages++) {
+    const batch = batchOf(await probe.read(`${asked}${asked && '&'}limit=${limit}`, options));
+    const next = `offset=${batch.nextOffset}`;
+    const isOver = batch.upToDate === true || next === asked || pages === PAGES_MAX;
+    if (batch.messages.length >= enough || isOver) return batch;
+    asked = next;
+  }
+}
+
 /** A message in the sample, and the one that follows it. */
 export async function middleOf(probe: Probe): Promise<{ message: Message; next: Message; sample: Batch }> {
   const sample = await sampleOf(probe);
   const index = Math.floor(sample.messages.length / 2) - 1;
   return { message: sample.messages[index]!, next: sample.messages[index + 1]!, sample };
 }
-
-/** A server may look at only so much of a log in one read that finds nothing. */
-const PAGES_MAX = 100;
 
 /** Reads a table to its end. @returns the last read, and the messages of all */
 export async function readToTail(probe: Probe, query: string, options?: ReadOptions): Promise<Batch> {
