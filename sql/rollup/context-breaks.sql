@@ -17,5 +17,5 @@ LEFT JOIN series_break b ON b.series_id = r.series_id
   AND (r.method <> 'daily_energy' OR (b.to_ms >= c.lo_ms AND b.to_ms < c.hi_ms))
 LEFT JOIN interval_day d ON d.interval_index = b.to_ms // 900000
 LEFT JOIN morning m ON m.series_id = r.series_id AND m.start_ms = d.start_ms
-WHERE (b.from_ms IS NOT NULL OR EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = r.series_id))
+WHERE b.from_ms IS NOT NULL OR EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = r.series_id)
 ORDER BY r.series_id, b.to_ms;

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
-import { continues, isReset, type RegisterRule, type Run, recounts } from './register-rule.ts';
+import { continues, isCarriedOver, isReset, type RegisterRule, type Run, recounts } from './register-rule.ts';
 
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
 const SPIKE_MS_MAX = DAY_MS;
@@ -75,9 +75,10 @@ function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean
   return rule.learnt && isLone && !isReset(from, low, rule);
 }
 
-/** A run of low values, and since when there have been such but for excursions. */
+/** A run of low values, since when there have been such but for excursions, and whether they have grown: then it is counting again. */
 interface Low extends Run {
   sinceMs: UtcMs;
+  counts: boolean;
 }
 
 /** How many runs of low values, each lower than the one before, are kept in mind. */
@@ -87,14 +88,16 @@ const LOWS_MAX = 3;
 function followed(lows: readonly Low[], run: Run, rule: RegisterRule): Low[] {
   const origin = originOf(run, lows, rule);
   const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
-  return [{ ...run, sinceMs }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
+  const counts = lows[origin]?.counts || run.lastValue - run.firstValue > rule.jitterWh;
+  return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
 }
 
 /** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
 function originOf(run: Run, lows: readonly Low[], rule: RegisterRule): number {
   return lows.findIndex(
     (low, place) =>
-      recounts(low, run, rule) && (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
+      (low.counts ? continues : recounts)(low, run, rule) &&
+      (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
   );
 }
 
@@ -102,20 +105,11 @@ function originOf(run: Run, lows: readonly Low[], rule: RegisterRule): number {
  * Whether zeros of a register that restarts every day are its restart after all: what it shows after a longer silence may have grown since,
  * and so may what it shows straight after the value of the day before, unless that is still the same value.
  */
-function hasRestarted(
-  low: Run,
-  from: Run,
-  candidate: Run,
-  { restartsDaily, morning }: RegisterRule,
-): boolean {
-  if (!restartsDaily) return false;
-  const isCarriedOver =
-    from.firstMs === Number.NEGATIVE_INFINITY &&
-    morning?.firstValue === morning?.beforeValue &&
-    morning?.beforeValue === from.lastValue;
+function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): boolean {
+  if (!rule.restartsDaily) return false;
   return (
     candidate.firstMs - low.lastMs > RESTART_MS_MAX ||
-    (isCarriedOver && candidate.firstValue !== from.lastValue)
+    (isCarriedOver(from, rule) && candidate.firstValue !== from.lastValue)
   );
 }
 

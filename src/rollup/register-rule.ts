@@ -85,11 +85,21 @@ function isGrowth(from: Run, to: Run, mostWh: number, { jitterWh }: RegisterRule
   return grownWh >= -jitterWh && grownWh <= mostWh;
 }
 
+/** Whether a run is what the register showed the day before: until it shows something else nothing is known of the day. */
+export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
+  return (
+    run.firstMs === Number.NEGATIVE_INFINITY &&
+    morning?.firstValue === morning?.beforeValue &&
+    morning?.beforeValue === run.lastValue
+  );
+}
+
 /**
- * Whether the register can have counted from zero to what it shows after a fall. A learnt limit is far above what is usual, so by it a
- * register that still shows more than half of before has not started again: it has lost a little.
+ * Whether the register can have counted from zero to what it shows after a fall; after the day before since midnight. A learnt limit is far
+ * above what is usual, so by it a register that still shows more than half of before has not started again: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
+  if (isCarriedOver(from, rule)) return to.firstValue <= recountWh(to.firstMs - rule.morning!.dayMs, rule);
   if (to.firstValue > recountWh(to.firstMs - from.lastMs, rule)) return false;
   return !rule.learnt || to.firstValue <= from.lastValue / 2;
 }
