@@ -52,7 +52,8 @@ function describe(issue: Issue): string | undefined {
   }
 }
 
-function describeUnknown(meant: string | undefined): string {
+/** Says of a key that it means nothing. */
+export function describeUnknown(meant: string | undefined): string {
   return `is not a known setting${meant === undefined ? '' : `; is it ${meant}?`}`;
 }
 
@@ -66,7 +67,7 @@ function knownKeys(schema: unknown): string[] {
 }
 
 /** The name that was meant: written with other capitals, or one or two letters away. */
-function nearest(written: string, names: readonly string[]): string | undefined {
+export function nearest(written: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map((name) => ({ name, steps: distance(written.toLowerCase(), name.toLowerCase()) }))
     .filter(({ name, steps }) => steps <= Math.min(2, Math.floor(name.length / 3)))

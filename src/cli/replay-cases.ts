@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../config.ts';
 import { type FieldValue, fieldValueSchema } from '../contract/messages.ts';
-import { errorMessage, InputError } from '../errors.ts';
-import { inWords } from '../input-words.ts';
+import { errorMessage, InputError, type Problem } from '../errors.ts';
+import { describeUnknown, inWords, nearest } from '../input-words.ts';
 import { parseInstant, type UtcMs } from '../time.ts';
 import { badInstant, readCsv } from './replay-csv.ts';
 
@@ -27,8 +27,8 @@ export interface ReplayCase {
 /** The device of readings that name none. */
 const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
 
-const anything = z.unknown().optional();
-const describedSchema = z.strictObject({
+/** What else stands there is what is known of the energy, and words about the case: of no use here. */
+const describedSchema = z.looseObject({
   id: z.string().optional(),
   name: z.string().optional(),
   timezone: z.string().optional(),
@@ -36,23 +36,11 @@ const describedSchema = z.strictObject({
   energyStreams: z
     .array(z.looseObject({ table: z.string().optional() }))
     .min(1, 'needs at least one energy stream'),
-  devices: anything,
-  totalSource: anything,
-  readings: anything,
-  // What is known of the energy, and words about the case: of no use here.
-  expected: anything,
-  deviceDays: anything,
-  days: anything,
-  rows: anything,
-  events: anything,
-  quarantine: anything,
-  intervals: anything,
-  note: anything,
-  why: anything,
-  description: anything,
-  original: anything,
-  license: anything,
+  devices: z.unknown().optional(),
+  totalSource: z.unknown().optional(),
+  readings: z.unknown().optional(),
 });
+const settings = Object.keys(describedSchema.shape);
 const inlineReadingSchema = z.looseObject({
   event_time: z.string(),
   device: z.string().nullish(),
@@ -132,6 +120,12 @@ function inlineCase(file: string, item: unknown, index: number): ReplayCase {
   };
 }
 
+/** Nothing where it is nothing that a case may have. */
+function misspeltAs(key: string): Problem[] {
+  const meant = nearest(key, settings);
+  return meant === undefined ? [] : [{ path: key, message: describeUnknown(meant) }];
+}
+
 /** The configuration that a case describes; its streams belong to its table where they name none. */
 function describe(
   file: string,
@@ -139,12 +133,11 @@ function describe(
   index: number,
 ): { name: string; workgroup: WorkgroupConfig; table: string } {
   const described = describedSchema.safeParse(content, inWords);
-  if (!described.success) {
-    const problems = zodProblems(described.error);
-    const hasUnknown = described.error.issues.some(({ code }) => code === 'unrecognized_keys');
-    const known = { path: '', message: `a case may have ${Object.keys(describedSchema.shape).join(', ')}` };
-    throw new InputError(`${file}, case ${index + 1}`, hasUnknown ? [...problems, known] : problems);
-  }
+  if (!described.success) throw new InputError(`${file}, case ${index + 1}`, zodProblems(described.error));
+  const misspelt = Object.keys(described.data)
+    .filter((key) => !settings.includes(key))
+    .flatMap((key) => misspeltAs(key));
+  if (misspelt.length > 0) throw new InputError(`${file}, case ${index + 1}`, misspelt);
   const {
     id,
     name = id ?? String(index + 1),

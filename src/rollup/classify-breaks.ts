@@ -29,18 +29,19 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
   let rise: { from: Run; to: Run } | undefined;
   while (believed && index + 1 < runs.length) {
     const next = runs[index + 1]!;
-    const change = rule.changes.find((one) => one.atMs > believed!.lastMs && one.atMs <= next.firstMs);
+    const change = changeBetween(believed, next, rule);
     if (change) {
       const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
       events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
     } else if (!continues(believed, next, rule)) {
-      if (isPassedOver(believed, next, runs[index + 2], rule)) {
+      const after = runs[index + 2];
+      if (isPassedOver(believed, next, after, rule) && !changeBetween(next, after, rule)) {
         events.push(excursion(believed, [next]));
         runs.splice(index + 1, 1);
         continue;
       }
       const back = returnIndex(runs, index, rule);
-      const isStuck = back !== undefined && hasStoodStill(runs, index, back);
+      const isStuck = back !== undefined && hasStoodStill(runs, index, back, rule);
       if (isStuck && !rule.restartsDaily) {
         const stuck = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
         events.push(excursion(next, [stuck]));
@@ -55,7 +56,7 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
         continue;
       }
       const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next, rule);
-      const event = isStillRising ? undefined : stays(believed, next, runs[index + 2], rule);
+      const event = isStillRising ? undefined : stays(believed, next, after, rule);
       if (event) events.push(event);
       else rise = { from: believed, to: next };
     }
@@ -63,6 +64,11 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
     believed = next;
   }
   return events;
+}
+
+/** The change of the register that was declared between two runs. */
+function changeBetween(from: Run, to: Run | undefined, { changes }: RegisterRule) {
+  return to && changes.find(({ atMs }) => atMs > from.lastMs && atMs <= to.firstMs);
 }
 
 /** A lone first reading of the day that neither goes on from the day before nor can have come since midnight; undefined where it is none. */

@@ -7,7 +7,7 @@ const SPIKE_MS_MAX = DAY_MS;
 /** After a longer silence than this a register may have counted what it lost before. */
 const LONE_FALL_MS_MAX = HOUR_MS;
 
-/** A register that has counted elsewhere for as long as this has not been on an excursion from a value at which it stood still. */
+/** A register that has counted elsewhere for as long as this has not been on an excursion. */
 const COUNTED_MS_MIN = HOUR_MS;
 
 /** A register that restarts every day, and shows as much as before zero after a longer silence than this, may have grown that much. */
@@ -36,9 +36,11 @@ export function isPassedOver(from: Run, one: Run, after: Run | undefined, rule: 
 
 function returnFromHigh(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
   const from = runs[index]!;
-  const endMs = runs[index + 1]!.firstMs + SPIKE_MS_MAX;
+  const high = runs[index + 1]!;
+  const endMs = high.firstMs + SPIKE_MS_MAX;
   for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
     const candidate = runs[back]!;
+    if (candidate.firstValue >= high.firstValue) continue;
     if (continues(from, candidate, rule) && !continues(runs[back - 1]!, candidate, rule)) return back;
   }
   return undefined;
@@ -53,7 +55,7 @@ function returnFromLow(runs: readonly Run[], index: number, rule: RegisterRule):
     const before = runs[back - 1]!;
     if (hasClimbedBack(before, from, rule)) return undefined;
     // A spike among low values is not what the register comes back from.
-    if (before.lastValue < from.lastValue) lows = followed(lows, before, rule);
+    if (before.lastValue < from.lastValue) lows = followed(lows, before, from, rule);
     const low = lows[0]!;
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
     const candidate = runs[back]!;
@@ -75,7 +77,7 @@ function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean
   return rule.learnt && isLone && !isReset(from, low, rule);
 }
 
-/** A run of low values, since when there have been such but for excursions, and whether they have grown: then it is counting again. */
+/** A run of low values, since when there have been such but for excursions, and whether it has started again for certain: it has counted. */
 interface Low extends Run {
   sinceMs: UtcMs;
   counts: boolean;
@@ -85,10 +87,10 @@ interface Low extends Run {
 const LOWS_MAX = 3;
 
 /** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
-function followed(lows: readonly Low[], run: Run, rule: RegisterRule): Low[] {
+function followed(lows: readonly Low[], run: Run, from: Run, rule: RegisterRule): Low[] {
   const origin = originOf(run, lows, rule);
   const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
-  const counts = lows[origin]?.counts || run.lastValue - run.firstValue > rule.jitterWh;
+  const counts = lows[origin]?.counts || isCarriedOver(from, rule) || hasCounted(run, rule);
   return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
 }
 
@@ -139,12 +141,14 @@ function isLoneSpike(runs: readonly Run[], back: number, all: readonly Low[], ru
  * Whether the very first run is what is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
  * in between. It is what a device shows while it sleeps, and the recording began with that; or the day did, with the day before.
  */
-export function hasStoodStill(runs: readonly Run[], from: number, back: number): boolean {
+export function hasStoodStill(runs: readonly Run[], from: number, back: number, rule: RegisterRule): boolean {
   return (
     runs[from]!.firstMs === Number.NEGATIVE_INFINITY &&
     runs[back]!.firstValue === runs[from]!.lastValue &&
-    runs
-      .slice(from + 1, back)
-      .some((run) => run.lastValue > run.firstValue && run.lastMs - run.firstMs >= COUNTED_MS_MIN)
+    runs.slice(from + 1, back).some((run) => hasCounted(run, rule))
   );
+}
+
+function hasCounted(run: Run, { jitterWh }: RegisterRule): boolean {
+  return run.lastValue - run.firstValue > jitterWh && run.lastMs - run.firstMs >= COUNTED_MS_MIN;
 }
