@@ -43,7 +43,7 @@ SELECT
     WHEN t.number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
     WHEN t.number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
       AND (t.modulus_wh IS NULL OR t.method = 'power_curve') THEN 'sentinel'
-    WHEN t.number IN (65535, -32768) AND t.method = 'power_curve' AND t.factor < 1000 THEN 'sentinel'
+    WHEN t.number IN (65535, 32767, -32768) AND t.method = 'power_curve' AND t.factor < 1000 THEN 'sentinel'
     WHEN t.number < 0 AND t.method IN ('total_energy', 'daily_energy') AND NOT t.net THEN 'negative'
   END AS reason
 FROM typed t

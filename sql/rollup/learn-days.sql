@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
     series_id, (interval_start_ms // 86400000)::INTEGER AS utc_day,
-    CASE WHEN any_value(c.method) IN ('power_curve', 'interval_energy') THEN max(power_w, 2)[2] / 4 ELSE quantile_disc(power_w, 0.5) END AS power_w,
+    CASE WHEN any_value(c.method) IN ('power_curve', 'interval_energy') THEN nullif(max(power_w, 2)[2], 0) / 4 ELSE quantile_disc(power_w, 0.5) END AS power_w,
     min(interval_start_ms) AS first_ms, max(interval_start_ms) AS last_ms, sum(step_count) AS step_count,
     min(resolution) AS smallest,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,

@@ -1,17 +1,17 @@
 -- What the steps look like that end in the intervals in context, of the series that have something to learn: the least power of a
--- growing step or of a sample that is not zero (a fault can only show more), the time between readings, and the resolution: the largest power of ten (Wh) that all
--- values are multiples of, or the smallest growth where that is less.
+-- growing step (a fault can only show more), or the most that two samples of power in a row agree on; the time between readings; and the
+-- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less.
 -- $low_ms, $high_ms: bounds of the context.
 -- quarter_now: as series_quarter
 CREATE OR REPLACE TEMP TABLE quarter_now AS
 WITH seen AS (
   SELECT
     s.series_id, s.t1 // 900000 * 900000 AS interval_start_ms,
-    min(CASE
-      WHEN c.method = 'power_curve' THEN CASE WHEN s.v1 <> 0 THEN abs(s.v1) END
-      WHEN c.method = 'interval_energy' THEN CASE WHEN s.v1 <> 0 THEN abs(s.v1) * 3600000 / (s.t1 - s.t0) END
-      WHEN s.v1 > s.v0 THEN (s.v1 - s.v0) * 3600000 / (s.t1 - s.t0)
-    END) AS power_w,
+    CASE any_value(c.method)
+      WHEN 'power_curve' THEN max(least(abs(s.v0), abs(s.v1)))
+      WHEN 'interval_energy' THEN max(least(abs(s.v0), abs(s.v1)) * 3600000 / (s.t1 - s.t0))
+      ELSE min(CASE WHEN s.v1 > s.v0 THEN (s.v1 - s.v0) * 3600000 / (s.t1 - s.t0) END)
+    END AS power_w,
     least(
       min(CASE
         WHEN c.method NOT IN ('total_energy', 'daily_energy') THEN NULL
@@ -33,11 +33,13 @@ WITH seen AS (
   GROUP BY s.series_id, s.t1 // 900000
 )
 -- where a series goes on inside a quarter, what is known of that quarter counts too
-SELECT n.series_id, n.interval_start_ms, least(n.power_w, q.power_w) AS power_w, least(n.resolution, q.resolution) AS resolution,
+SELECT n.series_id, n.interval_start_ms,
+  CASE WHEN q.method IN ('power_curve', 'interval_energy') THEN greatest(n.power_w, q.power_w) ELSE least(n.power_w, q.power_w) END AS power_w,
+  least(n.resolution, q.resolution) AS resolution,
   n.steps_ms + coalesce(q.steps_ms, 0) AS steps_ms, n.step_count + coalesce(q.step_count, 0) AS step_count,
   n.change_count + coalesce(q.change_count, 0) AS change_count
 FROM seen n
 LEFT JOIN (
-  SELECT q.* FROM series_quarter q JOIN context c ON c.resumes AND c.series_id = q.series_id AND c.lo_ms = q.interval_start_ms
+  SELECT q.*, c.method FROM series_quarter q JOIN context c ON c.resumes AND c.series_id = q.series_id AND c.lo_ms = q.interval_start_ms
   WHERE q.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS q ON q.series_id = n.series_id AND q.interval_start_ms = n.interval_start_ms;
