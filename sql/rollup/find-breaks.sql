@@ -1,7 +1,6 @@
 -- Steps of registers that no plain growth explains: a fall beyond the jitter, a rise beyond the most power that is plausible, the first
 -- step away from zero, one that is back at once where the register was before a fall, a declared change of the register. A register that
--- restarts every day is only looked at inside a day. Of power and of interval readings: steps beyond what is plausible and back, also the
--- very first reading, as a step from itself. $least_power_w: see context-limits.
+-- restarts every day is only looked at inside a day. $least_power_w: see context-limits.
 INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
 WITH suspect AS (
   -- without the rules of each series first, because joining them to every step costs more than all the rest
@@ -24,16 +23,4 @@ SELECT c.series_id, c.t0, c.v0, c.t1, c.v1
 FROM candidate c
 JOIN series_rule r USING (series_id)
 LEFT JOIN interval_day d ON d.interval_index = c.t0 // 900000
-WHERE r.method = 'total_energy' OR (r.method = 'daily_energy' AND c.t1 < d.end_ms)
-UNION ALL
-SELECT series_id, coalesce(t0, t1), coalesce(v0, v1), t1, v1
-FROM (
-  SELECT s.*, abs(s.v1) * p.per_hour > p.max_power_w AS is_beyond,
-    CASE WHEN s.t0 IS NULL AND s.t1 > p.first_ms THEN NULL ELSE coalesce(abs(s.v0) * p.per_hour > p.max_power_w, false) END AS was_beyond
-  FROM raw_step s
-  JOIN (
-    SELECT series_id, first_ms, max_power_w, CASE WHEN method = 'interval_energy' THEN 3600000 / interval_ms ELSE 1 END AS per_hour
-    FROM series_rule WHERE method IN ('power_curve', 'interval_energy') AND max_power_w IS NOT NULL
-  ) AS p USING (series_id)
-)
-WHERE is_beyond <> was_beyond;
+WHERE r.method = 'total_energy' OR (r.method = 'daily_energy' AND c.t1 < d.end_ms);

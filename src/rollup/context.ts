@@ -82,9 +82,13 @@ export async function contextBounds(connection: DuckDBConnection): Promise<Stret
 export async function divideContext(connection: DuckDBConnection): Promise<number[]> {
   const [size] = await query<{ intervals: bigint }>(connection, 'rollup/context-size');
   if (size!.intervals <= INTERVALS_MAX) return [];
+  const count_max = size!.intervals / SILENT_INTERVALS_MIN;
   const bounds = await contextBounds(connection);
-  const [readings] = await query<{ count: bigint }>(connection, 'rollup/count-context-readings', bounds);
-  if (size!.intervals < readings!.count * SILENT_INTERVALS_MIN) return [];
+  const [readings] = await query<{ count: bigint }>(connection, 'rollup/count-context-readings', {
+    ...bounds,
+    count_max,
+  });
+  if (readings!.count >= count_max) return [];
   await query(connection, 'rollup/divide-context', { intervals_max: INTERVALS_MAX });
   const parts = await query<{ part: number }>(connection, 'rollup/context-parts');
   return parts.map(({ part }) => part);

@@ -33,8 +33,7 @@ async function recomputeContext(
 ): Promise<void> {
   const leastPower = await findSteps(connection);
   if (await learnFromContext(connection, await contextBounds(connection))) return;
-  await query(connection, 'rollup/forget-breaks');
-  await query(connection, 'rollup/find-breaks', leastPower);
+  await findBreaks(connection, leastPower);
   if (await classifySeries(connection)) {
     // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
     await query(connection, 'rollup/probe-changed-events', asBounds(stretch));
@@ -53,11 +52,22 @@ async function recomputeContext(
   await computeIntervals(connection);
 }
 
+async function findBreaks(connection: DuckDBConnection, leastPower: Awaited<ReturnType<typeof findSteps>>) {
+  const kinds = new Set((await contextMethods(connection)).map((method) => computation[method]));
+  await query(connection, 'rollup/forget-breaks');
+  if (kinds.has(ofRegisters)) await query(connection, 'rollup/find-breaks', leastPower);
+  if (kinds.has(ofPower)) await query(connection, 'rollup/find-power-breaks');
+}
+
+async function contextMethods(connection: DuckDBConnection): Promise<EnergyMethod[]> {
+  const rows = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
+  return rows.map(({ method }) => method);
+}
+
 /** @returns the methods of what was computed */
 async function computeIntervals(connection: DuckDBConnection): Promise<EnergyMethod[]> {
   const range = await contextBounds(connection);
-  const rows = await query<{ method: EnergyMethod }>(connection, 'rollup/context-methods');
-  const methods = rows.map(({ method }) => method);
+  const methods = await contextMethods(connection);
   // Power first, because it shapes the silences of the registers beside it.
   const needed = new Set(methods.map((method) => computation[method]));
   const statements = [
