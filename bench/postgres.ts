@@ -11,17 +11,20 @@ export interface Postgres {
 }
 
 const INSTALLED = '/usr/lib/postgresql';
-const SETTINGS = [
+/** More memory than the warehouse has, for who would have set it. */
+export const ROOMY = [
   'shared_buffers=2GB',
   'work_mem=512MB',
   'maintenance_work_mem=1GB',
   'max_wal_size=8GB',
   'max_parallel_workers_per_gather=2',
-  'listen_addresses=',
 ];
 
-/** @returns undefined where Debian's package `postgresql` is not installed */
-export function startPostgres(): Postgres | undefined {
+/**
+ * @param settings beside those with which Debian installs it
+ * @returns undefined where Debian's package `postgresql` is not installed
+ */
+export function startPostgres(settings: readonly string[]): Postgres | undefined {
   const version = existsSync(INSTALLED) ? readdirSync(INSTALLED).sort().at(-1) : undefined;
   if (version === undefined || !existsSync(join(INSTALLED, version, 'bin', 'initdb'))) return undefined;
   const bin = join(INSTALLED, version, 'bin');
@@ -46,7 +49,7 @@ export function startPostgres(): Postgres | undefined {
     '-l',
     join(folder, 'log'),
     '-o',
-    [`-k ${folder}`, ...SETTINGS.map((one) => `-c ${one}`)].join(' '),
+    [`-k ${folder}`, ...['listen_addresses=', ...settings].map((one) => `-c ${one}`)].join(' '),
     'start',
   );
   return {
