@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
+import type { Config } from '../config.ts';
 import { configWarnings } from '../config-warnings.ts';
+import type { Problem } from '../errors.ts';
+import { readStatuses } from '../pipeline/status.ts';
+import { formatInstant } from '../time.ts';
 import { formatDuration } from '../units.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { readConfig } from './options.ts';
@@ -15,7 +19,7 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', checkHelp)
     .action((_options, command: Command) => {
       const effective = readConfig(command, terminal);
-      const warnings = configWarnings(effective);
+      const warnings = [...configWarnings(effective), ...dataProblems(effective)];
       const shown = hideSecrets(effective);
       for (const { path, message } of warnings) printNote(command, terminal, `warning: ${path}: ${message}`);
       printNote(command, terminal, 'the configuration can be used; with all defaults it is:');
@@ -23,6 +27,18 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
         stringify(shown, withUnit, { lineWidth: 0 }),
       );
     });
+}
+
+/** What the data said against the configuration when a worker last looked, as `status` has it. */
+function dataProblems({ dataDir, workgroups }: Config): Problem[] {
+  return readStatuses(dataDir)
+    .filter(({ workgroupId }) => workgroups.some(({ id }) => id === workgroupId))
+    .flatMap(({ problems, updatedAtMs }) =>
+      problems.map(({ path, message }) => ({
+        path,
+        message: `${message} (so the data said by ${formatInstant(updatedAtMs)})`,
+      })),
+    );
 }
 
 /** Settings by the names that they have, in the units of a person. */
@@ -49,7 +65,8 @@ const durations: ReadonlySet<string> = new Set([
 const checkHelp = `
 Prints the effective configuration as YAML (with --json durations in milliseconds, energy in Wh, power in W), after the
 environment and the defaults, secrets hidden. With problems it prints every one with its path, and the exit code is 2;
-warnings name what is allowed and hardly meant, with what to change.
+warnings name what is allowed and hardly meant, and what the data said against it when a worker
+last looked (see wattline status), with what to change.
 
 Examples:
   wattline config check

@@ -39,6 +39,11 @@ test('status shows the problems that the worker found and those of the configura
     { workgroupId: 'other', problems: [{ path: 'workgroups.0.energyStreams.0.interval' }] },
     { workgroupId: 'home', problems: [found, { path: 'workgroups.1.energyStreams.0.modulus' }] },
   ]);
+  const checked = await runCli(['config', 'check'], { cwd });
+  expect(checked.code).toBe(0);
+  expect(checked.stderr).toMatch(
+    /warning: workgroups\.1\.energyStreams\.0\.field: no message has it: correct the name \(so the data said by \d{4}-/,
+  );
 });
 
 test('status says how long ago something was in the unit that a person would take', async () => {
