@@ -1,8 +1,7 @@
 -- How far the warehouse is, in the snapshot that everything else is read in.
--- created_at_ms: when the warehouse was made; batch_id, rolled_up_batch_id: the last batch that landed, and the last one that every
--- configured energy stream has taken in, -1 for none; quarantine_rows: one past the last row of the quarantine, which only grows
+-- created_at_ms: when the warehouse was made; batch_id: the last batch that landed, -1 for none; quarantine_rows: one past the last row
+-- of the quarantine, which only grows
 SELECT
   (SELECT created_at_ms FROM shard)::DOUBLE AS created_at_ms,
   coalesce((SELECT max(batch_id) FROM batch), -1)::VARCHAR AS batch_id,
-  coalesce((SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL), (SELECT max(batch_id) FROM batch), -1)::VARCHAR AS rolled_up_batch_id,
   coalesce((SELECT max(rowid) + 1 FROM quarantine), 0)::DOUBLE AS quarantine_rows;

@@ -106,7 +106,7 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
       return {
         kind: 'ended',
         outcome: run.result.outcome,
-        ...(await takenIn(shard, workgroup.energyStreams.length)),
+        ...(await shard.read((connection) => takenIn(connection, workgroup))),
       };
     },
     async stop() {

@@ -35,7 +35,7 @@ export async function settle(
   let before = '';
   for (let stages = first; ; ) {
     const { rolledUpBatchId, publishedBatchId } = stages;
-    if (rolledUpBatchId >= lastBatchId && publishedBatchId >= lastBatchId) return;
+    if (publishedBatchId >= lastBatchId) return;
     signal.throwIfAborted();
     onProgress(partOf(rolledUpBatchId, first.rolledUpBatchId, lastBatchId));
     const now = `${rolledUpBatchId} ${publishedBatchId}`;

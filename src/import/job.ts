@@ -28,7 +28,7 @@ export type ImportState =
       kind: 'ended';
       path: string;
       outcome: ImportOutcome;
-      /** The last batches that every energy stream has taken in, and that the lake holds. */
+      /** The last batches that every energy stream has taken in, and whose energy readers of the lake see. */
       rolledUpBatchId: number;
       publishedBatchId: number;
     };
@@ -99,7 +99,7 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
       if (!run.result) return { kind: 'running', path, progress: { ...nothingYet, ...run.progress } };
       if ('error' in run.result) throw run.result.error;
       const { outcome } = run.result;
-      const stages = await takenIn(shard, options.workgroup.energyStreams.length);
+      const stages = await shard.read((connection) => takenIn(connection, options.workgroup));
       return { kind: 'ended', path, outcome, ...stages };
     },
     async stop() {

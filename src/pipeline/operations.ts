@@ -101,6 +101,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       lakeDir: lakeFolder(assignment),
       keepGenerationsMs: assignment.pipeline.keepGenerations,
       keepMessagesMs: assignment.pipeline.keepMessages,
+      declared: assignment.workgroup,
       dryRun,
       clock,
       log,

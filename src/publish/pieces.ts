@@ -3,6 +3,7 @@ import { TerminalError } from '../errors.ts';
 import type { UtcMs } from '../time.ts';
 import { query, queryText } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
+import { type DeclaredStreams, takenIn } from '../warehouse/taken-in.ts';
 import type { Commit, LakeFile } from './commit.ts';
 import { datasets, wholeDatasets } from './datasets.ts';
 import { findByDay } from './day-pieces.ts';
@@ -21,17 +22,20 @@ export interface WarehouseState {
   quarantineRows: number;
 }
 
-export async function readState(connection: DuckDBConnection): Promise<WarehouseState> {
+export async function readState(
+  connection: DuckDBConnection,
+  declared: DeclaredStreams,
+): Promise<WarehouseState> {
   const [row] = await query<{
     created_at_ms: number;
     batch_id: string;
-    rolled_up_batch_id: string;
     quarantine_rows: number;
   }>(connection, 'publish/state');
+  const { rolledUpBatchId } = await takenIn(connection, declared);
   return {
     createdAtMs: row!.created_at_ms,
     batchId: BigInt(row!.batch_id),
-    rolledUpBatchId: BigInt(row!.rolled_up_batch_id),
+    rolledUpBatchId: BigInt(rolledUpBatchId),
     quarantineRows: row!.quarantine_rows,
   };
 }

@@ -7,6 +7,7 @@ import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devi
 import { type DeclaredMeters, declareMeters } from '../warehouse/declared-meters.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
+import type { DeclaredStreams } from '../warehouse/taken-in.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
 import { datasets } from './datasets.ts';
 import { completeGeneration } from './generation.ts';
@@ -16,11 +17,14 @@ import type { Piece } from './piece.ts';
 import { findPieces, readState, type WarehouseState } from './pieces.ts';
 import type { PublishShard } from './shard.ts';
 
+/** What the configuration says of what is published. */
+type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams;
+
 export interface PublishOptions {
   /** The folder of all lakes; each workgroup has its own below. */
   lakeDir: string;
-  /** Which sources add up to devices; where nothing is declared, all do. Which meters and sites there are. */
-  declared?: DeclaredDevices & DeclaredMeters;
+  /** Which sources add up to devices; where nothing is declared, all do. Which meters, sites and energy streams there are. */
+  declared?: Declared;
   clock: Clock;
   log: Log;
   signal?: AbortSignal;
@@ -35,7 +39,8 @@ export type PublishResult =
  * partitions that changed, everything read in one transaction, so that messages, intervals, days and checkpoint agree.
  * A crash at any point leaves the generation before in place, or the new one whole; the next call finishes what is missing.
  * @throws TransientError `PublishConflict` when another publisher was first, StaleOwnerError when another worker has taken
- *   the shard, TerminalError when the lake belongs to another warehouse; nothing new is visible in any of these
+ *   the shard, TerminalError when the lake belongs to another warehouse; nothing new is visible in any of these, but where the
+ *   shard was taken after the commit
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, log } = options;
@@ -45,7 +50,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   refuseStaleOwner(head, shard);
   if (head) await completeGeneration(shard, paths, head);
 
-  const commit = await shard.transaction((connection) =>
+  const { state, commit } = await shard.transaction((connection) =>
     commitChanges(connection, {
       shard,
       paths,
@@ -55,8 +60,12 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
       signal: options.signal,
     }),
   );
+  if (commit) await completeGeneration(shard, paths, commit);
+  // Once readers see it. Where nothing was to be written, they see all there is.
+  await shard.transaction((connection) =>
+    query(connection, 'publish/store-progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
+  );
   if (!commit) return { kind: 'unchanged', sequence: head?.sequence };
-  await completeGeneration(shard, paths, commit);
 
   const known = new Set(head?.files.map(({ name }) => name));
   const written = commit.files.filter(({ name }) => !known.has(name));
@@ -98,20 +107,20 @@ interface Publication {
   shard: PublishShard;
   paths: LakePaths;
   head: Commit | undefined;
-  declared: DeclaredDevices & DeclaredMeters;
+  declared: Declared;
   nowMs: number;
   signal: AbortSignal | undefined;
 }
 
-/** @returns the new commit; undefined when nothing has changed */
+/** @returns how far the warehouse is, and the new commit; undefined when nothing has changed */
 async function commitChanges(
   connection: DuckDBConnection,
   publication: Publication,
-): Promise<Commit | undefined> {
+): Promise<{ state: WarehouseState; commit: Commit | undefined }> {
   const { shard, paths, head, nowMs } = publication;
   await declareDevices(connection, publication.declared);
   await declareMeters(connection, publication.declared);
-  const state = await readState(connection);
+  const state = await readState(connection, publication.declared);
   refuseOtherWarehouse(head, state, shard.workgroupId);
   const pieces = await findPieces(connection, head, state, nowMs);
   const staged: StagedFile[] = [];
@@ -123,10 +132,9 @@ async function commitChanges(
       commit = await describeCommit(connection, publication, state, files);
       committing = true;
       await createCommit(paths, commit);
-      await query(connection, 'publish/store-progress', { batch_id: state.batchId, now_ms: nowMs });
     }
     if (pieces.length > 0) await query(connection, 'publish/forget-dirty');
-    return commit;
+    return { state, commit };
   } catch (error) {
     // Files that a commit may name stay, whatever failed after it.
     if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);

@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { query } from '../warehouse/query.ts';
+import type { DeclaredStreams } from '../warehouse/taken-in.ts';
 import { readHead } from './commit.ts';
 import { lakePaths } from './layout.ts';
 import { readState } from './pieces.ts';
@@ -10,6 +11,8 @@ import type { PublishShard } from './shard.ts';
 export interface TrimOptions {
   lakeDir: string;
   keepMessagesMs: number;
+  /** Which energy streams there are: each has to have taken in what is deleted. */
+  declared?: DeclaredStreams;
   clock: Clock;
   log: Log;
   dryRun?: boolean;
@@ -29,7 +32,7 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
   const head = await readHead(lakePaths(options.lakeDir, shard.workgroupId));
   if (!head) return { messages: 0 };
   const messages = await shard.transaction(async (connection) => {
-    const state = await readState(connection);
+    const state = await readState(connection, options.declared ?? {});
     refuseOtherWarehouse(head, state, shard.workgroupId);
     const published = BigInt(head.batchId);
     const parameters = {

@@ -1,20 +1,22 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
 import { query } from './query.ts';
-import type { Shard } from './shard.ts';
 
-/** How far later stages are: the last batches that every energy stream (there are `streams`) has taken in, and that the lake holds. */
+/** Which energy streams are configured: where there are none, nothing has to be rolled up. */
+export type DeclaredStreams = Partial<Pick<WorkgroupConfig, 'energyStreams'>>;
+
+/** How far later stages are: the last batches that every energy stream has taken in, and whose energy readers of the lake see. */
 export async function takenIn(
-  shard: Shard,
-  streams: number,
+  connection: DuckDBConnection,
+  { energyStreams = [] }: DeclaredStreams,
 ): Promise<{ rolledUpBatchId: number; publishedBatchId: number }> {
-  return shard.transaction(async (connection) => {
-    const [row] = await query<{ rolled_up_batch_id: bigint | null; published_batch_id: bigint }>(
-      connection,
-      'land/taken-in',
-      { streams },
-    );
-    return {
-      rolledUpBatchId: Number(row!.rolled_up_batch_id ?? -1n),
-      publishedBatchId: Number(row!.published_batch_id),
-    };
-  });
+  const [row] = await query<{ rolled_up_batch_id: bigint; published_batch_id: bigint }>(
+    connection,
+    'land/taken-in',
+    { streams: energyStreams.length },
+  );
+  return {
+    rolledUpBatchId: Number(row!.rolled_up_batch_id),
+    publishedBatchId: Number(row!.published_batch_id),
+  };
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { energyStreamSchema } from '../../src/energy-stream.ts';
 import { silentLog } from '../../src/log.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/commit.ts';
 import { generationPath } from '../../src/publish/layout.ts';
@@ -158,4 +159,28 @@ test('only messages that are published, rolled up and old leave the warehouse', 
   expect((await at.head()).totals.messages).toBe(15);
   expect(await at.analyse('SELECT count(*) FROM messages')).toEqual([[15n]]);
   expect(readFileSync(join(at.paths.current, 'commit.json'), 'utf8')).toContain('"messages":15');
+});
+
+test('no message leaves the warehouse before it is rolled up for the first time', async () => {
+  const at = await fixture();
+  const { shard, lakeDir, clock } = at;
+  const stream = energyStreamSchema.parse({
+    table: 'solar',
+    field: 'total_wh',
+    method: 'total_energy',
+    unit: 'Wh',
+  });
+  const trim = (energyStreams: Array<typeof stream>) =>
+    trimWarehouse(shard, {
+      lakeDir,
+      keepMessagesMs: HOUR_MS,
+      declared: { energyStreams },
+      clock,
+      log: silentLog,
+    });
+  await landMessages(shard, { count: 10, storeTimeMs: TEST_START_MS });
+  await at.publish();
+  clock.set(TEST_START_MS + 3 * HOUR_MS);
+  expect(await trim([stream])).toEqual({ messages: 0 });
+  expect(await trim([])).toEqual({ messages: 10 });
 });
