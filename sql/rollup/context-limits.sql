@@ -1,2 +1,5 @@
--- The most power that is plausible for every register in context, and whether each step of any series in context is looked at.
-SELECT min(max_power_w) AS least_power_w, coalesce(bool_or(needs_all), true) AS needs_all FROM context;
+-- The most power that is plausible for every register in context, whether each step of any series in context is looked at, and whether all
+-- readings of all series are in context.
+SELECT min(max_power_w) AS least_power_w, coalesce(bool_or(needs_all), true) AS needs_all,
+  count(*) FILTER (WHERE NOT is_partial) = (SELECT count(*) FROM series) AS is_whole
+FROM context;

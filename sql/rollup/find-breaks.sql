@@ -1,14 +1,10 @@
 -- Steps of registers that no plain growth explains: a fall beyond the jitter, a rise beyond the most power that is plausible, the first
 -- step away from zero, one that is back at once where the register was before a fall, a declared change of the register. A register that
--- restarts every day is only looked at inside a day. $least_power_w: see context-limits.
+-- restarts every day is only looked at inside a day.
 INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
-WITH suspect AS (
-  -- without the rules of each series first, because joining them to every step costs more than all the rest
-  SELECT * FROM raw_step
-  WHERE v1 < v0 OR (v0 = 0 AND v1 > 0) OR (v0 < v_before AND v1 > v0) OR v1 - v0 > $least_power_w::DOUBLE * (t1 - t0) / 3600000
-), candidate AS MATERIALIZED (
+WITH candidate AS MATERIALIZED (
   SELECT s.series_id, s.t0, s.v0, s.t1, s.v1
-  FROM suspect s
+  FROM (SELECT * FROM raw_step WHERE is_suspect) AS s
   JOIN series_rule r USING (series_id)
   WHERE NOT r.net AND (s.v1 < s.v0 - r.jitter_wh
     OR s.v1 - s.v0 > least(r.max_power_w, r.recount_power_w) * (s.t1 - s.t0) / 3600000 + r.jitter_wh

@@ -11,25 +11,25 @@ WITH judged AS MATERIALIZED (
   -- time between two steps of which nothing is known
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE t_before < t0
 ), line AS NOT MATERIALIZED (
-  -- frame_wh: what is booked beyond the index itself; i0, i1: the intervals of t0 and t1
-  SELECT *, t0 // 900000 AS i0, t1 // 900000 AS i1
+  -- frame_wh: what is booked beyond the index itself; i: the interval of t1
+  SELECT *, t1 // 900000 AS i
   FROM (
-    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM raw_step JOIN plain_register USING (series_id)
+    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM raw_step ANTI JOIN other_series USING (series_id)
     UNION ALL
     SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM judged
     UNION ALL
     SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM hole
   )
 ), crossing AS (
-  SELECT *, i1 AS i FROM line WHERE i1 = i0 + 1
+  SELECT * FROM line WHERE t0 < i * 900000 AND t0 >= (i - 1) * 900000
   UNION ALL
-  SELECT *, unnest(range(i0 + 1, i1 + 1)) FROM line WHERE i1 > i0 + 1
+  SELECT * REPLACE (unnest(range(t0 // 900000 + 1, i + 1)) AS i) FROM line WHERE t1 - t0 > 900000 AND t0 < (i - 1) * 900000
 ), first_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM raw_step JOIN plain_register USING (series_id) WHERE t0 IS NULL
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM raw_step ANTI JOIN other_series USING (series_id) WHERE t0 IS NULL
   UNION ALL
   SELECT series_id, t0, booked FROM judged WHERE t_before IS NULL
 ), last_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step JOIN plain_register USING (series_id) WHERE is_last
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM raw_step ANTI JOIN other_series USING (series_id) WHERE is_last
   UNION ALL
   SELECT series_id, t1, booked + grown, c1 FROM judged WHERE is_last
 ), bound AS (
@@ -71,7 +71,7 @@ SELECT p.series_id, p.i * 900000, p.energy_wh + coalesce(s.energy_wh, 0), p.cove
   p.flags | coalesce(s.flags, 0), coalesce(p.last_ms, s.last_ms), coalesce(p.last_value, s.last_value)
 FROM part p
 LEFT JOIN resumed s ON s.series_id = p.series_id AND s.interval_start_ms = p.i * 900000
-JOIN context c ON c.series_id = p.series_id
-WHERE p.i * 900000 - c.lo_ms >= 0 AND c.hi_ms - p.i * 900000 > 0
+LEFT JOIN (SELECT series_id, lo_ms, hi_ms FROM context WHERE is_partial) AS c ON c.series_id = p.series_id
+WHERE (c.series_id IS NULL OR (p.i * 900000 >= c.lo_ms AND p.i * 900000 < c.hi_ms))
   AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL OR s.series_id IS NOT NULL)
 ORDER BY p.i::INTEGER;

@@ -3,7 +3,7 @@
 -- one of those beside them, registers that are read within the day alone.
 -- troubled: series_id
 CREATE OR REPLACE TEMP TABLE troubled AS
-SELECT DISTINCT s.series_id FROM (SELECT * FROM raw_step WHERE v1 < v0) AS s JOIN series_rule r USING (series_id)
+SELECT DISTINCT s.series_id FROM (SELECT * FROM raw_step WHERE is_suspect AND v1 < v0) AS s JOIN series_rule r USING (series_id)
 WHERE r.method = 'total_energy' AND NOT r.net
 UNION
 SELECT c.series_id FROM context c JOIN series_rule r USING (series_id)

@@ -55,19 +55,19 @@ async function bindDaysOf(
 /**
  * The steps of the series in context, in table `raw_step`.
  * @param all also those that nothing but a look at each of them needs
- * @returns the most power that is plausible for every register in context, where it is known
  */
-export async function findSteps(connection: DuckDBConnection, { all = false } = {}) {
-  const [limits] = await query<{ least_power_w: number | null; needs_all: boolean }>(
+export async function findSteps(connection: DuckDBConnection, { all = false } = {}): Promise<void> {
+  const [limits] = await query<{ least_power_w: number | null; needs_all: boolean; is_whole: boolean }>(
     connection,
     'rollup/context-limits',
   );
+  const { least_power_w, needs_all, is_whole } = limits!;
+  await query(connection, is_whole ? 'rollup/all-readings' : 'rollup/context-readings');
   await query(connection, 'rollup/steps', {
     ...(await contextBounds(connection)),
-    least_power_w: limits!.least_power_w,
-    needs_all: all || limits!.needs_all,
+    least_power_w,
+    needs_all: all || needs_all,
   });
-  return { least_power_w: limits!.least_power_w };
 }
 
 export async function contextBounds(connection: DuckDBConnection): Promise<StretchRow> {

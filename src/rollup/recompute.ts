@@ -31,9 +31,9 @@ async function recomputeContext(
   stretch: Stretch,
   timezone: string,
 ): Promise<void> {
-  const leastPower = await findSteps(connection);
+  await findSteps(connection);
   if (await learnFromContext(connection, await contextBounds(connection))) return;
-  await findBreaks(connection, leastPower);
+  await findBreaks(connection);
   if (await classifySeries(connection)) {
     // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
     await query(connection, 'rollup/probe-changed-events', asBounds(stretch));
@@ -52,10 +52,10 @@ async function recomputeContext(
   await computeIntervals(connection);
 }
 
-async function findBreaks(connection: DuckDBConnection, leastPower: Awaited<ReturnType<typeof findSteps>>) {
+async function findBreaks(connection: DuckDBConnection) {
   const kinds = new Set((await contextMethods(connection)).map((method) => computation[method]));
   await query(connection, 'rollup/forget-breaks');
-  if (kinds.has(ofRegisters)) await query(connection, 'rollup/find-breaks', leastPower);
+  if (kinds.has(ofRegisters)) await query(connection, 'rollup/find-breaks');
   if (kinds.has(ofPower)) await query(connection, 'rollup/find-power-breaks');
 }
 
@@ -111,7 +111,7 @@ const registerLines = [
   'shape',
 ];
 const ofAll = ['carry-in', 'resumed', 'forget-intervals'];
-const ofRegisters = [...registerLines, 'plain-registers', 'store-register-intervals'];
+const ofRegisters = [...registerLines, 'other-series', 'store-register-intervals'];
 const ofPower = ['power-parts', 'store-power-intervals', 'round-intervals'];
 const computation: Readonly<Record<EnergyMethod, readonly string[]>> = {
   total_energy: ofRegisters,
