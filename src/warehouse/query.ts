@@ -1,4 +1,5 @@
 import { type DuckDBConnection, type DuckDBValue, listValue } from '@duckdb/node-api';
+import { insertSafely } from './empty-inserts.ts';
 import { loadSql } from './sql.ts';
 
 /** Values by parameter name; an array is bound as a list. */
@@ -28,6 +29,10 @@ export async function queryText<Row extends Record<string, DuckDBValue>>(
   const values = Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, Array.isArray(value) ? listValue(value) : value]),
   ) as Record<string, DuckDBValue>;
-  const reader = await connection.runAndReadAll(sql, values);
-  return reader.getRowObjects() as Row[];
+  return insertSafely(
+    connection,
+    sql,
+    async () => (await connection.runAndReadAll(sql, values)).getRowObjects() as Row[],
+    ([row]) => row?.Count,
+  );
 }
