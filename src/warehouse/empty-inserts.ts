@@ -1,30 +1,52 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /*
- * DuckDB with more than one thread (1.3 to 1.5.6 at least) loses rows without an error. Where an INSERT ... SELECT of a transaction, in
- * order, has put no row into a table, it leaves an empty row group; a later one that brings a row group (122,880 rows) or more puts them
- * behind that, where no scan looks, and COMMIT drops them. A row that comes and goes fills the place.
+ * DuckDB with more than one thread (1.3 to 1.5.6 at least) loses rows without an error. Where an ordered INSERT ... SELECT puts no row into
+ * a table, it leaves an empty row group behind what the transaction has put there. What comes next as a row group (122,880 rows) or more,
+ * in this transaction or, where rows came before, in a later one, lies behind that, where no scan looks, and COMMIT drops it. A row that
+ * comes and goes fills the place.
  */
 
-/** The tables into which a connection put nothing last. A transaction has a connection of its own. */
-const emptied = new WeakMap<DuckDBConnection, Set<string>>();
+interface Inserts {
+  /** Tables that rows were put into, and those that none were put into last. */
+  filled: Set<string>;
+  emptied: Set<string>;
+}
 
-/** Runs a statement as `run`, such that rows which it inserts are there afterwards, whatever was not inserted before. */
+/** What a connection has inserted. A transaction has a connection of its own. */
+const inserts = new WeakMap<DuckDBConnection, Inserts>();
+
+/**
+ * Runs a statement such that the rows it inserts are there afterwards, whatever was not inserted before.
+ * @param countOf how many rows were inserted, where the statement inserts rows
+ */
 export async function insertSafely<Result>(
   connection: DuckDBConnection,
   sql: string,
   run: () => Promise<Result>,
-  countOf: (result: Result) => unknown,
+  countOf: (result: Result) => number,
 ): Promise<Result> {
   const table = tableOf(sql);
   if (table === undefined) return run();
-  if (emptied.get(connection)?.delete(table)) await fillPlace(connection, table);
+  const { filled, emptied } = insertsOf(connection);
+  if (emptied.delete(table)) await fillPlace(connection, table);
   const result = await run();
-  if (Number(countOf(result)) === 0) {
-    if (!emptied.has(connection)) emptied.set(connection, new Set());
-    emptied.get(connection)!.add(table);
-  }
+  (countOf(result) === 0 ? emptied : filled).add(table);
   return result;
+}
+
+/** To be called before COMMIT, so that what later transactions insert is there. */
+export async function endInserts(connection: DuckDBConnection): Promise<void> {
+  const { filled, emptied } = insertsOf(connection);
+  for (const table of emptied) {
+    if (filled.has(table)) await fillPlace(connection, table);
+  }
+}
+
+function insertsOf(connection: DuckDBConnection): Inserts {
+  const known = inserts.get(connection) ?? { filled: new Set(), emptied: new Set() };
+  inserts.set(connection, known);
+  return known;
 }
 
 const tables = new Map<string, string | undefined>();

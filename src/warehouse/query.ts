@@ -33,6 +33,6 @@ export async function queryText<Row extends Record<string, DuckDBValue>>(
     connection,
     sql,
     async () => (await connection.runAndReadAll(sql, values)).getRowObjects() as Row[],
-    ([row]) => row?.Count,
+    ([row]) => Number(row?.Count),
   );
 }

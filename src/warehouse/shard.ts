@@ -6,6 +6,7 @@ import type { Clock } from '../time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './commit.ts';
 import { openDatabase } from './database.ts';
+import { endInserts } from './empty-inserts.ts';
 import { knownFailure, warehouseFailure } from './failures.ts';
 import { createLanding, type Landing } from './land.ts';
 import { migrate } from './migrate.ts';
@@ -206,6 +207,7 @@ async function runTransaction<Result>(
   try {
     await check();
     const result = await work(connection);
+    await endInserts(connection);
     await connection.run('COMMIT');
     return result;
   } catch (error) {
