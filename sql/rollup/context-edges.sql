@@ -1,9 +1,10 @@
 -- The intervals to compute again and the readings that takes: those inside, and one on either side.
 -- context: series_id, method, lo_ms, hi_ms (intervals, half-open), first_ms, last_ms (readings, inclusive), is_partial (there are readings
 -- outside the intervals), max_power_w, resumes (goes on at first_ms, a reading inside the first interval, which adds to what is stored),
--- learns (there are new readings to learn from), needs_all (every one of its steps is looked at)
+-- learns (there are new readings to learn from), needs_all (every one of its steps is looked at), is_steady (see mark-steady)
 CREATE OR REPLACE TEMP TABLE context AS
-SELECT *, method <> 'total_energy' OR learns OR series_id IN (SELECT series_id FROM register_change) AS needs_all
+SELECT *, method <> 'total_energy' OR learns OR series_id IN (SELECT series_id FROM register_change) AS needs_all,
+  false AS is_steady
 FROM (
   SELECT c.series_id, r.method, c.lo_ms, c.hi_ms,
     -- Where nothing before is believed, the readings with which the series begins may have been left out: they are judged with the rest.

@@ -1,2 +1,2 @@
--- Which methods the series in context have.
-SELECT DISTINCT method FROM context;
+-- Which methods the series in context have, without registers that are steady.
+SELECT DISTINCT method FROM context WHERE NOT is_steady;

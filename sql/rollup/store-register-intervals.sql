@@ -35,8 +35,7 @@ WITH judged AS MATERIALIZED (
 ), bound AS (
   -- index_wh at_ms, where interval i starts or the readings do, and the last reading before it; the last row of a series ends its intervals
   SELECT series_id, i, i * 900000 AS at_ms,
-    frame_wh + round(CASE WHEN i * 900000 = t1 THEN c1 ELSE c0 + coalesce((c1 - c0) * share, (c1 - c0) * (i * 900000 - t0) / (t1 - t0)) END)::BIGINT AS index_wh,
-    t1 - t0 > 7200000 AND c0 <> c1 AND i * 900000 < t1 AS wide,
+    frame_wh + index_wh(i * 900000, t0, c0, t1, c1, share) AS index_wh, is_wide(i * 900000, t0, c0, t1, c1) AS wide,
     t0 AS last_ms, held AS last_value
   FROM crossing LEFT JOIN shape USING (series_id, i)
   UNION ALL

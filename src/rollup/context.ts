@@ -54,20 +54,36 @@ async function bindDaysOf(
 
 /**
  * The steps of the series in context, in table `raw_step`.
- * @param all also those that nothing but a look at each of them needs
+ * @returns what they were looked at by, and whether there are steady registers, of which there are none
  */
-export async function findSteps(connection: DuckDBConnection, { all = false } = {}): Promise<void> {
-  const [limits] = await query<{ least_power_w: number | null; needs_all: boolean; is_whole: boolean }>(
-    connection,
-    'rollup/context-limits',
-  );
-  const { least_power_w, needs_all, is_whole } = limits!;
-  await query(connection, is_whole ? 'rollup/all-readings' : 'rollup/context-readings');
+export async function findSteps(connection: DuckDBConnection): Promise<FoundSteps> {
+  const [limits] = await query<{
+    least_power_w: number | null;
+    needs_all: boolean;
+    is_whole: boolean;
+    may_be_steady: boolean;
+  }>(connection, 'rollup/context-limits');
+  const { least_power_w, needs_all, is_whole, may_be_steady } = limits!;
+  const hasSteady = may_be_steady && (await markSteady(connection));
+  await query(connection, is_whole && !hasSteady ? 'rollup/all-readings' : 'rollup/context-readings');
   await query(connection, 'rollup/steps', {
     ...(await contextBounds(connection)),
     least_power_w,
-    needs_all: all || needs_all,
+    needs_all,
   });
+  return { leastPowerW: least_power_w, hasSteady };
+}
+
+export interface FoundSteps {
+  /** The most power that is plausible for every register in context, where it is known. */
+  leastPowerW: number | null;
+  hasSteady: boolean;
+}
+
+async function markSteady(connection: DuckDBConnection): Promise<boolean> {
+  await query(connection, 'rollup/mark-steady');
+  const [steady] = await query<{ count: bigint }>(connection, 'rollup/count-steady');
+  return steady!.count > 0n;
 }
 
 export async function contextBounds(connection: DuckDBConnection): Promise<StretchRow> {

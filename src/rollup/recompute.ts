@@ -1,7 +1,14 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
-import { buildContext, contextBounds, divideContext, findSteps, takePart } from './context.ts';
+import {
+  buildContext,
+  contextBounds,
+  divideContext,
+  type FoundSteps,
+  findSteps,
+  takePart,
+} from './context.ts';
 import { classifySeries } from './events.ts';
 import { learnFromContext } from './learn.ts';
 import { findSunk } from './sinking.ts';
@@ -31,16 +38,17 @@ async function recomputeContext(
   stretch: Stretch,
   timezone: string,
 ): Promise<void> {
-  await findSteps(connection);
+  let found = await findSteps(connection);
+  await query(connection, 'rollup/note-steady', { least_power_w: found.leastPowerW });
   if (await learnFromContext(connection, await contextBounds(connection))) return;
   await findBreaks(connection);
   if (await classifySeries(connection)) {
     // What a break was taken for has changed, so more than the neighbours of the new readings has to be computed again.
     await query(connection, 'rollup/probe-changed-events', asBounds(stretch));
     await buildContext(connection, timezone);
-    await findSteps(connection);
+    found = await findSteps(connection);
   }
-  const methods = await computeIntervals(connection);
+  const methods = await computeIntervals(connection, found);
   if (!methods.includes('power_curve')) return;
   await query(connection, 'rollup/shaped-silences', await contextBounds(connection));
   const [shaped] = await query<{ count: bigint }>(connection, 'rollup/count-shaped');
@@ -48,8 +56,7 @@ async function recomputeContext(
   // Power has changed beside a register that was silent.
   await query(connection, 'rollup/probe-shaped');
   await buildContext(connection, timezone);
-  await findSteps(connection);
-  await computeIntervals(connection);
+  await computeIntervals(connection, await findSteps(connection));
 }
 
 async function findBreaks(connection: DuckDBConnection) {
@@ -65,13 +72,17 @@ async function contextMethods(connection: DuckDBConnection): Promise<EnergyMetho
 }
 
 /** @returns the methods of what was computed */
-async function computeIntervals(connection: DuckDBConnection): Promise<EnergyMethod[]> {
+async function computeIntervals(
+  connection: DuckDBConnection,
+  { hasSteady }: FoundSteps,
+): Promise<EnergyMethod[]> {
   const range = await contextBounds(connection);
   const methods = await contextMethods(connection);
   // Power first, because it shapes the silences of the registers beside it.
   const needed = new Set(methods.map((method) => computation[method]));
   const statements = [
     ...ofAll,
+    ...(hasSteady ? ['store-steady-intervals'] : []),
     ...[ofPower, ofRegisters].filter((one) => needed.has(one)).flat(),
     'touched-local-days',
   ];
@@ -93,7 +104,8 @@ async function runAll(connection: DuckDBConnection, names: readonly string[], ra
 export async function trace(connection: DuckDBConnection, stretch: Stretch, timezone: string): Promise<void> {
   await query(connection, 'rollup/probe-touched', asBounds(stretch));
   await buildContext(connection, timezone);
-  await findSteps(connection, { all: true });
+  await query(connection, 'rollup/look-at-all');
+  await findSteps(connection);
   await runAll(connection, ['carry-in', ...registerLines, 'power-parts'], await contextBounds(connection));
 }
 
@@ -126,4 +138,5 @@ const usesRange = new Set([
   'pinned-midnights',
   'resumed',
   'shape',
+  'store-steady-intervals',
 ]);

@@ -64,7 +64,7 @@ export async function rolledUp(
 }
 
 /** What is to be the same, as rows with the device first. */
-const ROWS: Record<string, string> = {
+export const ROWS: Record<string, string> = {
   day: `SELECT device, day, source, energy_wh, method, flags, coverage FROM daily_energy`,
   interval: `SELECT device, identity, source, make_timestamp(interval_start_ms * 1000) AS start, energy_wh, covered_ms, flags
     FROM interval_energy JOIN series USING (series_id) JOIN energy_stream USING (stream_id) WHERE covered_ms > 0 OR energy_wh <> 0`,
