@@ -85,7 +85,7 @@ async function computeIntervals(
     ...(hasSteady ? ['store-steady-intervals'] : []),
     ...[ofPower, ofRegisters].filter((one) => needed.has(one)).flat(),
     'touched-local-days',
-  ];
+  ].filter((name) => name !== 'daily-steps' || methods.includes('daily_energy'));
   await runAll(connection, statements, range);
   return methods;
 }

@@ -1,17 +1,20 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /*
- * DuckDB with more than one thread (1.3 to 1.5.6 at least) loses rows without an error. Where an ordered INSERT ... SELECT puts no row into
- * a table, it leaves an empty row group behind what the transaction has put there. What comes next as a row group (122,880 rows) or more,
- * in this transaction or, where rows came before, in a later one, lies behind that, where no scan looks, and COMMIT drops it. A row that
- * comes and goes fills the place.
+ * DuckDB with more than one thread (1.3 to 1.5.6 at least) loses rows without an error. Where an ordered INSERT ... SELECT or CREATE TABLE AS
+ * puts no row into a table, it leaves an empty row group behind what the transaction has put there. What comes next as a row group
+ * (122,880 rows) or more, in this transaction or, where so many came before, in a later one, lies behind that, where no scan looks, and
+ * COMMIT drops it. A row that comes and goes fills the place.
  */
 
 interface Inserts {
-  /** Tables that rows were put into, and those that none were put into last. */
-  filled: Set<string>;
+  /** Tables that no row was put into last, and those that many were put into. */
   emptied: Set<string>;
+  filled: Set<string>;
 }
+
+/** Less than a row group, to be safe. */
+const MANY = 100_000;
 
 /** What a connection has inserted. A transaction has a connection of its own. */
 const inserts = new WeakMap<DuckDBConnection, Inserts>();
@@ -26,35 +29,45 @@ export async function insertSafely<Result>(
   run: () => Promise<Result>,
   countOf: (result: Result) => number,
 ): Promise<Result> {
-  const table = tableOf(sql);
-  if (table === undefined) return run();
-  const { filled, emptied } = insertsOf(connection);
-  if (emptied.delete(table)) await fillPlace(connection, table);
+  const target = targetOf(sql);
+  if (target === undefined) return run();
+  const { table, isNew } = target;
+  const { emptied, filled } = insertsOf(connection);
+  if (emptied.delete(table) && !isNew) await fillPlace(connection, table);
   const result = await run();
-  (countOf(result) === 0 ? emptied : filled).add(table);
+  const count = countOf(result);
+  if (isNew) filled.delete(table);
+  if (count === 0) emptied.add(table);
+  if (count >= MANY) filled.add(table);
   return result;
 }
 
 /** To be called before COMMIT, so that what later transactions insert is there. */
 export async function endInserts(connection: DuckDBConnection): Promise<void> {
-  const { filled, emptied } = insertsOf(connection);
+  const { emptied, filled } = insertsOf(connection);
   for (const table of emptied) {
     if (filled.has(table)) await fillPlace(connection, table);
   }
 }
 
 function insertsOf(connection: DuckDBConnection): Inserts {
-  const known = inserts.get(connection) ?? { filled: new Set(), emptied: new Set() };
+  const known = inserts.get(connection) ?? { emptied: new Set(), filled: new Set() };
   inserts.set(connection, known);
   return known;
 }
 
-const tables = new Map<string, string | undefined>();
+type Target = { table: string; isNew: boolean };
+const targets = new Map<string, Target | undefined>();
+const INSERTS = /^(?:--.*\n|\s)*(?:INSERT INTO (\w+)|CREATE (?:OR REPLACE )?(?:TEMP )?TABLE (\w+) AS\b)/;
 
-/** The table that a statement inserts into, if that is what it does. */
-function tableOf(sql: string): string | undefined {
-  if (!tables.has(sql)) tables.set(sql, /^(?:--.*\n|\s)*INSERT INTO (\w+)/.exec(sql)?.[1]);
-  return tables.get(sql);
+/** The table that a statement puts rows into, if that is what it does. */
+function targetOf(sql: string): Target | undefined {
+  if (!targets.has(sql)) {
+    const [, into, created] = INSERTS.exec(sql) ?? [];
+    const table = into ?? created;
+    targets.set(sql, table === undefined ? undefined : { table, isNew: into === undefined });
+  }
+  return targets.get(sql);
 }
 
 async function fillPlace(connection: DuckDBConnection, table: string): Promise<void> {
