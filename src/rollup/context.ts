@@ -54,9 +54,9 @@ async function bindDaysOf(
 
 /**
  * The steps of the series in context, in table `raw_step`.
- * @returns what they were looked at by, and whether there are steady registers, of which there are none
+ * @returns whether there are steady registers, of which there are none
  */
-export async function findSteps(connection: DuckDBConnection): Promise<FoundSteps> {
+export async function findSteps(connection: DuckDBConnection): Promise<{ hasSteady: boolean }> {
   const [limits] = await query<{
     least_power_w: number | null;
     needs_all: boolean;
@@ -71,13 +71,7 @@ export async function findSteps(connection: DuckDBConnection): Promise<FoundStep
     least_power_w,
     needs_all,
   });
-  return { leastPowerW: least_power_w, hasSteady };
-}
-
-export interface FoundSteps {
-  /** The most power that is plausible for every register in context, where it is known. */
-  leastPowerW: number | null;
-  hasSteady: boolean;
+  return { hasSteady };
 }
 
 async function markSteady(connection: DuckDBConnection): Promise<boolean> {

@@ -1,14 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
-import {
-  buildContext,
-  contextBounds,
-  divideContext,
-  type FoundSteps,
-  findSteps,
-  takePart,
-} from './context.ts';
+import { buildContext, contextBounds, divideContext, findSteps, takePart } from './context.ts';
 import { classifySeries } from './events.ts';
 import { learnFromContext } from './learn.ts';
 import { findSunk } from './sinking.ts';
@@ -39,7 +32,7 @@ async function recomputeContext(
   timezone: string,
 ): Promise<void> {
   let found = await findSteps(connection);
-  await query(connection, 'rollup/note-steady', { least_power_w: found.leastPowerW });
+  await query(connection, 'rollup/note-steady');
   if (await learnFromContext(connection, await contextBounds(connection))) return;
   await findBreaks(connection);
   if (await classifySeries(connection)) {
@@ -74,7 +67,7 @@ async function contextMethods(connection: DuckDBConnection): Promise<EnergyMetho
 /** @returns the methods of what was computed */
 async function computeIntervals(
   connection: DuckDBConnection,
-  { hasSteady }: FoundSteps,
+  { hasSteady }: { hasSteady: boolean },
 ): Promise<EnergyMethod[]> {
   const range = await contextBounds(connection);
   const methods = await contextMethods(connection);
