@@ -8,9 +8,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
  */
 
 interface Inserts {
-  /** Tables that no row was put into last, and those that many were put into. */
+  /** Tables that no row was put into last, and how many were put into each. */
   emptied: Set<string>;
-  filled: Set<string>;
+  counts: Map<string, number>;
 }
 
 /** Less than a row group, to be safe. */
@@ -32,26 +32,25 @@ export async function insertSafely<Result>(
   const target = targetOf(sql);
   if (target === undefined) return run();
   const { table, isNew } = target;
-  const { emptied, filled } = insertsOf(connection);
+  const { emptied, counts } = insertsOf(connection);
   if (emptied.delete(table) && !isNew) await fillPlace(connection, table);
   const result = await run();
   const count = countOf(result);
-  if (isNew) filled.delete(table);
   if (count === 0) emptied.add(table);
-  if (count >= MANY) filled.add(table);
+  counts.set(table, (isNew ? 0 : (counts.get(table) ?? 0)) + count);
   return result;
 }
 
 /** To be called before COMMIT, so that what later transactions insert is there. */
 export async function endInserts(connection: DuckDBConnection): Promise<void> {
-  const { emptied, filled } = insertsOf(connection);
+  const { emptied, counts } = insertsOf(connection);
   for (const table of emptied) {
-    if (filled.has(table)) await fillPlace(connection, table);
+    if (counts.get(table)! >= MANY) await fillPlace(connection, table);
   }
 }
 
 function insertsOf(connection: DuckDBConnection): Inserts {
-  const known = inserts.get(connection) ?? { emptied: new Set(), filled: new Set() };
+  const known = inserts.get(connection) ?? { emptied: new Set(), counts: new Map() };
   inserts.set(connection, known);
   return known;
 }

@@ -8,6 +8,8 @@ import { openTestShard, rowsOf } from './support.ts';
 
 const NONE = 'INSERT INTO t SELECT x, x FROM none ORDER BY x';
 const MANY = '-- a comment\nINSERT INTO t SELECT range, 1 FROM range(130000) ORDER BY range';
+// Half a row group.
+const HALF = 'INSERT INTO t SELECT range, 1 FROM range(61440) ORDER BY range';
 const FEW = 'INSERT INTO t SELECT range, 1 FROM range(7) ORDER BY range';
 const NEW = 'CREATE OR REPLACE TABLE t AS SELECT x AS a, x AS b FROM none ORDER BY x';
 const NEW_MANY = 'CREATE OR REPLACE TABLE t AS SELECT range AS a, 1 AS b FROM range(130000) ORDER BY range';
@@ -38,7 +40,7 @@ test.each([
 });
 
 test('no row is lost, in whatever order transactions insert none, few and many, and delete', async () => {
-  const statement = fc.constantFrom(NONE, NONE, NONE, MANY, MANY, MANY, FEW, GONE, NEW, NEW_MANY);
+  const statement = fc.constantFrom(NONE, NONE, NONE, MANY, MANY, MANY, HALF, HALF, FEW, GONE, NEW, NEW_MANY);
   const transactions = fc.array(fc.array(statement, { minLength: 1, maxLength: 5 }), {
     minLength: 1,
     maxLength: 5,
@@ -65,6 +67,7 @@ test('no row is lost, in whatever order transactions insert none, few and many, 
       examples: [
         [[[NONE, MANY]]],
         [[[NEW, MANY]]],
+        [[[HALF, HALF, NONE], [MANY, NONE], [MANY]]],
         [[[NEW, NEW, NONE, MANY], [NEW_MANY, NONE], [MANY]]],
         [[[MANY, NONE, MANY], [MANY]]],
         [[[MANY, NONE], [MANY]]],
