@@ -75,9 +75,8 @@ export async function findSteps(connection: DuckDBConnection): Promise<{ hasStea
 }
 
 async function markSteady(connection: DuckDBConnection): Promise<boolean> {
-  await query(connection, 'rollup/mark-steady');
-  const [steady] = await query<{ count: bigint }>(connection, 'rollup/count-steady');
-  return steady!.count > 0n;
+  const [marked] = await query<{ Count: bigint }>(connection, 'rollup/mark-steady');
+  return marked!.Count > 0n;
 }
 
 export async function contextBounds(connection: DuckDBConnection): Promise<StretchRow> {
