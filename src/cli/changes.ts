@@ -86,6 +86,7 @@ const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
   configuration: 'configuration',
   zone: 'time zone',
   learnt: 'learnt limits',
+  rules: 'another version of Wattline',
 };
 
 /** A row for each day of a device and source, and what they come to. */

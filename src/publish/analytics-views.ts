@@ -256,7 +256,7 @@ export const analyticsViews: readonly View[] = [
         name: 'causes',
         type: 'VARCHAR[]',
         comment:
-          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, or learnt (limits that follow from later readings); null for versions from before this was kept',
+          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, learnt (limits that follow from later readings), or rules (another version of Wattline); null for versions from before this was kept',
       },
       { ...batchId, comment: 'Newest batch that had been taken in when it was computed' },
     ],

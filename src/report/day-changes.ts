@@ -6,7 +6,15 @@ import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake.ts';
 
 /** Why a day got a new version. */
-export const changeCauses = ['stream', 'import', 'backfill', 'configuration', 'zone', 'learnt'] as const;
+export const changeCauses = [
+  'stream',
+  'import',
+  'backfill',
+  'configuration',
+  'zone',
+  'learnt',
+  'rules',
+] as const;
 
 const versionSchema = z.object({
   version: z.number().int(),
@@ -33,7 +41,7 @@ const dayChangeSchema = z.object({
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),
   causes: z.array(z.enum(changeCauses)).meta({
     description:
-      'stream, import, backfill: readings that came so, after the day; configuration, zone: settings that were changed; learnt: limits that follow from other readings',
+      'stream, import, backfill: readings that came so, after the day; configuration, zone: settings that were changed; learnt: limits that follow from other readings; rules: another version of Wattline, whose rules give the same readings another energy',
   }),
   batch: z.string().meta({ description: 'Newest batch that had been taken in' }),
 });

@@ -5,8 +5,18 @@ import { unitFactor, unitTable } from '../units.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 
-/** What days are computed by that has changed: streams or the sources of devices, or the zone, whatever else has changed with it. */
-export type Restatement = 'configuration' | 'zone';
+/**
+ * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
+ * every warehouse then computes all its days again, and says `rules` of those that change.
+ * 2: the first quarter of an hour of a new warehouse was counted more than once.
+ */
+const RULES_VERSION = 2;
+
+/**
+ * What days are computed by that has changed: streams or the sources of devices; the zone, whatever else has changed with it; or the
+ * rules of the program, with nothing else.
+ */
+export type Restatement = 'configuration' | 'zone' | 'rules';
 
 type StoredStream = { stream_id: number; identity: string; settings: string | null; batch_id: bigint };
 
@@ -33,6 +43,7 @@ export async function bindStreams(
       ...stream,
       position,
       timezone: workgroup.timezone,
+      rules: RULES_VERSION,
     } satisfies StreamSettings);
     let row = known.get(identity);
     known.delete(identity);
@@ -42,8 +53,8 @@ export async function bindStreams(
       await query(connection, 'rollup/add-stream', { stream_id: row.stream_id, identity });
     }
     if (row.settings !== settings) {
-      if (isOtherZone(row, workgroup.timezone)) restated = 'zone';
-      restated ??= 'configuration';
+      const change = changeOf(row.settings, settings);
+      if (restated === undefined || restated === 'rules' || change === 'zone') restated = change;
       await query(connection, 'rollup/update-stream', { stream_id: row.stream_id, settings });
       await query(connection, 'rollup/restate-stream', { stream_id: row.stream_id });
     }
@@ -51,15 +62,19 @@ export async function bindStreams(
   }
   for (const gone of known.values()) {
     if (gone.settings === null) continue;
-    restated ??= 'configuration';
+    if (restated !== 'zone') restated = 'configuration';
     await query(connection, 'rollup/forget-stream-intervals', { stream_id: gone.stream_id });
     await query(connection, 'rollup/update-stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;
 }
 
-function isOtherZone({ settings }: StoredStream, timezone: string): boolean {
-  return settings !== null && (JSON.parse(settings) as StreamSettings).timezone !== timezone;
+/** What is different between the settings by which a stream was computed last (null: by none) and those of now. */
+function changeOf(before: string | null, now: string): Restatement {
+  if (before === null) return 'configuration';
+  const [stored, wanted]: [StreamSettings, StreamSettings] = [JSON.parse(before), JSON.parse(now)];
+  if (stored.timezone !== wanted.timezone) return 'zone';
+  return JSON.stringify({ ...stored, rules: wanted.rules }) === now ? 'rules' : 'configuration';
 }
 
 /** @returns whether the sources that devices are declared to have are others than before */
@@ -83,8 +98,8 @@ async function declareSources(connection: DuckDBConnection, { devices }: Workgro
   return true;
 }
 
-/** What the warehouse remembers of a configured stream. */
-export type StreamSettings = EnergyStream & { position: number; timezone: string };
+/** What the warehouse remembers of a configured stream; `rules` is missing where version 1 of the rules computed it. */
+export type StreamSettings = EnergyStream & { position: number; timezone: string; rules?: number };
 
 /**
  * Brings the energy streams into the temporary tables as the last roll-up had them. Changes nothing that is stored.
