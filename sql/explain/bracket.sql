@@ -3,7 +3,7 @@
 SELECT max(event_time_ms) FILTER (event_time_ms <= $start_ms::BIGINT)::DOUBLE AS low_ms,
   min(event_time_ms) FILTER (event_time_ms >= $end_ms::BIGINT)::DOUBLE AS high_ms
 FROM reading r
-JOIN context c USING (series_id)
+JOIN scope c USING (series_id)
 WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN c.first_ms AND c.last_ms
   AND NOT EXISTS (
     SELECT 1 FROM energy_event e

@@ -4,7 +4,7 @@ FROM (
   SELECT a, b, count(*) FILTER (begins) OVER (ORDER BY a, b) AS stretch
   FROM (
     SELECT a, b, coalesce(a > lag(b) OVER (ORDER BY a, b), true) AS begins
-    FROM power_part
+    FROM power_line
     WHERE series_id = $series_id AND i >= $start_ms::BIGINT // 900000 AND i < $end_ms::BIGINT // 900000 AND covered
   )
 )

@@ -1,6 +1,6 @@
 -- The index of a traced register ($series_id) as straight lines that reach into the day ($start_ms, $end_ms), with its value where the day
 -- cuts them: from (t0, c0) to (t1, c1); inside the day from (from_ms, from_wh) to (to_ms, to_wh), and the last two rounded.
--- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see rollup/shape).
+-- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see find_shape in chapter 60 of the roll-up).
 SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
@@ -13,13 +13,13 @@ FROM (
     CASE WHEN t0 >= $start_ms::BIGINT THEN c0 ELSE c0 + coalesce((c1 - c0) * from_shape.share, (c1 - c0) * ($start_ms::BIGINT - t0) / (t1 - t0)) END AS from_wh,
     CASE WHEN t1 <= $end_ms::BIGINT THEN c1 ELSE c0 + coalesce((c1 - c0) * to_shape.share, (c1 - c0) * ($end_ms::BIGINT - t0) / (t1 - t0)) END AS to_wh
   FROM (
-    SELECT t0, c0, t1, c1, covered, flags FROM step WHERE series_id = $series_id
+    SELECT t0, c0, t1, c1, covered, flags FROM index_line WHERE series_id = $series_id
     UNION ALL
-    SELECT t0, v0, t1, v1, true, 0 FROM raw_step
-    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM troubled)
+    SELECT t0, v0, t1, v1, true, 0 FROM reading_pair
+    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_index)
   ) AS l
-  LEFT JOIN (SELECT * FROM shape WHERE series_id = $series_id) AS from_shape ON from_shape.i = $start_ms::BIGINT // 900000 AND t0 < $start_ms::BIGINT
-  LEFT JOIN (SELECT * FROM shape WHERE series_id = $series_id) AS to_shape ON to_shape.i = $end_ms::BIGINT // 900000 AND t1 > $end_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape ON from_shape.i = $start_ms::BIGINT // 900000 AND t0 < $start_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape ON to_shape.i = $end_ms::BIGINT // 900000 AND t1 > $end_ms::BIGINT
   WHERE t1 > $start_ms::BIGINT AND t0 < $end_ms::BIGINT
 )
 ORDER BY t1, t0;

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
-import { bindStoredStreams } from '../rollup/streams.ts';
+import { bindStoredStreams } from '../rollup/bind-streams.ts';
+import { createWorkingTables, run, type Working } from '../rollup/working.ts';
 import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
 import { declareDevices } from '../warehouse/declared-devices.ts';
 import { query, queryText } from '../warehouse/query.ts';
@@ -39,9 +40,11 @@ async function explain(
   { workgroup, nowMs }: ExplainOptions,
 ): Promise<Explained> {
   const streams = await bindStoredStreams(connection);
-  await query(connection, 'rollup/register-changes');
-  await query(connection, 'rollup/series-rules');
   const timezone = streams[0]?.timezone ?? workgroup.timezone;
+  const bound: Working = { connection, timezone, closeAfterMs: 0 };
+  await run(bound, 'find_rules', { all: true });
+  await createWorkingTables(bound);
+  await run(bound, 'find_register_changes');
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
   const day: Day = { day: date, startMs, endMs, clock: clockOf(date, timezone) };
 

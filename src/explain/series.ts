@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
-import type { StreamSettings } from '../rollup/streams.ts';
-import type { UtcMs } from '../time.ts';
+import type { StreamSettings } from '../rollup/bind-streams.ts';
+import { DAY_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Day } from './day.ts';
 import type { Known, Limit, Limits, Stream } from './explained.ts';
@@ -134,7 +134,7 @@ type LimitsRow = {
   resolution: number | null;
   step_ms: number | null;
   days: number;
-  usual_power_w: number | null;
+  learnt_power_w: number | null;
   first_day: string | null;
   last_day: string | null;
 };
@@ -144,8 +144,10 @@ export async function readLimits(
   connection: DuckDBConnection,
   { seriesId, method }: Series,
   stream: StreamSettings,
+  { endMs }: Day,
 ): Promise<Limits> {
-  const [row] = await query<LimitsRow>(connection, 'explain/limits', { series_id: seriesId });
+  const utc_day = Math.floor((endMs - 1) / DAY_MS);
+  const [row] = await query<LimitsRow>(connection, 'explain/limits', { series_id: seriesId, utc_day });
   const isRegister = method === 'total_energy' || method === 'daily_energy';
   const isLine = method === 'power_curve' && stream.sampling === 'instantaneous';
   const isInterval =
@@ -181,7 +183,7 @@ export async function readLimits(
           : {
               value: row!.max_gap_ms,
               from: 'learnt',
-              text: `three times the usual step of ${step}, at most 1 h; ${learntFrom}`,
+              text: `three times the usual step of ${step}, at most 1 h or one and a half steps; ${learntFrom}`,
             },
     intervalMilliseconds: !isInterval
       ? none('only readings of intervals have one')
@@ -206,12 +208,18 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
       text: `not configured, and not learnt: every ${what} is taken to be possible`,
     };
   }
-  const usual = row.usual_power_w === null ? '?' : plainNumber(row.usual_power_w * (isRegister ? 1 : 4));
+  if (row.learnt_power_w === null) {
+    return {
+      value: row.max_power_w,
+      from: 'default',
+      text: 'not configured, and too few readings are known to learn it: what no single source delivers',
+    };
+  }
   return {
     value: row.max_power_w,
     from: 'learnt',
     text: isRegister
-      ? `32 times the usual power of its busier days (${usual} W), at least 50,000 W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
-      : `8 times the most that is usual on its busier days (${usual} W), at least 50,000 W, and only for readings that stand alone; ${learntFrom}`,
+      ? `32 times the usual power of its busier days, at least 50,000 W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
+      : `8 times the most that is usual on its busier days, at least 50,000 W, and only for readings that stand alone; ${learntFrom}`,
   };
 }

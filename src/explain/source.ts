@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
-import { trace } from '../rollup/recompute.ts';
-import type { StreamSettings } from '../rollup/streams.ts';
+import type { StreamSettings } from '../rollup/bind-streams.ts';
+import { trace } from '../rollup/trace.ts';
+import { run } from '../rollup/working.ts';
 import { HOUR_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Day, flagBits, type Span } from './day.ts';
@@ -41,11 +42,12 @@ export async function explainSource(
   const { startMs, endMs } = day;
   const key = { device, source };
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
+  const working = { connection, timezone, closeAfterMs: 0 };
   await query(connection, 'explain/touched', { ...key, ...bounds });
-  await trace(connection, { lowMs: startMs, highMs: endMs }, timezone);
+  await trace(working);
   await query(connection, 'explain/touched-day', { ...key, ...bounds, day: day.day });
-  await query(connection, 'rollup/day-candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
-  await query(connection, 'rollup/contradictions');
+  await run(working, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await run(working, 'find_contradictions');
   const candidates = await query<Candidate>(connection, 'explain/candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
@@ -71,7 +73,7 @@ export async function explainSource(
     source,
     result,
     streams: streamsOf(streams, series, candidates, day),
-    limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!),
+    limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
     readings: annotate(readings, lines),
     readingsLeftOut: leftOut,
     ...shown,

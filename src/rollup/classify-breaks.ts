@@ -9,6 +9,7 @@ import {
   reachWh,
   type SeriesBreak,
 } from './register-rule.ts';
+import { runsBetween } from './runs.ts';
 
 /**
  * Tells resets, glitches, spikes and rebases apart (energy.md, table of the index). Works on the runs between the breaks, in time
@@ -18,30 +19,37 @@ import {
  * The result depends on the breaks alone, never on the order in which readings arrived.
  * @param breaks of one series, in time order; of one local day where the register restarts every day
  */
-export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent[] {
-  const runs = runsBetween(breaks, rule.lastReadingMs);
+export function classifyBreaks(
+  breaks: readonly SeriesBreak[],
+  rule: RegisterRule,
+): { events: EnergyEvent[]; decided: Map<UtcMs, UtcMs> } {
+  const runs = runsBetween(breaks, rule);
   const events: EnergyEvent[] = [];
+  /** The breaks at which the register is believed, and up to when readings were looked at to get there. */
+  const decided = new Map<UtcMs, UtcMs>();
   const spike = firstOfDaySpike(breaks, rule);
   if (spike) events.push(spike);
   let index = spike ? 1 : 0;
-  let believed = runs[index];
+  let believed = runs.at(index)!;
   /** The last rise that was believed though it is impossible by what was learnt. */
   let rise: { from: Run; to: Run } | undefined;
-  while (believed && index + 1 < runs.length) {
-    const next = runs[index + 1]!;
+  for (;;) {
+    if (index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
+    const next = runs.at(index + 1);
+    if (!next) break;
     const change = changeBetween(believed, next, rule);
     if (change) {
       const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
       events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
-    } else if (!continues(believed, next, rule)) {
-      const after = runs[index + 2];
+    } else if (!continues(believed, next)) {
+      const after = runs.at(index + 2);
       if (isPassedOver(believed, next, after, rule) && !changeBetween(next, after, rule)) {
         events.push(excursion(believed, [next]));
-        runs.splice(index + 1, 1);
+        runs.leaveOut(index + 1);
         continue;
       }
       const back = returnIndex(runs, index, rule);
-      const isStuck = back !== undefined && hasStoodStill(runs, index, back, rule);
+      const isStuck = back !== undefined && hasStoodStill(runs, index, back);
       if (isStuck && !rule.restartsDaily) {
         const stuck = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
         events.push(excursion(next, [stuck]));
@@ -50,12 +58,13 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
         continue;
       }
       if (back !== undefined && !isStuck) {
-        events.push(excursion(believed, runs.slice(index + 1, back)));
+        const away = Array.from({ length: back - index - 1 }, (_, place) => runs.at(index + 1 + place)!);
+        events.push(excursion(believed, away));
         index = back;
-        believed = runs[back]!;
+        believed = runs.at(back)!;
         continue;
       }
-      const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next, rule);
+      const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next);
       const event = isStillRising ? undefined : stays(believed, next, after, rule);
       if (event) events.push(event);
       else rise = { from: believed, to: next };
@@ -63,7 +72,7 @@ export function classifyBreaks(breaks: readonly SeriesBreak[], rule: RegisterRul
     index += 1;
     believed = next;
   }
-  return events;
+  return { events, decided };
 }
 
 /** The change of the register that was declared between two runs. */
@@ -79,8 +88,8 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
     return undefined;
   const { dayMs, beforeMs, beforeValue, firstMs, firstValue } = morning;
   const grown = firstValue - beforeValue;
-  const goesOnFromBefore = grown >= -rule.jitterWh && grown <= reachWh(firstMs - beforeMs, rule);
-  if (goesOnFromBefore || firstValue <= reachWh(firstMs - dayMs, rule)) return undefined;
+  const goesOnFromBefore = grown >= -first.jitterWh && grown <= reachWh(firstMs - beforeMs, first);
+  if (goesOnFromBefore || firstValue <= reachWh(firstMs - dayMs, first)) return undefined;
   return {
     kind: 'spike',
     fromMs: firstMs,
@@ -91,41 +100,27 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
   };
 }
 
-function runsBetween(breaks: readonly SeriesBreak[], lastReadingMs: UtcMs): Run[] {
-  return Array.from({ length: breaks.length + 1 }, (_, index) => {
-    const before = breaks[index - 1];
-    const after = breaks[index];
-    return {
-      firstMs: before?.toMs ?? Number.NEGATIVE_INFINITY,
-      firstValue: before?.toValue ?? 0,
-      lastMs: after?.fromMs ?? Math.max(lastReadingMs, before?.toMs ?? lastReadingMs),
-      lastValue: after?.fromValue ?? Number.POSITIVE_INFINITY,
-    };
-  });
-}
-
 /** What a change that stays is: a reset, a rollover or a rebase; undefined for a rise that is believed after all. */
 function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): EnergyEvent | undefined {
   const milliseconds = to.firstMs - from.lastMs;
   if (to.firstValue > from.lastValue) {
     // A learnt limit gives way to a rise that goes on at the same pace: a car that charges, the first sunny day.
-    if (rule.learnt && after && goesOn(from, to, after, rule)) return undefined;
+    if (rule.learnt && after && goesOn(from, to, after)) return undefined;
     return joinEvent('rebase', from, to, 0);
   }
   const { modulusWh } = rule;
   if (modulusWh !== undefined && from.lastValue >= 0.9 * modulusWh && to.firstValue <= 0.1 * modulusWh) {
     const energyWh = modulusWh - from.lastValue + to.firstValue;
     // Less than nothing: what it showed before is more than it can show.
-    if (energyWh >= 0 && energyWh <= reachWh(milliseconds, rule))
+    if (energyWh >= 0 && energyWh <= reachWh(milliseconds, to))
       return joinEvent('rollover', from, to, energyWh);
   }
   if (isReset(from, to, rule)) return joinEvent('reset', from, to, to.firstValue);
   return joinEvent('rebase', from, to, 0);
 }
 
-function goesOn(from: Run, to: Run, after: Run, rule: RegisterRule): boolean {
-  if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after, rule))
-    return false;
+function goesOn(from: Run, to: Run, after: Run): boolean {
+  if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after)) return false;
   const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);
   const nextRate = (after.firstValue - to.lastValue) / (after.firstMs - to.lastMs);
   return nextRate > rate / 4 && nextRate < rate * 4;

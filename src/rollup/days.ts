@@ -1,12 +1,10 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { type LocalDate, localDateOf } from '../time.ts';
+import { dayStart, type LocalDate, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
-import { bindLocalDays } from './local-days.ts';
-import type { Restatement } from './streams.ts';
+import type { Restatement } from './bind-streams.ts';
 import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
+import { ask, type Bounds, bindDays, run, type Working } from './working.ts';
 
 export interface DayOptions {
-  timezone: string;
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
@@ -18,44 +16,50 @@ export interface DayOptions {
  * Sums the noted days of their intervals and stores those that have changed as new versions, once, whatever has been computed on the way.
  * @returns how many days of a device and source have changed
  */
-export async function updateDays(connection: DuckDBConnection, options: DayOptions): Promise<number> {
-  if (options.restated) return restateAllDays(connection, options);
-  await query(connection, 'rollup/all-sources-days');
+export async function updateDays(working: Working, options: DayOptions): Promise<number> {
+  if (options.restated) return restateAllDays(working, options);
+  await run(working, 'touch_other_sources');
   let changed = 0;
-  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-day-bounds'))) {
-    const [from, to] = [stretch.lowMs, stretch.highMs].map((ms) => localDateOf(ms, options.timezone));
-    await bindLocalDays(connection, from!, to!, options.timezone);
-    changed += await storeDays(connection, asBounds(stretch), options);
+  const noted = await query<StretchRow>(working.connection, 'rollup/touched_day_bounds');
+  for (const { lowMs, highMs } of stretchesOf(noted)) {
+    await bindLocalDays(working, lowMs, highMs);
+    changed += await storeDays(working, asBounds({ lowMs, highMs }), options);
   }
   return changed;
 }
 
-async function restateAllDays(connection: DuckDBConnection, options: DayOptions): Promise<number> {
-  const [range] = await query<{ first_day: LocalDate | null; last_day: LocalDate | null }>(
-    connection,
-    'rollup/all-days-bounds',
+async function restateAllDays(working: Working, options: DayOptions): Promise<number> {
+  const { first_day, last_day } = await ask<{ first_day: LocalDate | null; last_day: LocalDate | null }>(
+    working,
+    'all_days_bounds',
   );
-  if (!range || range.first_day === null || range.last_day === null) return 0;
-  await bindLocalDays(connection, range.first_day, range.last_day, options.timezone);
-  await query(connection, 'rollup/all-local-days');
-  await query(connection, 'rollup/all-sources-days');
-  return storeDays(connection, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), options);
+  if (first_day === null || last_day === null) return 0;
+  await bindLocalDays(working, dayStart(first_day, working.timezone), dayStart(last_day, working.timezone));
+  await run(working, 'touch_all_days');
+  await run(working, 'touch_other_sources');
+  return storeDays(working, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), options);
 }
 
-async function storeDays(
-  connection: DuckDBConnection,
-  bounds: StretchRow,
-  { closeAfterMs, nowMs, batchId, restated }: DayOptions,
-): Promise<number> {
-  await query(connection, 'rollup/day-candidates', bounds);
-  await query(connection, 'rollup/contradictions');
-  await query(connection, 'rollup/days', bounds);
-  await query(connection, 'rollup/changed-days', { now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) });
-  await query(connection, 'rollup/version-causes', { now_ms: nowMs, restated: restated ?? null });
-  await query(connection, 'rollup/store-history', { now_ms: nowMs, batch_id: batchId });
-  await query(connection, 'rollup/forget-changed-days');
-  await query(connection, 'rollup/store-days', { now_ms: nowMs, batch_id: batchId });
-  await query(connection, 'rollup/mark-dirty', { ...bounds, now_ms: nowMs });
-  const [changed] = await query<{ count: bigint }>(connection, 'rollup/count-changed-days');
-  return Number(changed!.count);
+async function bindLocalDays(working: Working, fromMs: UtcMs, toMs: UtcMs): Promise<void> {
+  await bindDays(working, fromMs, toMs);
+  await run(working, 'bind_intervals');
+}
+
+async function storeDays(working: Working, bounds: Bounds, options: DayOptions): Promise<number> {
+  const { closeAfterMs, nowMs, batchId, restated } = options;
+  await run(working, 'find_candidates', bounds);
+  await run(working, 'find_contradictions');
+  const changed = await run(working, 'find_day_changes', {
+    ...bounds,
+    now_ms: nowMs,
+    close_after_ms: BigInt(closeAfterMs),
+  });
+  if (changed > 0) {
+    await run(working, 'find_causes', { now_ms: nowMs, restated: restated ?? null });
+    await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId });
+    await run(working, 'forget_days_changed');
+    await run(working, 'store_days', { now_ms: nowMs, batch_id: batchId });
+  }
+  await run(working, 'mark_dirty', { ...bounds, now_ms: nowMs });
+  return changed;
 }

@@ -1,16 +1,43 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
 import { classifyBreaks } from './classify-breaks.ts';
 import { findPowerSpikes } from './power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
+import { ruleConstants } from './rules.ts';
+import type { Scope } from './scope.ts';
+import { ask, run, type Working } from './working.ts';
+
+/**
+ * Finds the breaks in scope, and where any has changed judges what they are now.
+ * @param isRestated rules have changed, so every break in scope is judged again
+ * @returns whether events have come, gone or changed; table `changed_event` has them
+ */
+export async function judgeBreaks(
+  working: Working,
+  { bounds }: Scope,
+  isRestated: boolean,
+): Promise<boolean> {
+  const { least_power_w } = await ask<{ least_power_w: number | null }>(working, 'least_power');
+  const changed = await run(working, 'find_break_changes', { ...bounds, least_power_w });
+  if (changed > 0) {
+    await run(working, 'forget_breaks');
+    await run(working, 'store_breaks');
+  }
+  const judged = await run(working, 'find_judged', { ahead: DECIDED_AHEAD, is_restated: isRestated });
+  return judged > 0 && (await judge(working));
+}
+
+/** How many decided breaks after a change are judged again, to find one from which on nothing is different. */
+const DECIDED_AHEAD = 8;
 
 type BreakRow = {
   series_id: number;
   method: EnergyMethod;
+  after_ms: bigint | null;
+  judged_to_ms: bigint;
+  learnt: boolean;
   max_power_w: number | null;
   recount_power_w: number | null;
-  learnt: boolean;
   jitter_wh: number;
   modulus_wh: number | null;
   series_ms: bigint;
@@ -19,6 +46,8 @@ type BreakRow = {
   from_value: number | null;
   to_ms: bigint | null;
   to_value: number | null;
+  decided_ms: bigint | null;
+  is_start: boolean;
   day_ms: bigint | null;
   before_ms: bigint | null;
   before_value: number | null;
@@ -27,51 +56,94 @@ type BreakRow = {
 };
 type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
 
-/**
- * Decides what the breaks of the series in context are, from all their breaks, and stores the events that have changed.
- * @returns whether any has; table `changed_event` then tells which series and times
- */
-export async function classifySeries(connection: DuckDBConnection): Promise<boolean> {
-  const rows = await query<BreakRow>(connection, 'rollup/context-breaks');
-  const changes = await query<ChangeRow>(connection, 'rollup/context-register-changes');
-  const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
-  const events = [...judgedTogether].flatMap((breaks) => {
-    const seriesId = breaks[0]!.series_id;
-    const own = changes.filter((change) => change.series_id === seriesId);
-    return judge(readBreaks(breaks), breaks[0]!, own).map((event) => eventRow(seriesId, event));
-  });
-  await query(connection, 'rollup/add-events', { events: JSON.stringify(events) });
-  await query(connection, 'rollup/changed-events');
-  const [changed] = await query<{ count: bigint }>(connection, 'rollup/count-changed-events');
-  if (changed!.count === 0n) return false;
-  await query(connection, 'rollup/forget-events');
-  await query(connection, 'rollup/store-events');
+async function judge(working: Working): Promise<boolean> {
+  let verdicts = await judgeAll(working);
+  const open = [...new Set(verdicts.filter(({ isOpen }) => isOpen).map(({ seriesId }) => seriesId))];
+  if (open.length > 0) {
+    await run(working, 'judge_everything', { series_ids: open });
+    verdicts = await judgeAll(working);
+  }
+  const events = verdicts.flatMap((one) => one.events.map((event) => eventRow(one.seriesId, event)));
+  const decided = verdicts.flatMap((one) =>
+    [...one.decided].map(([to_ms, decided_ms]) => ({ series_id: one.seriesId, to_ms, decided_ms })),
+  );
+  await run(working, 'take_events', { events: JSON.stringify(events) });
+  await run(working, 'store_decided', { decided: JSON.stringify(decided) });
+  if ((await run(working, 'find_event_changes')) === 0) return false;
+  await run(working, 'forget_events');
+  await run(working, 'store_events');
   return true;
 }
 
-function readBreaks(rows: readonly BreakRow[]): SeriesBreak[] {
-  return rows
-    .filter((row) => row.from_ms !== null)
-    .map((row) => ({
-      fromMs: Number(row.from_ms),
-      fromValue: row.from_value!,
-      toMs: Number(row.to_ms),
-      toValue: row.to_value!,
-    }));
+interface Verdict {
+  seriesId: number;
+  events: readonly EnergyEvent[];
+  /** Where the register is believed: the break's time, and up to when readings were looked at. */
+  decided: ReadonlyMap<number, number>;
+  /** Later breaks have to be judged as well, because nothing says that they are the same as before. */
+  isOpen: boolean;
 }
 
-function judge(breaks: readonly SeriesBreak[], row: BreakRow, changes: readonly ChangeRow[]): EnergyEvent[] {
-  return row.method === 'power_curve' || row.method === 'interval_energy'
-    ? findPowerSpikes(breaks, { learnt: row.learnt, lastReadingMs: Number(row.last_ms) })
-    : classifyBreaks(breaks, ruleOf(row, changes));
+async function judgeAll({ connection }: Working): Promise<Verdict[]> {
+  const rows = await query<BreakRow>(connection, 'rollup/breaks_to_judge');
+  const changes = await query<ChangeRow>(connection, 'rollup/register_changes_to_judge');
+  const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
+  return [...judgedTogether].map((breaks) => {
+    const { series_id } = breaks[0]!;
+    return judgeTogether(
+      breaks,
+      changes.filter((change) => change.series_id === series_id),
+    );
+  });
+}
+
+/** Judges the breaks of a series, or of one of its days where it restarts every day. */
+function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict {
+  const first = rows[0]!;
+  const seriesId = first.series_id;
+  const breaks = rows.filter((row) => row.from_ms !== null && !row.is_start);
+  if (first.method === 'power_curve' || first.method === 'interval_energy') {
+    // A reading of power is judged by itself and by the break after it.
+    const events = findPowerSpikes(breaks.map(readBreak), { learnt: first.learnt });
+    return { seriesId, events, decided: new Map(), isOpen: false };
+  }
+  const start = rows.find((row) => row.is_start);
+  const { events, decided } = classifyBreaks(breaks.map(readBreak), {
+    ...ruleOf(first, changes),
+    ...(start && {
+      start: { ms: Number(start.to_ms), value: start.to_value!, lookedMs: Number(start.decided_ms) },
+    }),
+  });
+  const isLast = first.judged_to_ms >= BigInt(ruleConstants.forever_ms.value);
+  const converges = breaks.some(
+    (row) =>
+      row.decided_ms !== null &&
+      decided.get(Number(row.to_ms)) === Number(row.decided_ms) &&
+      row === breaks.at(-1),
+  );
+  return {
+    seriesId,
+    events,
+    decided,
+    isOpen: first.method === 'total_energy' && !isLast && breaks.length > 0 && !converges,
+  };
+}
+
+function readBreak(row: BreakRow): SeriesBreak {
+  return {
+    fromMs: Number(row.from_ms),
+    fromValue: row.from_value!,
+    toMs: Number(row.to_ms),
+    toValue: row.to_value!,
+    maxPowerW: row.max_power_w ?? undefined,
+    recountPowerW: row.recount_power_w ?? undefined,
+    jitterWh: row.jitter_wh,
+  };
 }
 
 function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
   return {
-    maxPowerW: row.max_power_w ?? undefined,
-    recountPowerW: row.recount_power_w ?? undefined,
     learnt: row.learnt,
-    jitterWh: row.jitter_wh,
     modulusWh: row.modulus_wh ?? undefined,
     firstReadingMs: Number(row.series_ms),
     lastReadingMs: Number(row.last_ms),

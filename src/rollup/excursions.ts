@@ -1,8 +1,12 @@
 import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
 import { continues, isCarriedOver, isReset, type RegisterRule, type Run, recounts } from './register-rule.ts';
+import type { Runs } from './runs.ts';
 
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
 const SPIKE_MS_MAX = DAY_MS;
+
+/** An excursion downwards that counts is looked for so long. Zeros may last longer, because they are one run. */
+const GLITCH_MS_MAX = 400 * DAY_MS;
 
 /** After a longer silence than this a register may have counted what it lost before. */
 const LONE_FALL_MS_MAX = HOUR_MS;
@@ -17,9 +21,9 @@ const RESTART_MS_MAX = HOUR_MS;
  * Where the series comes back to the run at `index`: the first later run that continues it and that cannot have been reached
  * from the excursion. Undefined where it does not come back: then the change has stayed.
  */
-export function returnIndex(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
-  return runs[index + 1]!.firstValue > runs[index]!.lastValue
-    ? returnFromHigh(runs, index, rule)
+export function returnIndex(runs: Runs, index: number, rule: RegisterRule): number | undefined {
+  return runs.at(index + 1)!.firstValue > runs.at(index)!.lastValue
+    ? returnFromHigh(runs, index)
     : returnFromLow(runs, index, rule);
 }
 
@@ -31,41 +35,42 @@ export function isPassedOver(from: Run, one: Run, after: Run | undefined, rule: 
   if (one.firstMs !== one.lastMs || !after) return false;
   const isHigh = one.firstValue > from.lastValue;
   const level = isHigh ? from.lastValue : one.firstValue;
-  return (isHigh || rule.learnt) && after.firstValue < level - rule.jitterWh;
+  return (isHigh || rule.learnt) && after.firstValue < level - after.jitterWh;
 }
 
-function returnFromHigh(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
-  const from = runs[index]!;
-  const high = runs[index + 1]!;
+function returnFromHigh(runs: Runs, index: number): number | undefined {
+  const from = runs.at(index)!;
+  const high = runs.at(index + 1)!;
   const endMs = high.firstMs + SPIKE_MS_MAX;
-  for (let back = index + 2; back < runs.length && runs[back]!.firstMs <= endMs; back += 1) {
-    const candidate = runs[back]!;
+  for (let back = index + 2; ; back += 1) {
+    const candidate = runs.at(back);
+    if (!candidate || candidate.firstMs > endMs) return undefined;
     if (candidate.firstValue >= high.firstValue) continue;
-    if (continues(from, candidate, rule) && !continues(runs[back - 1]!, candidate, rule)) return back;
+    if (continues(from, candidate) && !continues(runs.at(back - 1)!, candidate)) return back;
   }
-  return undefined;
 }
 
 /** Reads the low values as what they are if the register was reset, which has excursions of its own; until that explains no more. */
-function returnFromLow(runs: readonly Run[], index: number, rule: RegisterRule): number | undefined {
-  const from = runs[index]!;
+function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
+  const from = runs.at(index)!;
+  const endMs = from.lastMs + GLITCH_MS_MAX;
   let zeros = true;
   let lows: Low[] = [];
-  for (let back = index + 2; back < runs.length; back += 1) {
-    const before = runs[back - 1]!;
-    if (hasClimbedBack(before, from, rule)) return undefined;
+  for (let back = index + 2; ; back += 1) {
+    const before = runs.at(back - 1)!;
+    if (hasClimbedBack(before, from)) return undefined;
     // A spike among low values is not what the register comes back from.
     if (before.lastValue < from.lastValue) lows = followed(lows, before, from, rule);
+    const candidate = runs.at(back);
+    if (!candidate || candidate.firstMs > endMs) return undefined;
     const low = lows[0]!;
     zeros &&= low.firstValue === 0 && low.lastValue === 0;
-    const candidate = runs[back]!;
-    if (!continues(from, candidate, rule)) continue;
+    if (!continues(from, candidate)) continue;
     const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
     const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
-    if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows, rule) >= 0) return undefined;
-    return isLoneSpike(runs, back, lows, rule) ? undefined : back;
+    if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows) >= 0) return undefined;
+    return isLoneSpike(runs, back, lows) ? undefined : back;
   }
-  return undefined;
 }
 
 /**
@@ -88,17 +93,17 @@ const LOWS_MAX = 3;
 
 /** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
 function followed(lows: readonly Low[], run: Run, from: Run, rule: RegisterRule): Low[] {
-  const origin = originOf(run, lows, rule);
+  const origin = originOf(run, lows);
   const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
-  const counts = lows[origin]?.counts || isCarriedOver(from, rule) || hasCounted(run, rule);
+  const counts = lows[origin]?.counts || isCarriedOver(from, rule) || hasCounted(run);
   return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
 }
 
 /** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
-function originOf(run: Run, lows: readonly Low[], rule: RegisterRule): number {
+function originOf(run: Run, lows: readonly Low[]): number {
   return lows.findIndex(
     (low, place) =>
-      (low.counts ? continues : recounts)(low, run, rule) &&
+      (low.counts ? continues : recounts)(low, run) &&
       (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
   );
 }
@@ -116,8 +121,8 @@ function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): 
 }
 
 /** Whether the register, after a fall, has reached by plain growth what it showed before: then it was reset, whatever comes later. */
-function hasClimbedBack(low: Run, from: Run, rule: RegisterRule): boolean {
-  const level = from.lastValue - rule.jitterWh;
+function hasClimbedBack(low: Run, from: Run): boolean {
+  const level = from.lastValue - low.jitterWh;
   return low.firstValue < level && low.lastValue >= level;
 }
 
@@ -125,30 +130,31 @@ function hasClimbedBack(low: Run, from: Run, rule: RegisterRule): boolean {
 const CONFIRMING_MAX = 8;
 
 /** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */
-function isLoneSpike(runs: readonly Run[], back: number, all: readonly Low[], rule: RegisterRule): boolean {
+function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
   // Zeros say nothing of what the register would go on from.
   const lows = all.filter(({ lastValue }) => lastValue > 0);
-  const candidate = runs[back]!;
-  const after = runs
-    .slice(back + 1, back + 1 + CONFIRMING_MAX)
-    .find((run) => continues(candidate, run, rule) || originOf(run, lows, rule) >= 0);
-  if (!after || continues(candidate, after, rule)) return false;
-  const low = lows[originOf(after, lows, rule)]!;
-  return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
+  if (lows.length === 0) return false;
+  const candidate = runs.at(back)!;
+  for (let place = back + 1; place <= back + CONFIRMING_MAX; place += 1) {
+    const after = runs.at(place);
+    if (!after || continues(candidate, after)) return false;
+    const low = lows[originOf(after, lows)];
+    if (low) return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
+  }
+  return false;
 }
 
 /**
  * Whether the very first run is what is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
  * in between. It is what a device shows while it sleeps, and the recording began with that; or the day did, with the day before.
  */
-export function hasStoodStill(runs: readonly Run[], from: number, back: number, rule: RegisterRule): boolean {
-  return (
-    runs[from]!.firstMs === Number.NEGATIVE_INFINITY &&
-    runs[back]!.firstValue === runs[from]!.lastValue &&
-    runs.slice(from + 1, back).some((run) => hasCounted(run, rule))
-  );
+export function hasStoodStill(runs: Runs, from: number, back: number): boolean {
+  if (runs.at(from)!.firstMs !== Number.NEGATIVE_INFINITY) return false;
+  if (runs.at(back)!.firstValue !== runs.at(from)!.lastValue) return false;
+  for (let place = from + 1; place < back; place += 1) if (hasCounted(runs.at(place)!)) return true;
+  return false;
 }
 
-function hasCounted(run: Run, { jitterWh }: RegisterRule): boolean {
-  return run.lastValue - run.firstValue > jitterWh && run.lastMs - run.firstMs >= COUNTED_MS_MIN;
+function hasCounted(run: Run): boolean {
+  return run.lastValue - run.firstValue > run.jitterWh && run.lastMs - run.firstMs >= COUNTED_MS_MIN;
 }

@@ -1,11 +1,10 @@
-import type { UtcMs } from '../time.ts';
 import type { EnergyEvent, SeriesBreak } from './register-rule.ts';
+import { ruleConstants } from './rules.ts';
 
 /** What is plausible for power and for interval readings. */
 export interface PowerRule {
   /** Whether the most power was learnt, not configured: then only a reading that stands alone is left out. */
   learnt: boolean;
-  lastReadingMs: UtcMs;
 }
 
 /**
@@ -24,7 +23,7 @@ export function findPowerSpikes(breaks: readonly SeriesBreak[], rule: PowerRule)
       {
         kind: 'spike',
         fromMs: beyond.toMs,
-        toMs: back?.fromMs ?? rule.lastReadingMs,
+        toMs: back?.fromMs ?? ruleConstants.forever_ms.value,
         valueBefore: isFirst ? 0 : beyond.fromValue,
         valueAfter: beyond.toValue,
         energyWh: 0,

@@ -1,22 +1,26 @@
 import { HOUR_MS, type UtcMs } from '../time.ts';
 
-/** A step of a register between neighbouring readings that no plain growth explains. Values are Wh. */
-export interface SeriesBreak {
+/** A step of a register between neighbouring readings that no plain growth explains, with the limits of its day. Values are Wh. */
+export interface SeriesBreak extends Limits {
   fromMs: UtcMs;
   fromValue: number;
   toMs: UtcMs;
   toValue: number;
 }
 
-/** What is plausible for the register. */
-export interface RegisterRule {
+/** What is plausible on a day. */
+export interface Limits {
   /** Most power (W); undefined where nothing is known, then every rise is possible. */
   maxPowerW: number | undefined;
-  /** Whether `maxPowerW` was learnt, not configured: then a rise that goes on is believed. */
-  learnt: boolean;
-  /** Most power (W) with which it counts after a restart, where that is learnt: little more than is usual. */
+  /** Most power (W) with which the register counts after a restart, where that is learnt: little more than is usual. */
   recountPowerW: number | undefined;
   jitterWh: number;
+}
+
+/** What is known of a register, whatever the day. */
+export interface RegisterRule {
+  /** Whether the most power is learnt, not configured: then a rise that goes on is believed. */
+  learnt: boolean;
   modulusWh: number | undefined;
   /** Declared changes of the register: what the old one ended at and the new one started from (Wh). */
   changes: ReadonlyArray<{ atMs: UtcMs; finalValue: number; initialValue: number }>;
@@ -26,6 +30,8 @@ export interface RegisterRule {
   morning: Morning | undefined;
   firstReadingMs: UtcMs;
   lastReadingMs: UtcMs;
+  /** The break that is decided before the first one, and up to when readings were looked at for it; undefined where the series begins. */
+  start?: { ms: UtcMs; value: number; lookedMs: UtcMs };
 }
 
 export interface Morning {
@@ -47,42 +53,40 @@ export type EnergyEvent = {
   energyWh: number;
 } & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' };
 
-/** Readings between two breaks: they grow plausibly. */
-export interface Run {
+/** Readings between two breaks: they grow plausibly. The limits are those of the day on which it begins. */
+export interface Run extends Limits {
   firstMs: UtcMs;
   firstValue: number;
   lastMs: UtcMs;
   lastValue: number;
 }
 
-/** The most the register can have grown in the time, with its jitter for the rounding of what it shows. */
-export function reachWh(milliseconds: number, rule: RegisterRule): number {
-  return rule.maxPowerW === undefined
-    ? Number.POSITIVE_INFINITY
-    : (rule.maxPowerW * milliseconds) / HOUR_MS + rule.jitterWh;
+/** The most a register can have grown in the time, with its jitter for the rounding of what it shows. */
+export function reachWh(milliseconds: number, { maxPowerW, jitterWh }: Limits): number {
+  return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
 /** The most that it can have counted since a restart. */
-function recountWh(milliseconds: number, rule: RegisterRule): number {
-  const { recountPowerW, jitterWh } = rule;
+function recountWh(milliseconds: number, limits: Limits): number {
+  const { recountPowerW, jitterWh } = limits;
   return recountPowerW === undefined
-    ? reachWh(milliseconds, rule)
+    ? reachWh(milliseconds, limits)
     : (recountPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
 /** Whether a register that was last believed at the end of one run can show the start of another. */
-export function continues(from: Run, to: Run, rule: RegisterRule): boolean {
-  return isGrowth(from, to, reachWh(to.firstMs - from.lastMs, rule), rule);
+export function continues(from: Run, to: Run): boolean {
+  return isGrowth(from, to, reachWh(to.firstMs - from.lastMs, to));
 }
 
 /** The same of a run of low values, which is said to follow a restart. */
-export function recounts(low: Run, to: Run, rule: RegisterRule): boolean {
-  return isGrowth(low, to, recountWh(to.firstMs - low.lastMs, rule), rule);
+export function recounts(low: Run, to: Run): boolean {
+  return isGrowth(low, to, recountWh(to.firstMs - low.lastMs, to));
 }
 
-function isGrowth(from: Run, to: Run, mostWh: number, { jitterWh }: RegisterRule): boolean {
+function isGrowth(from: Run, to: Run, mostWh: number): boolean {
   const grownWh = to.firstValue - from.lastValue;
-  return grownWh >= -jitterWh && grownWh <= mostWh;
+  return grownWh >= -to.jitterWh && grownWh <= mostWh;
 }
 
 /** Whether a run is what the register showed the day before: until it shows something else nothing is known of the day. */
@@ -99,7 +103,7 @@ export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
  * above what is usual, so by it a register that still shows more than half of before has not started again: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
-  if (isCarriedOver(from, rule)) return to.firstValue <= recountWh(to.firstMs - rule.morning!.dayMs, rule);
-  if (to.firstValue > recountWh(to.firstMs - from.lastMs, rule)) return false;
+  if (isCarriedOver(from, rule)) return to.firstValue <= recountWh(to.firstMs - rule.morning!.dayMs, to);
+  if (to.firstValue > recountWh(to.firstMs - from.lastMs, to)) return false;
   return !rule.learnt || to.firstValue <= from.lastValue / 2;
 }

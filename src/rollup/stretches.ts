@@ -19,7 +19,7 @@ const STRETCHES_MAX = 8;
 /** The touched time, in stretches to be computed each by itself. */
 export async function touchedStretches(connection: DuckDBConnection): Promise<Stretch[]> {
   const stretches: Stretch[] = [];
-  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched-days'))) {
+  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched_days'))) {
     const last = stretches.at(-1);
     // A silence would be computed for the stretches on either side of it.
     if (last && (await isSilent(connection, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
@@ -29,7 +29,7 @@ export async function touchedStretches(connection: DuckDBConnection): Promise<St
 }
 
 async function isSilent(connection: DuckDBConnection, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
-  const [row] = await query<{ silent: boolean }>(connection, 'rollup/is-silent', asBounds({ lowMs, highMs }));
+  const [row] = await query<{ silent: boolean }>(connection, 'rollup/is_silent', asBounds({ lowMs, highMs }));
   return row!.silent;
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TerminalError } from '../errors.ts';
 
@@ -14,19 +14,50 @@ export interface Migration {
   checksum: string;
 }
 
-const cache = new Map<string, string>();
+const folders = new Map<string, ReadonlyMap<string, string>>();
 
 /**
- * The statements of `sql/<name>.sql`, read once a process.
- * @param name path below `sql/` without its ending, such as `land/insert-batch`
+ * A statement of `sql/`, read once a process.
+ * @param name folder and name of the statement, such as `rollup/find_pairs`: from a chapter of that folder, where `-- name: find_pairs` begins
+ *   it, or from a file of that name that holds it alone
+ * @throws TerminalError where there is none
  */
 export function loadSql(name: string): string {
-  let text = cache.get(name);
-  if (text === undefined) {
-    text = readFileSync(join(sqlFolder(), `${name}.sql`), 'utf8');
-    cache.set(name, text);
+  const [folder, statement] = [dirname(name), basename(name)];
+  let statements = folders.get(folder);
+  if (statements === undefined) {
+    statements = readStatements(join(sqlFolder(), folder));
+    folders.set(folder, statements);
   }
+  const text = statements.get(statement);
+  if (text === undefined)
+    throw new TerminalError('SqlMissing', `there is no statement ${name} in sql/; install Wattline again`);
   return text;
+}
+
+/**
+ * The statements of a folder, by name.
+ * @throws TerminalError where two have one name
+ */
+export function readStatements(folder: string): Map<string, string> {
+  const statements = new Map<string, string>();
+  for (const file of readdirSync(folder).filter((one) => one.endsWith('.sql'))) {
+    for (const [name, text] of statementsOf(file, readFileSync(join(folder, file), 'utf8'))) {
+      if (statements.has(name))
+        throw new TerminalError('SqlBroken', `${join(folder, file)}: a second statement is named ${name}`);
+      statements.set(name, text);
+    }
+  }
+  return statements;
+}
+
+function statementsOf(file: string, text: string): Array<[name: string, text: string]> {
+  const [heading, ...parts] = text.replaceAll('\r\n', '\n').split(/^-- name: /m);
+  if (parts.length === 0) return [[basename(file, '.sql'), heading!]];
+  return parts.map((part) => {
+    const end = part.indexOf('\n');
+    return [part.slice(0, end).trim(), part.slice(end + 1)];
+  });
 }
 
 /**

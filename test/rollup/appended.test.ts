@@ -29,7 +29,10 @@ async function everything(shard: Shard) {
       't.interval_start_ms::DOUBLE AS start_ms, power_w, t.resolution, t.steps_ms::DOUBLE AS steps_ms, t.step_count, t.change_count',
       'series_quarter',
     ),
-    learnt: await named('t.learnt_power_w, t.resolution, t.step_ms::DOUBLE AS step_ms', 'series'),
+    learnt: await named(
+      't.utc_day, t.learnt_power_w, t.learnt_resolution, t.learnt_step_ms::DOUBLE AS step_ms',
+      'series_day',
+    ),
   };
 }
 

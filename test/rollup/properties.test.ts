@@ -10,6 +10,7 @@ import {
   digestsOf,
   expectAll,
   messagesOf,
+  ROWS,
   rolledUp,
   VERSIONS,
 } from './many-streams.ts';
@@ -77,6 +78,20 @@ test('rolling up again, and computing everything again by the same rules, change
     );
     if (changed.every((keys) => keys.length === 0)) expect(days).toBe(0);
     return changed.map((keys) => keys.join('\n'));
+  };
+  await expectAll(site, anyStream(START_MS), check);
+});
+
+test('registers come to the same by the pairs of their readings as by an index of each reading', {
+  timeout: 600_000,
+}, async () => {
+  const marks = `SELECT device, interval_start_ms, interval_energy.last_ms, last_value FROM interval_energy JOIN series USING (series_id)
+    WHERE covered_ms > 0 OR energy_wh <> 0`;
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const parts = Array.from({ length: PARTS }, (_, part) => messages.filter((one) => one.part === part));
+    const indexed = await rolledUp({ ...site, indexAll: true }, parts);
+    return differences(streams, indexed, await rolledUp(site, parts), { ...ROWS, mark: marks });
   };
   await expectAll(site, anyStream(START_MS), check);
 });

@@ -5,7 +5,7 @@ import type { FieldValue } from '../../src/contract/messages.ts';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
 import { silentLog } from '../../src/log.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
-import type { UtcMs } from '../../src/time.ts';
+import { DAY_MS, type UtcMs } from '../../src/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rowsOf } from '../warehouse/support.ts';
 
@@ -30,6 +30,8 @@ export interface EnergySite {
   streams: readonly EnergyStreamInput[];
   closeAfterMs?: number;
   devices?: WorkgroupConfig['devices'];
+  /** See `RollUpOptions.indexAll`. */
+  indexAll?: boolean;
 }
 
 /** Lands readings as one batch of the stream or of another origin, in the order given; of one of their own where they have offsets. */
@@ -86,7 +88,8 @@ export async function rollUpSite(
   return rollUp(shard, {
     workgroup,
     clock: { now: () => nowMs },
-    closeAfterMs: site.closeAfterMs ?? 0,
+    indexAll: site.indexAll ?? false,
+    closeAfterMs: site.closeAfterMs ?? 2 * DAY_MS,
     log: silentLog,
   });
 }

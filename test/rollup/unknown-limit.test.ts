@@ -100,7 +100,8 @@ test('a register of which no limit is known, with up to a tenth of its readings 
       `SELECT d.device::VARCHAR AS device, day::VARCHAR AS day, energy_wh::DOUBLE AS wh, coalesce(learnt_power_w, 'infinity'::DOUBLE) AS limit_w,
          flags & (SELECT bit_or(bit) FROM quality_flag WHERE flag IN ('reset', 'rebase')) > 0 AS doubtful,
          flags & 1 > 0 AS estimated
-       FROM daily_energy d JOIN series USING (device)`,
+       FROM daily_energy d JOIN series USING (device)
+       LEFT JOIN series_day l ON l.series_id = series.series_id AND l.utc_day = d.day - '1970-01-01'::DATE`,
     );
     await shard.close();
     const found = new Map(rows.map((row) => [`${row.device} ${row.day}`, row]));

@@ -1,0 +1,132 @@
+-- 10 Extract: from messages to readings.
+--
+-- Reads   message (what has landed), archived_message (messages of the lake that are read again), stream_setting (the configured energy
+--         streams), unit_factor.
+-- Writes  extracted, one row for each field of a message that an energy stream reads: the value in Wh or W, or the reason why it is
+--         rejected. Rejected readings go to quarantine and nowhere else.
+-- Why     Units, range and validity of a reading are judged here and nowhere else. What passes can be rolled up and published: it is a
+--         finite number within the range of its method, at a time that is possible.
+
+-- name: next_batches
+-- The next batches: as many whole ones as hold at most $messages_max messages, at least one.
+-- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold.
+WITH pending AS (
+  SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
+  FROM batch
+  WHERE batch_id > (SELECT coalesce(min(batch_id), -1) FROM energy_stream WHERE settings IS NOT NULL)
+)
+SELECT
+  max(batch_id) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batch_id,
+  (SELECT max(batch_id) FROM batch) AS newest_id,
+  sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages
+FROM pending;
+
+-- name: extract_readings
+-- $upto: the last batch that is taken in. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
+-- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: the reading counts), text (what was
+-- received, of rejected ones), message_id, stream_offset, batch_id
+CREATE OR REPLACE TEMP TABLE extracted AS
+WITH raw AS (
+  SELECT
+    s.stream_id, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
+    m.device,
+    coalesce(m.source_id, -1) AS source_id,
+    m.event_time_ms, m.store_time_ms, m.message_id, m.stream_offset, m.batch_id,
+    m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
+    CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
+    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN json_extract_string(m.other, s.unit_pointer) END AS unit
+  FROM (FROM message UNION ALL FROM archived_message) AS m
+  JOIN name AS table_name ON table_name.name_id = m.table_id
+  JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
+  LEFT JOIN name AS field_name ON field_name.name = s.field
+  WHERE m.batch_id > (SELECT min(after_batch) FROM stream_setting) AND m.batch_id <= $upto::BIGINT AND m.kind = 0
+), typed AS (
+  SELECT *,
+    CASE
+      WHEN plain IS NOT NULL THEN plain
+      WHEN json_type(json) IN ('DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT') THEN try_cast(json AS DOUBLE)
+      WHEN regexp_full_match(json ->> '$', '\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*') THEN try_cast(trim(json ->> '$') AS DOUBLE)
+    END AS number
+  FROM raw
+  WHERE plain IS NOT NULL OR json IS NOT NULL
+), converted AS (
+  SELECT t.*,
+    t.unit IS NOT NULL AND u.factor IS NULL AS is_unit_unknown,
+    t.number * CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS value
+  FROM typed t
+  LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
+), judged AS (
+  SELECT *,
+    CASE
+      WHEN device IS NULL THEN 'no_device'
+      WHEN event_time_ms > store_time_ms + future_ms() THEN 'future'
+      WHEN event_time_ms < clock_set_ms() THEN 'clock_not_set'
+      WHEN number IS NULL AND json_type(json) = 'NULL' THEN 'null'
+      WHEN number IS NULL THEN 'not_a_number'
+      WHEN NOT isfinite(number) THEN 'not_finite'
+      WHEN is_unit_unknown THEN 'unknown_unit'
+      -- The least number of a signed integer says that there is no value.
+      WHEN number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
+      WHEN number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
+        AND (modulus_wh IS NULL OR method = 'power_curve') THEN 'sentinel'
+      WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND factor < 1000 THEN 'sentinel'
+      WHEN number < 0 AND is_register(method) AND NOT net THEN 'negative'
+      WHEN NOT isfinite(value) OR abs(value) > value_max(method) THEN 'out_of_range'
+    END AS reason
+  FROM converted
+)
+SELECT
+  stream_id, device, source_id, event_time_ms, value, reason,
+  CASE WHEN reason IS NOT NULL THEN coalesce(json_extract_string(json, '$'), plain::VARCHAR) END AS text,
+  message_id, stream_offset, batch_id
+FROM judged;
+
+-- name: forget_known
+-- Messages of the lake are read again ($low_ms, $high_ms: their event times). This removes what was made of them before, so that every
+-- reading is kept once. A message is known by its offset and event time.
+DELETE FROM extracted USING (
+  SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL AS reason
+  FROM reading r JOIN series s USING (series_id)
+  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  UNION ALL
+  SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL
+  FROM superseded_reading r JOIN series s USING (series_id)
+  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  UNION ALL
+  SELECT t.stream_id, q.event_time_ms, q.stream_offset, q.reason
+  FROM quarantine q JOIN stream_setting t USING (field)
+  WHERE q.stage = 'rollup' AND q.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+) AS known
+WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
+  AND extracted.stream_id = known.stream_id
+  AND extracted.event_time_ms = known.event_time_ms
+  AND extracted.stream_offset = known.stream_offset
+  AND extracted.reason IS NOT DISTINCT FROM known.reason;
+
+-- name: archived_bounds
+-- Event times of the messages of the lake that are read again with the batches up to $upto; null: there are none.
+SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived_message WHERE batch_id <= $upto::BIGINT;
+
+-- name: forget_archived
+-- Removes the messages of the lake that every stream has read again.
+DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
+
+-- name: extracted_counts
+-- Returns readings: how many count, rejected: how many do not, low_ms, high_ms: event times of those that count.
+SELECT count(*) FILTER (reason IS NULL) AS readings, count(*) FILTER (reason IS NOT NULL) AS rejected,
+  min(event_time_ms) FILTER (reason IS NULL) AS low_ms, max(event_time_ms) FILTER (reason IS NULL) AS high_ms
+FROM extracted;
+
+-- name: quarantine_rejected
+-- Keeps the rejected readings with their reasons. $now_ms: when.
+INSERT INTO quarantine (batch_id, stream_offset, stage, reason, detail, device, source, field, event_time_ms, quarantined_at_ms)
+SELECT e.batch_id, e.stream_offset, 'rollup', e.reason, left(e.text, 200), e.device, coalesce(n.name, 'default'), s.field, e.event_time_ms,
+  $now_ms::BIGINT
+FROM extracted e
+JOIN stream_setting s USING (stream_id)
+LEFT JOIN name n ON n.name_id = e.source_id
+WHERE e.reason IS NOT NULL;
+
+-- name: advance_streams
+-- The configured streams have taken in every batch up to $batch_id.
+UPDATE energy_stream SET batch_id = greatest(batch_id, $batch_id::BIGINT) WHERE stream_id IN (SELECT stream_id FROM stream_setting);

@@ -1,0 +1,114 @@
+-- 20 Readings: one for each series and event time.
+--
+-- Reads   extracted.
+-- Writes  series (a stream of a device and source), reading (the readings that count), superseded_reading (the readings that do not,
+--         because another one of the same series and event time does), incoming (the new readings that count).
+-- Why     A device may send a reading twice, or revise it. Which one counts must not depend on which came first: the one with the highest
+--         message id counts, then the one with the highest offset.
+
+-- name: find_series
+-- series_key: the series of the new readings as messages name them: stream_id, device, source_id, source, first_ms, last_ms
+CREATE OR REPLACE TEMP TABLE series_key AS
+SELECT k.*, coalesce(t.as_source, n.name, 'default') AS source
+FROM (
+  SELECT stream_id, device, source_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
+  FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
+) AS k
+JOIN stream_setting t USING (stream_id)
+LEFT JOIN name n ON n.name_id = k.source_id;
+
+-- name: add_series
+-- Registers the series that appear for the first time.
+INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms)
+SELECT
+  (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (ORDER BY stream_id, device, source),
+  stream_id, device, source, min(first_ms), max(last_ms)
+FROM series_key k
+WHERE NOT EXISTS (SELECT 1 FROM series s WHERE s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source)
+GROUP BY stream_id, device, source;
+
+-- name: find_incoming
+-- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id, times (how often the series and time came)
+CREATE OR REPLACE TEMP TABLE incoming AS
+SELECT s.series_id, e.event_time_ms,
+  any_value(e.value) AS value, max(e.message_id) AS message_id, max(e.stream_offset) AS stream_offset, max(e.batch_id) AS batch_id, count(*) AS times
+FROM extracted e
+JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
+JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source
+WHERE e.reason IS NULL
+GROUP BY s.series_id, e.event_time_ms;
+
+-- name: find_repeated
+-- repeated: new readings that share their series and event time: series_id, event_time_ms, value, message_id, stream_offset, batch_id,
+-- place (1: counts)
+CREATE OR REPLACE TEMP TABLE repeated AS
+SELECT s.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id,
+  row_number() OVER (
+    PARTITION BY s.series_id, e.event_time_ms
+    ORDER BY coalesce(e.message_id, -1) DESC, coalesce(e.stream_offset, 0) DESC, e.batch_id DESC, e.value DESC
+  ) AS place
+FROM extracted e
+JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
+JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source
+JOIN incoming i ON i.series_id = s.series_id AND i.event_time_ms = e.event_time_ms AND i.times > 1
+WHERE e.reason IS NULL;
+
+-- name: choose_repeated
+-- Takes the repeated readings that count.
+UPDATE incoming SET value = r.value, message_id = r.message_id, stream_offset = r.stream_offset, batch_id = r.batch_id
+FROM repeated r
+WHERE r.place = 1 AND incoming.series_id = r.series_id AND incoming.event_time_ms = r.event_time_ms;
+
+-- name: keep_repeated
+-- Keeps the repeated readings that do not count, to explain them.
+INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated WHERE place > 1;
+
+-- name: find_superseded
+-- Where a new reading has the series and event time of a stored one, one of the two counts: the one with the higher message id. Where these
+-- are equal, the same value again changes nothing, and of different values the one with the higher offset counts.
+-- $low_ms, $high_ms: event times of incoming, so that only the stored readings around them are read.
+-- superseded: series_id, event_time_ms, value, message_id, stream_offset, batch_id (of the one that does not count), is_new (it is the new one)
+CREATE OR REPLACE TEMP TABLE superseded AS
+SELECT series_id, event_time_ms, unnest(CASE WHEN is_new THEN incoming ELSE stored END), is_new
+FROM (
+  SELECT i.series_id, i.event_time_ms,
+    CASE WHEN r.message_id IS DISTINCT FROM i.message_id THEN coalesce(r.message_id, -1) > coalesce(i.message_id, -1)
+      ELSE r.value = i.value OR coalesce(r.stream_offset, 0) > coalesce(i.stream_offset, 0) END AS is_new,
+    {value: i.value, message_id: i.message_id, stream_offset: i.stream_offset, batch_id: i.batch_id} AS incoming,
+    {value: r.value, message_id: r.message_id, stream_offset: r.stream_offset, batch_id: r.batch_id} AS stored
+  FROM incoming i
+  JOIN reading r ON r.series_id = i.series_id AND r.event_time_ms = i.event_time_ms
+  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+);
+
+-- name: keep_superseded
+-- Keeps the readings that do not count, to explain them.
+INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM superseded;
+
+-- name: drop_known
+-- Takes the new readings out of incoming that change nothing.
+DELETE FROM incoming USING superseded s
+WHERE s.is_new AND incoming.series_id = s.series_id AND incoming.event_time_ms = s.event_time_ms;
+
+-- name: drop_replaced
+-- Removes the stored readings that a new one replaces. $low_ms, $high_ms: as in find_superseded.
+DELETE FROM reading USING superseded s
+WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
+
+-- name: store_readings
+-- Stores the new readings in the order of time, so that later scans of a stretch of time read few row groups.
+INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
+FROM incoming
+ORDER BY event_time_ms, series_id;
+
+-- name: extend_series
+-- Moves the first and the last reading time of the touched series outwards.
+UPDATE series
+SET first_ms = least(series.first_ms, k.first_ms), last_ms = greatest(series.last_ms, k.last_ms)
+FROM (SELECT stream_id, device, source, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM series_key GROUP BY ALL) AS k
+WHERE series.stream_id = k.stream_id AND series.device = k.device AND series.source = k.source
+  AND (k.first_ms < series.first_ms OR k.last_ms > series.last_ms);

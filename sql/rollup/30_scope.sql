@@ -1,0 +1,231 @@
+-- 30 Scope: what has to be computed again.
+--
+-- Reads   incoming (new readings), restated_stream (streams whose rules have changed), reading, energy_event.
+-- Writes  touched (which time of which series has changed), asked (the part of it that is computed now), scope (the whole intervals to
+--         compute again, and the readings that takes).
+-- Why     A reading changes the line to the reading before it and the line to the reading after it, and nothing else. So the scope of a
+--         change goes from the interval of the reading before it to the interval of the reading after it. Readings that were left out
+--         (glitches, spikes) are no neighbours. A register that restarts every day is computed by whole local days.
+
+-- name: find_rules
+-- The rules of every series of the touched devices ($all: of every device): what is configured. Limits that are not configured are learnt
+-- for each day, see chapter 45. learns: whether a limit is learnt. step_ms: the usual time between two readings.
+-- series_rule: series_id, stream_id, position, device, source, first_ms, last_ms, step_ms, resolution, and the settings of the stream in Wh, W and ms
+CREATE OR REPLACE TEMP TABLE series_rule AS
+SELECT
+  s.series_id, s.stream_id, t.position, s.device, s.source, s.first_ms, s.last_ms, s.step_ms, s.resolution,
+  t.method, t.net, t.within_day, t.modulus_wh, t.sampling, t.label_end, t.direction,
+  t.max_power_w, t.jitter_wh, t.interval_ms, t.max_gap_ms,
+  CASE
+    WHEN is_register(t.method) THEN NOT t.net AND (t.max_power_w IS NULL OR t.jitter_wh IS NULL)
+    WHEN t.method = 'power_curve' AND t.sampling = 'on_change' THEN false
+    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL OR t.max_power_w IS NULL
+    ELSE t.interval_ms IS NULL OR t.max_power_w IS NULL
+  END AS learns,
+  -- How far a reading reaches by itself.
+  reach(t.method, t.sampling, t.interval_ms, s.step_ms) AS reach_ms
+FROM series s
+JOIN stream_setting t USING (stream_id)
+WHERE $all OR s.device IN (SELECT device FROM series_key);
+
+-- name: find_register_changes
+-- Declared changes of registers (a replaced meter), by series.
+-- register_change: series_id, at_ms, final_value, initial_value (Wh)
+CREATE OR REPLACE TEMP TABLE register_change AS
+SELECT s.series_id, c.at_ms, c.final_value, c.initial_value
+FROM stream_change c
+JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.source IS NULL OR s.source = c.source);
+
+-- name: find_touched
+-- New readings, by UTC day; the whole of the series whose rules have changed, as far as they reached by the old rules. A lifetime register is
+-- touched by the power and the daily register beside it: they say how it grew while it was silent.
+-- touched: series_id, from_ms, to_ms (event times of the first and the last change), is_new (there are new readings)
+CREATE OR REPLACE TEMP TABLE touched AS
+WITH changed AS (
+  SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms, true AS is_new
+  FROM incoming
+  GROUP BY series_id, utc_day(event_time_ms)
+  UNION ALL
+  SELECT s.series_id, least(s.first_ms, i.low_ms), greatest(s.last_ms, i.high_ms),
+    NOT EXISTS (SELECT 1 FROM series_day d WHERE d.series_id = s.series_id)
+  FROM (SELECT * FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream)) AS s
+  LEFT JOIN (
+    SELECT series_id, min(interval_start_ms) AS low_ms, max(interval_start_ms) AS high_ms
+    FROM interval_energy WHERE (SELECT count(*) FROM restated_stream) > 0
+    GROUP BY series_id
+  ) AS i USING (series_id)
+)
+FROM changed
+UNION ALL
+SELECT DISTINCT own.series_id, c.from_ms, c.to_ms, false
+FROM changed c
+JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN ('daily_energy', 'power_curve')
+JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+WHERE c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
+
+-- name: touched_days
+-- The touched time by UTC day, in order. methods: of all touched series.
+SELECT min(from_ms) AS low_ms, max(to_ms) AS high_ms FROM touched GROUP BY utc_day(from_ms) ORDER BY low_ms;
+
+-- name: is_silent
+-- Whether no touched series has a reading between two times ($low_ms, $high_ms).
+SELECT NOT EXISTS (
+  SELECT 1 FROM reading
+  WHERE event_time_ms > $low_ms::BIGINT AND event_time_ms < $high_ms::BIGINT AND series_id IN (SELECT series_id FROM touched)
+) AS silent;
+
+-- name: ask
+-- The touched time between $low_ms and $high_ms is computed now.
+-- asked: series_id, from_ms, to_ms, is_new
+CREATE OR REPLACE TEMP TABLE asked AS
+SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
+FROM touched WHERE from_ms >= $low_ms::BIGINT AND to_ms <= $high_ms::BIGINT
+GROUP BY series_id;
+
+-- name: describe_asked
+-- Returns series: how many; low_ms, high_ms: the asked time; first_ms, last_ms: readings of these series; by_day: one restarts every day.
+SELECT count(*) AS series, min(a.from_ms) AS low_ms, max(a.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
+  coalesce(bool_or(r.method = 'daily_energy'), false) AS by_day
+FROM asked a JOIN series_rule r USING (series_id);
+
+-- name: create_scope
+-- scope: series_id, method, from_ms, to_ms (the asked time), reach_ms (how far a reading reaches by itself), lo_ms, hi_ms (the intervals to compute again: from lo_ms up to, not including, hi_ms), first_ms, last_ms (the readings
+-- that takes, both included: those inside, the two before them and the one after them), anchor_ms (the last reading before lo_ms; the mark that the
+-- register held there is known), is_new (there are new readings to learn from), goes_on (there are readings after hi_ms, whose intervals stay)
+CREATE OR REPLACE TEMP TABLE scope (
+  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, lo_ms BIGINT, hi_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, goes_on BOOLEAN
+);
+
+-- name: find_scope
+-- Adds the asked series to scope whose neighbours are no further away than $near_ms. Where $is_last, adds all that are missing.
+-- $low_ms, $high_ms: everything that is asked and $near_ms more on either side.
+INSERT INTO scope
+WITH wanted AS (
+  SELECT a.series_id, a.from_ms, a.to_ms, a.is_new, r.method, r.reach_ms, r.first_ms AS begins_ms, r.last_ms AS ends_ms
+  FROM asked a
+  JOIN series_rule r USING (series_id)
+  WHERE a.series_id NOT IN (SELECT series_id FROM scope)
+), near AS MATERIALIZED (
+  SELECT w.series_id, r.event_time_ms AS t
+  FROM (SELECT * FROM wanted WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
+  JOIN reading r ON r.series_id = w.series_id
+  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
+    AND NOT EXISTS (
+      SELECT 1 FROM energy_event e
+      WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+), beside AS (
+  SELECT w.*, n.prev_ms, n.next_ms,
+    least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms, w.to_ms + w.reach_ms) AS high_ms
+  FROM wanted w
+  LEFT JOIN (
+    SELECT w.series_id, max(n.t) FILTER (n.t < w.from_ms) AS prev_ms, min(n.t) FILTER (n.t > w.to_ms) AS next_ms
+    FROM wanted w JOIN near n USING (series_id) GROUP BY w.series_id
+  ) AS n USING (series_id)
+), whole AS (
+  SELECT b.*,
+    CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS lo_ms,
+    CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS hi_ms
+  FROM beside b
+  LEFT JOIN local_day first_day ON b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
+  LEFT JOIN local_day last_day ON b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
+), edge AS (
+  SELECT w.*, n.before_ms, n.after_ms
+  FROM whole w
+  LEFT JOIN (
+    -- Two readings before, because a pair is also judged by the reading before it.
+    SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.lo_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.hi_ms + w.reach_ms) AS after_ms
+    FROM whole w JOIN near n USING (series_id) GROUP BY w.series_id
+  ) AS n USING (series_id)
+)
+SELECT series_id, method, from_ms, to_ms, reach_ms, lo_ms, hi_ms,
+  -- Where nothing before counts, the readings with which the series begins may have been left out: they are judged with the rest.
+  coalesce(before_ms[2], least(lo_ms - reach_ms, begins_ms)),
+  coalesce(before_ms[1], least(lo_ms - reach_ms, begins_ms)),
+  coalesce(after_ms, greatest(hi_ms + reach_ms, ends_ms)),
+  is_new,
+  after_ms IS NOT NULL
+FROM edge
+WHERE $is_last
+  OR ((prev_ms IS NOT NULL OR begins_ms >= from_ms) AND (before_ms[2] IS NOT NULL OR begins_ms >= lo_ms - reach_ms OR begins_ms = before_ms[1])
+    AND (next_ms IS NOT NULL OR ends_ms <= to_ms) AND (after_ms IS NOT NULL OR ends_ms < hi_ms + reach_ms));
+
+-- name: describe_scope
+-- What the next chapters have to do. low_ms, high_ms: everything that the scope reaches over; methods: of its series; learns: there is something to
+-- learn; goes_on: there are lifetime registers whose later intervals stay; anchored: there are lifetime registers beside daily ones; intervals: how
+-- many there are.
+SELECT count(*) AS series, min(least(s.first_ms, s.lo_ms)) AS low_ms, max(greatest(s.last_ms, s.hi_ms)) AS high_ms,
+  coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
+  coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
+  coalesce(bool_or(s.goes_on AND s.method = 'total_energy' AND NOT r.net), false) AS goes_on,
+  coalesce(bool_or(s.method = 'total_energy' AND EXISTS (
+    SELECT 1 FROM series_rule d WHERE d.method = 'daily_energy' AND d.device = r.device AND d.source = r.source)), false) AS anchored,
+  coalesce(sum((s.hi_ms - s.lo_ms) // interval_ms()), 0)::BIGINT AS intervals
+FROM scope s JOIN series_rule r USING (series_id);
+
+-- name: bind_days
+-- The local days of the scope and the local day of every interval. Joining them is many times faster than asking the tz database a reading.
+-- $days, $starts_ms, $ends_ms: the days and their bounds, from the tz database.
+-- local_day: day, start_ms, end_ms
+CREATE OR REPLACE TEMP TABLE local_day AS
+SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms;
+
+-- name: bind_intervals
+-- interval_day: interval_index (interval start / 15 min), day, start_ms, end_ms
+CREATE OR REPLACE TEMP TABLE interval_day AS
+SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_index, day, start_ms, end_ms
+FROM local_day;
+
+-- name: divide_scope
+-- The scope in parts of whole devices, of about $intervals_max intervals each, or of one device that has more.
+-- divided_scope: columns of scope, part
+CREATE OR REPLACE TEMP TABLE divided_scope AS
+SELECT s.*, (sum((s.hi_ms - s.lo_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
+FROM scope s JOIN series_rule r USING (series_id);
+
+-- name: scope_parts
+-- The parts of the divided scope.
+SELECT DISTINCT part FROM divided_scope ORDER BY part;
+
+-- name: take_part
+-- One part of the divided scope as the scope. $part: which.
+CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope WHERE part = $part;
+
+-- name: count_readings
+-- How many readings are in scope, up to $count_max. $low_ms, $high_ms: its bounds.
+SELECT count(*) AS count
+FROM (
+  SELECT 1 FROM reading r JOIN scope s ON s.series_id = r.series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last_ms
+  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  LIMIT $count_max::BIGINT
+);
+
+-- name: ask_limits
+-- The scope, and the days whose limits have changed.
+CREATE OR REPLACE TEMP TABLE asked AS
+SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
+FROM (
+  SELECT series_id, from_ms, to_ms, is_new FROM scope
+  UNION ALL
+  SELECT series_id, l.from_ms, l.to_ms, false FROM relearnt l JOIN scope s USING (series_id)
+)
+GROUP BY series_id;
+
+-- name: ask_events
+-- The scope, and the spans of the events that have come, gone or changed.
+CREATE OR REPLACE TEMP TABLE asked AS
+SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
+FROM (
+  SELECT series_id, from_ms, to_ms, is_new FROM scope
+  UNION ALL
+  SELECT e.series_id, e.from_ms, least(e.to_ms, r.last_ms), false FROM changed_event e JOIN series_rule r USING (series_id)
+)
+GROUP BY series_id;
+
+-- name: ask_marks
+-- The scope, and two days more or twice the scope where another high-water mark is held at its end than before: the intervals after it are
+-- different as well. $low_ms, $high_ms: bounds of the scope.
+CREATE OR REPLACE TEMP TABLE asked AS
+SELECT s.series_id, s.from_ms, CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.hi_ms + greatest(2 * day_ms(), s.hi_ms - s.lo_ms) END AS to_ms, s.is_new
+FROM scope s
+LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);

@@ -1,0 +1,30 @@
+-- 40 Pairs: neighbouring readings.
+--
+-- Reads   reading, scope.
+-- Writes  reading_pair, one row for each reading in scope: the reading and the one before it.
+-- Why     Everything that happens to a register shows between two neighbouring readings. This is the only place where all readings in scope
+--         are put in order; what comes after looks at pairs.
+
+-- name: find_pairs
+-- $low_ms, $high_ms: bounds of the readings in scope. $needs_all: every pair is needed, to learn from it. Else the pairs of lifetime registers
+-- inside an interval are left out that grow plausibly, because nothing else looks at them; $least_power_w: the least limit (W) of any register in scope.
+-- reading_pair: series_id, v_before (the value before the pair), t0, v0 (null for the first reading), t1, v1, is_last, is_kept
+-- (whatever it shows)
+CREATE OR REPLACE TEMP TABLE reading_pair AS
+FROM (
+  SELECT
+    series_id,
+    lag(value, 2) OVER w AS v_before, lag(event_time_ms) OVER w AS t0, lag(value) OVER w AS v0,
+    event_time_ms AS t1, value AS v1,
+    lead(event_time_ms) OVER w IS NULL AS is_last, is_kept
+  FROM (
+    SELECT r.series_id, r.event_time_ms, r.value, s.needs_all OR r.event_time_ms = s.anchor_ms AS is_kept
+    FROM reading r
+    JOIN (SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope) AS s ON s.series_id = r.series_id
+    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+      -- Differences, because DuckDB would make comparisons of both sides conditions of the join, which costs three times as much.
+      AND r.event_time_ms - s.first_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
+  )
+  WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)
+)
+WHERE $needs_all OR t0 IS NULL OR is_last OR is_kept OR t0 < t1 - t1 % interval_ms() OR is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE);

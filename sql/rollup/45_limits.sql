@@ -1,0 +1,195 @@
+-- 45 Limits: what is plausible, learnt from the readings.
+--
+-- Reads   reading_pair, series_rule, reading.
+-- Writes  series_quarter (what the pairs of a quarter of an hour look like), series_day (what a UTC day looks like, and the limits that hold on it),
+--         relearnt (days whose limits have changed).
+-- Why     A limit tells an impossible step from a possible one. Where none is configured it is learnt. The limits of a day follow from that day, the
+--         27 days before it and those days after it that come before it is closed, never from later ones. So a closed day keeps its limits.
+
+-- name: find_quarters
+-- What the pairs look like that end in the intervals in scope, of the series with new readings and something to learn: the least power of a
+-- growing pair (a fault can only show more), or the most that two samples of power in a row agree on; the time between readings; and the
+-- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less.
+-- quarter_now: columns of series_quarter
+CREATE OR REPLACE TEMP TABLE quarter_now AS
+SELECT
+  s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
+  CASE any_value(c.method)
+    WHEN 'power_curve' THEN max(least(abs(s.v0), abs(s.v1)))
+    WHEN 'interval_energy' THEN max(power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0))
+    ELSE min(CASE WHEN s.v1 > s.v0 THEN power_of(s.v1 - s.v0, s.t1 - s.t0) END)
+  END AS power_w,
+  least(
+    min(CASE WHEN is_register(c.method) THEN decimal_step(s.v1) END),
+    min(CASE WHEN s.v1 - s.v0 > 1e-6 THEN s.v1 - s.v0 END)) AS resolution,
+  sum(s.t1 - s.t0)::BIGINT AS steps_ms,
+  count(*)::INTEGER AS step_count,
+  sum((s.v1 <> s.v0)::INTEGER)::INTEGER AS change_count
+FROM reading_pair s
+JOIN (SELECT series_id, c.method, lo_ms, hi_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns) AS c USING (series_id)
+WHERE s.t0 IS NOT NULL AND s.t1 >= c.lo_ms AND s.t1 < c.hi_ms
+GROUP BY s.series_id, interval_of(s.t1);
+
+-- name: forget_quarters
+-- Removes what was known of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
+DELETE FROM series_quarter USING scope c
+WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND c.is_new
+  AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.lo_ms AND series_quarter.interval_start_ms < c.hi_ms;
+
+-- name: store_quarters
+INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
+SELECT series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count FROM quarter_now
+ORDER BY interval_start_ms, series_id;
+
+-- name: find_days
+-- What the UTC days look like that have learnt quarters: the medians of their quarters. Power tells more of what is possible than the growth of a
+-- register does: a quarter of what the second busiest quarter of an hour needs. A single value with more digits than all others says nothing of
+-- the resolution, so that is taken from the tenth part of the quarters.
+-- A lifetime register that hardly grows would learn from its faults, because it rises in faulty quarters only: its limit (limit_times() times
+-- this) is no more than twice the power that brings all growth of the day in one quarter; a day without growth teaches nothing. That is looked at
+-- where the median would raise the limit above the least one.
+-- $low_ms, $high_ms: bounds of the UTC days.
+-- learnt_day: series_id, utc_day, power_w, resolution, step_ms, step_count, change_count: only days that look different now
+CREATE OR REPLACE TEMP TABLE learnt_day AS
+WITH summary AS (
+  SELECT
+    series_id, utc_day(interval_start_ms) AS utc_day,
+    CASE WHEN is_register(any_value(c.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2], 0) / 4 END AS power_w,
+    min(interval_start_ms) AS first_ms, max(interval_start_ms) AS last_ms, sum(step_count) AS step_count,
+    quantile_disc(resolution, 0.1) AS resolution,
+    quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
+    least(sum(change_count), informative_changes())::INTEGER AS change_count
+  FROM series_quarter
+  JOIN (SELECT series_id, c.method FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns) AS c USING (series_id)
+  WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  GROUP BY series_id, utc_day(interval_start_ms)
+), at_once AS (
+  SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * 2 / limit_times() AS power_w
+  FROM (
+    SELECT r.series_id, s.utc_day,
+      -- Medians, because a fault may stand at either end.
+      list_aggregate(arg_min(r.value, r.event_time_ms, 5), 'quantile_disc', 0.5) AS first_value,
+      list_aggregate(arg_max(r.value, r.event_time_ms, 5), 'quantile_disc', 0.5) AS last_value
+    FROM summary s
+    JOIN series_rule rule ON rule.series_id = s.series_id AND rule.method = 'total_energy' AND NOT rule.net AND rule.modulus_wh IS NULL
+    JOIN reading r ON r.series_id = s.series_id AND utc_day(r.event_time_ms) = s.utc_day
+    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= 23 AND limit_times() * s.power_w > learnt_power_min_w()
+      AND (r.event_time_ms - s.first_ms < 5 * hour_ms() OR s.last_ms - r.event_time_ms < 5 * hour_ms())
+    GROUP BY r.series_id, s.utc_day
+  )
+  WHERE last_value >= first_value
+)
+SELECT
+  series_id, utc_day,
+  pow(2, ceil(log2(CASE WHEN a.power_w = 0 THEN NULL ELSE least(s.power_w, a.power_w) END))) AS power_w,
+  round(resolution, (1 - floor(log10(resolution)))::INTEGER) AS resolution,
+  CASE WHEN median_ms IS NULL THEN NULL WHEN median_ms >= 60000 THEN (median_ms + 2500) // 5000 * 5000 ELSE greatest(1000, (median_ms + 500) // 1000 * 1000) END AS step_ms,
+  least(s.step_count, informative_steps())::INTEGER AS step_count,
+  change_count
+FROM summary s
+LEFT JOIN at_once a USING (series_id, utc_day)
+EXCEPT
+SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM series_day
+WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
+
+-- name: forget_days
+-- Removes what was known of the days that look different now.
+DELETE FROM series_day USING learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
+
+-- name: store_days_learnt
+-- Stores what the days look like. Their limits follow, see find_limits.
+INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
+SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM learnt_day;
+
+-- name: find_limits
+-- The limits of the days that look different now, and of the days around each of them. The most plausible power is limit_times() times the usual
+-- power of the busier days, at least learnt_power_min_w() (energy that was real must not be refused) and at most learnt_power_max_w(). The usual step
+-- is that of the day itself where it has enough readings. $look_ahead: how many later days are taken into account, because a day closes only
+-- after they have come.
+-- relearnt: series_id, utc_day, learnt_power_w, usual_power_w (of registers that restart every day), learnt_resolution, learnt_step_ms, from_ms,
+-- to_ms (of the day): only days of which one that the configuration leaves open has changed
+CREATE OR REPLACE TEMP TABLE relearnt AS
+WITH around AS (
+  SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
+), known AS (
+  SELECT d.*, d.utc_day BETWEEN a.low_day AND a.high_day AS is_asked
+  FROM series_day d JOIN around a USING (series_id)
+  WHERE d.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
+    AND d.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
+), learnt AS (
+  SELECT *,
+    coalesce(quantile_disc(power_w, 0.9) FILTER (change_count >= informative_changes()) OVER near, quantile_disc(power_w, 0.5) OVER near) AS usual_w,
+    -- A handful of values says nothing of the register's steps.
+    CASE WHEN sum(change_count) OVER near >= informative_changes() THEN quantile_disc(resolution, 0.25) OVER near END AS usual_resolution,
+    CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
+  FROM known
+  WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
+), wanted AS (
+  SELECT l.series_id, l.utc_day,
+    CASE WHEN r.max_power_w IS NULL AND (r.method <> 'power_curve' OR r.sampling <> 'on_change')
+      THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
+    CASE WHEN r.max_power_w IS NULL AND r.method = 'daily_energy' THEN l.usual_w END AS new_usual_w,
+    CASE WHEN is_register(r.method) AND r.jitter_wh IS NULL THEN l.usual_resolution END AS new_resolution,
+    CASE WHEN NOT is_register(r.method) THEN l.usual_step_ms END AS new_step_ms,
+    l.learnt_power_w, l.usual_power_w, l.learnt_resolution, l.learnt_step_ms
+  FROM learnt l JOIN series_rule r USING (series_id)
+  WHERE l.is_asked
+)
+SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w, new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
+  utc_day * day_ms() AS from_ms, (utc_day + 1) * day_ms() - 1 AS to_ms
+FROM wanted
+WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms);
+
+-- name: store_limits
+UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual_power_w, learnt_resolution = r.learnt_resolution,
+  learnt_step_ms = r.learnt_step_ms
+FROM relearnt r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
+
+-- name: store_step
+-- The longest usual step of a series says how far its readings reach; the newest resolution is kept beside it.
+UPDATE series SET step_ms = greatest(series.step_ms, r.step_ms), resolution = coalesce(r.resolution, series.resolution)
+FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM relearnt GROUP BY series_id) AS r
+WHERE r.series_id = series.series_id;
+
+-- name: take_step
+-- The same in the rules of this roll-up.
+UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution, reach_ms = reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms)
+FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM relearnt);
+
+-- name: note_limits
+-- Notes the series whose limits have changed, to say so of their days.
+INSERT INTO limits_changed SELECT DISTINCT series_id FROM relearnt;
+
+-- name: count_beyond
+-- How many days whose limits have changed are not in scope as a whole, though there are readings of them, or whose readings reach further now.
+SELECT count(*) AS count
+FROM relearnt l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
+WHERE (l.from_ms - r.reach_ms < s.lo_ms AND r.first_ms - r.reach_ms < s.lo_ms)
+  OR (l.to_ms + r.reach_ms >= s.hi_ms AND r.last_ms + r.reach_ms >= s.hi_ms)
+  OR r.reach_ms > s.reach_ms;
+
+-- name: forget_learnt
+-- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there if they do again.
+DELETE FROM series_quarter WHERE series_id IN (
+  SELECT series_id FROM series_rule WHERE NOT learns AND stream_id IN (SELECT stream_id FROM restated_stream));
+
+-- name: forget_learnt_days
+DELETE FROM series_day WHERE series_id IN (
+  SELECT series_id FROM series_rule WHERE NOT learns AND stream_id IN (SELECT stream_id FROM restated_stream));
+
+-- name: take_limits
+-- The limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.
+-- day_limit: columns of series_day
+CREATE OR REPLACE TEMP TABLE day_limit AS
+FROM series_day
+WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND series_id IN (SELECT series_id FROM scope);
+
+-- name: least_power
+-- The least limit (W) that any register in scope is judged by; null: a net register is.
+SELECT min(least(power_limit(r.max_power_w, d.power_w), recount_limit(r.max_power_w, d.power_w, d.usual_w))) AS least_power_w
+FROM scope s
+JOIN series_rule r USING (series_id)
+LEFT JOIN (
+  SELECT series_id, min(learnt_power_w) AS power_w, min(usual_power_w) AS usual_w FROM day_limit GROUP BY series_id
+) AS d USING (series_id)
+WHERE is_register(r.method) AND NOT r.net;

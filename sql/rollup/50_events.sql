@@ -1,0 +1,189 @@
+-- 50 Events: what is unusual, and what it is.
+--
+-- Reads   reading_pair, series_rule, day_limit, register_change.
+-- Writes  series_break (pairs that no plain growth explains), energy_event (what they are: reset, rollover, rebase, register_change, glitch, spike).
+-- Why     SQL finds the breaks. A small pure function (src/rollup/judge) tells what they are, because that takes a look ahead from break to break. It judges
+--         from the last break before the change that was decided without the change, up to a break from which on nothing is different.
+
+-- name: find_break_changes
+-- A break of a register: a fall beyond the jitter, a rise beyond the most plausible power, the first step away from zero, a step that is back at
+-- once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
+-- interval readings: from a plausible value to one beyond the limit, and back; the very first reading is a step from itself. Breaks are looked for up to
+-- the reading after the scope, because the pair that ends there may have another reading before it now.
+-- $least_power_w: see least_power.
+-- break_change: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break is gone)
+CREATE OR REPLACE TEMP TABLE break_change AS
+WITH suspect AS MATERIALIZED (
+  SELECT p.*
+  FROM (SELECT * FROM reading_pair WHERE is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE)) AS p
+  JOIN scope s USING (series_id)
+  WHERE p.t1 BETWEEN s.lo_ms AND s.last_ms AND is_register(s.method)
+), of_register AS (
+  SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
+  FROM suspect p
+  JOIN series_rule r ON r.series_id = p.series_id
+  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
+  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
+  WHERE NOT r.net AND p.t0 IS NOT NULL AND (r.method = 'total_energy' OR p.t1 < i.end_ms)
+    AND (p.v1 < p.v0 - jitter(r.jitter_wh, d.learnt_resolution)
+      OR p.v1 - p.v0 > wh_of(least(power_limit(r.max_power_w, d.learnt_power_w), recount_limit(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
+        + jitter(r.jitter_wh, d.learnt_resolution)
+      OR (p.v0 = 0 AND p.v1 > 0)
+      OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
+  UNION
+  SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
+  FROM (SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM register_change)) AS p
+  JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
+  JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.t0 AND g.at_ms <= p.t1
+  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
+  WHERE s.method = 'total_energy' OR (s.method = 'daily_energy' AND p.t1 < i.end_ms)
+), of_power AS (
+  SELECT series_id, coalesce(t0, t1), coalesce(v0, v1), t1, v1
+  FROM (
+    SELECT p.*, is_beyond(p.v1, r.method, reading_interval(r.interval_ms, d.learnt_step_ms), coalesce(r.max_power_w, d.learnt_power_w)) AS is_beyond,
+      CASE WHEN p.t0 IS NULL AND p.t1 > r.first_ms THEN NULL
+        ELSE is_beyond(p.v0, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
+    FROM reading_pair p
+    JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
+    JOIN series_rule r ON r.series_id = p.series_id AND NOT is_register(r.method)
+    LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
+    LEFT JOIN day_limit d0 ON d0.series_id = p.series_id AND d0.utc_day = utc_day(p.t0)
+  )
+  WHERE is_beyond <> was_beyond
+), now (series_id, from_ms, from_value, to_ms, to_value) AS (
+  FROM of_register UNION ALL FROM of_power
+), stored AS (
+  SELECT b.series_id, b.from_ms, b.from_value, b.to_ms, b.to_value
+  FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms BETWEEN s.lo_ms AND s.last_ms
+  WHERE b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+)
+(SELECT *, true AS is_new FROM (FROM now EXCEPT FROM stored))
+UNION ALL
+(SELECT *, false AS is_new FROM (FROM stored EXCEPT FROM now));
+
+-- name: forget_breaks
+-- Removes the breaks that are gone.
+DELETE FROM series_break USING break_change c
+WHERE NOT c.is_new AND series_break.series_id = c.series_id AND series_break.to_ms = c.to_ms AND series_break.from_ms = c.from_ms;
+
+-- name: store_breaks
+INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
+SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_change WHERE is_new;
+
+-- name: find_judged
+-- Which breaks are judged again. Of a lifetime register and of power: from the last break before the first change that was decided without
+-- what has changed (its decided_ms is before it), up to the break that is the $ahead-th decided one after the last change. Of a register that restarts every
+-- day: all breaks of the days that have changed. $is_restated: rules have changed, so everything in scope is judged again.
+-- judged: series_id, method, after_ms (the break to begin with; null: the series begins there), from_ms, to_ms (breaks after from_ms up to to_ms are judged)
+CREATE OR REPLACE TEMP TABLE judged AS
+WITH changed AS (
+  SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
+  FROM (
+    SELECT series_id, to_ms AS from_ms, to_ms FROM break_change
+    UNION ALL
+    SELECT series_id, from_ms, to_ms FROM relearnt WHERE series_id IN (SELECT series_id FROM scope)
+    UNION ALL
+    SELECT series_id, lo_ms, hi_ms FROM scope WHERE $is_restated
+    UNION ALL
+    -- The first break of a day is judged by the first reading of that day and the last one of the days before, so by more than breaks.
+    SELECT series_id, lo_ms, hi_ms - 1 FROM scope WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break)
+    UNION ALL
+    -- What was left out at the beginning of a series begins with its first reading.
+    SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)
+    WHERE s.is_new AND s.lo_ms <= r.first_ms AND s.series_id IN (SELECT series_id FROM energy_event)
+  )
+  GROUP BY series_id
+), near AS (
+  SELECT c.series_id, r.method, c.from_ms, c.to_ms,
+    max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
+    min(b.to_ms, $ahead) FILTER (b.to_ms > c.to_ms AND b.decided_ms IS NOT NULL) AS decided
+  FROM changed c
+  JOIN series_rule r USING (series_id)
+  LEFT JOIN (FROM series_break WHERE series_id IN (SELECT series_id FROM changed)) AS b USING (series_id)
+  GROUP BY ALL
+)
+SELECT n.series_id, n.method,
+  CASE WHEN n.method <> 'daily_energy' THEN n.after_ms END AS after_ms,
+  CASE WHEN n.method = 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.after_ms, -1) END AS from_ms,
+  CASE WHEN n.method = 'daily_energy' THEN last_day.end_ms - 1 ELSE coalesce(n.decided[$ahead], forever_ms()) END AS to_ms
+FROM near n
+LEFT JOIN local_day first_day ON n.method = 'daily_energy' AND n.from_ms >= first_day.start_ms AND n.from_ms < first_day.end_ms
+LEFT JOIN local_day last_day ON n.method = 'daily_energy' AND n.to_ms >= last_day.start_ms AND n.to_ms < last_day.end_ms;
+
+-- name: judge_everything
+-- Where judging did not come to a break from which on nothing is different, all later breaks are judged as well.
+UPDATE judged SET to_ms = forever_ms() WHERE series_id IN (SELECT unnest($series_ids::INTEGER[]));
+
+-- name: breaks_to_judge
+-- The breaks to judge, in order, with the rules to judge them by. Where judging begins at a break, that break comes first (is_start).
+-- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
+-- an earlier day. decided_ms: as it is stored.
+WITH morning AS (
+  SELECT s.series_id, d.start_ms, s.t0 AS before_ms, s.v0 AS before_value, s.t1 AS first_ms, s.v1 AS first_value
+  FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judged WHERE method = 'daily_energy')) AS s
+  JOIN interval_day d ON d.interval_index = interval_of(s.t1)
+  WHERE s.t0 < d.start_ms
+)
+SELECT
+  j.series_id, j.method, j.after_ms, j.to_ms AS judged_to_ms,
+  r.max_power_w IS NULL AS learnt,
+  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
+  recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w,
+  jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
+  r.first_ms AS series_ms, r.last_ms,
+  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
+  CASE WHEN j.method = 'daily_energy' THEN d.start_ms END AS day_ms,
+  m.before_ms, m.before_value, m.first_ms, m.first_value
+FROM judged j
+JOIN series_rule r ON r.series_id = j.series_id
+LEFT JOIN series_break b ON b.series_id = j.series_id AND b.to_ms <= j.to_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
+LEFT JOIN day_limit l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
+LEFT JOIN interval_day d ON j.method = 'daily_energy' AND d.interval_index = interval_of(b.to_ms)
+LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
+ORDER BY j.series_id, b.to_ms;
+
+-- name: register_changes_to_judge
+-- Declared changes of the registers that are judged.
+SELECT g.series_id, g.at_ms, g.final_value, g.initial_value
+FROM register_change g WHERE g.series_id IN (SELECT series_id FROM judged)
+ORDER BY g.series_id, g.at_ms;
+
+-- name: take_events
+-- The events as they are judged now. $events: JSON array of objects with the columns of event_now.
+-- event_now: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh
+CREATE OR REPLACE TEMP TABLE event_now AS
+SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true);
+
+-- name: find_event_changes
+-- Events that have come, gone or changed among the judged breaks.
+-- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new
+CREATE OR REPLACE TEMP TABLE changed_event AS
+WITH stored AS (
+  SELECT e.* FROM energy_event e JOIN judged j USING (series_id) WHERE e.to_ms > j.from_ms AND e.to_ms <= j.to_ms
+)
+(SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored))
+UNION ALL
+(SELECT *, false AS is_new FROM (SELECT * FROM stored EXCEPT SELECT * FROM event_now));
+
+-- name: forget_events
+-- Removes the events that are gone.
+DELETE FROM energy_event USING changed_event c
+WHERE NOT c.is_new AND energy_event.series_id = c.series_id AND energy_event.kind = c.kind AND energy_event.from_ms = c.from_ms
+  AND energy_event.to_ms = c.to_ms;
+
+-- name: store_events
+INSERT INTO energy_event (series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh)
+SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM changed_event WHERE is_new;
+
+-- name: store_decided
+-- Notes up to when each judged break looked ahead. $decided: JSON array of objects {series_id, to_ms, decided_ms}; the other judged breaks decide
+-- nothing by themselves.
+UPDATE series_break SET decided_ms = n.decided_ms
+FROM (
+  SELECT b.series_id, b.to_ms, d.decided_ms
+  FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.to_ms
+  LEFT JOIN (
+    SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)
+  ) AS d ON d.series_id = b.series_id AND d.to_ms = b.to_ms
+) AS n
+WHERE series_break.series_id = n.series_id AND series_break.to_ms = n.to_ms AND series_break.decided_ms IS DISTINCT FROM n.decided_ms;

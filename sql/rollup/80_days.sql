@@ -1,0 +1,153 @@
+-- 80 Days: sums of intervals, and the method that each day is read from.
+--
+-- Reads   interval_energy, series_rule, declared_source.
+-- Writes  touched_day (the days to look at), day_candidate (what each method says of them), day_contradiction, day_now (what they are).
+-- Why     A source may have several methods. Each day is read from one of them, the first in the workgroup's order that covers the day. What the
+--         others say is kept, to see whether they contradict it.
+
+-- name: touch_days
+-- Notes the days of the series in scope.
+INSERT INTO touched_day
+SELECT DISTINCT r.device, r.source, d.day, d.start_ms, d.end_ms
+FROM scope s
+JOIN series_rule r USING (series_id)
+JOIN local_day d ON d.start_ms < s.hi_ms AND d.end_ms > s.lo_ms
+EXCEPT SELECT * FROM touched_day;
+
+-- name: touch_all_days
+-- Notes every day that may have or had energy, of every device and source: the days of its readings, and one more on either side, because an interval
+-- may lie before or after its reading.
+INSERT INTO touched_day
+SELECT n.device, n.source, n.day, coalesce(d.start_ms, 0) AS start_ms, coalesce(d.end_ms, 0) AS end_ms
+FROM (
+  SELECT device, source, day FROM daily_energy
+  UNION
+  SELECT s.device, s.source, d.day
+  FROM series s JOIN local_day d ON d.end_ms > s.first_ms - day_ms() AND d.start_ms <= s.last_ms + day_ms()
+) AS n
+LEFT JOIN local_day d USING (day)
+EXCEPT SELECT * FROM touched_day;
+
+-- name: touch_other_sources
+-- Notes the same days of the other sources that the devices are declared to have: whether one is missing shows on the days of all.
+INSERT INTO touched_day
+SELECT t.device, s.source, t.day, t.start_ms, t.end_ms
+FROM touched_day t JOIN declared_source s USING (device)
+WHERE t.source IN (SELECT d.source FROM declared_source d WHERE d.device = t.device)
+EXCEPT SELECT * FROM touched_day;
+
+-- name: touched_day_bounds
+-- The noted days, in the order of time.
+SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY low_ms;
+
+-- name: all_days_bounds
+-- The first and the last day that may have energy, in any zone.
+SELECT
+  least(min(day), (SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS first_day,
+  greatest(max(day), (SELECT make_timestamp(max(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS last_day
+FROM daily_energy;
+
+-- name: find_candidates
+-- Energy of the noted days between the bounds ($low_ms, $high_ms), by device, source and series, and which series each day is read from: the first in the
+-- workgroup's order among those that cover the day. A register that stands still all day covers nothing where another method has measured more
+-- than standing_power_w() on average, and more than the register may hold back.
+-- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, coverage,
+-- place (1: chosen)
+CREATE OR REPLACE TEMP TABLE day_candidate AS
+WITH wanted AS (
+  SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
+), summed AS (
+  -- by numbers, because grouping millions of intervals by device and source costs more than all the rest
+  SELECT i.series_id, d.day,
+    sum(i.energy_wh)::BIGINT AS energy_wh,
+    sum(i.covered_ms)::BIGINT AS covered_ms,
+    bit_or(i.flags & day_flags()) AS flags,
+    bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('wide_start') > 0 OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('wide_end') > 0)
+      AS estimated,
+    max(i.last_value) AS last_value
+  FROM interval_energy i
+  JOIN interval_day d ON d.interval_index = interval_of(i.interval_start_ms)
+  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    AND i.series_id IN (SELECT r.series_id FROM series_rule r JOIN wanted t ON t.device = r.device AND t.source = r.source)
+  GROUP BY i.series_id, d.day
+  HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
+), by_series AS (
+  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated,
+    r.method, r.stream_id, r.position,
+    NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands,
+    -- What it counts by, as far as its value tells.
+    CASE WHEN s.last_value = 0 THEN 0 WHEN s.last_value % 1000000 = 0 THEN 1000000 WHEN s.last_value % 100000 = 0 THEN 100000
+      WHEN s.last_value % 10000 = 0 THEN 10000 ELSE jitter(r.jitter_wh, r.resolution) END AS held_wh
+  FROM summed s
+  JOIN series_rule r USING (series_id)
+  JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
+), best AS (
+  SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
+  WINDOW w AS (PARTITION BY device, source, day)
+)
+SELECT * EXCLUDE (best_ms, best_wh, position),
+  covered_ms / (end_ms - start_ms) AS coverage,
+  row_number() OVER (
+    PARTITION BY device, source, day
+    ORDER BY covered_ms < best_ms - 0.5 * (end_ms - start_ms),
+      stands AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), 2 * held_wh), position
+  ) AS place
+FROM best;
+
+-- name: find_contradictions
+-- Methods that contradict the one that a day is read from: one has measured more than twice what the other has, and more than a kWh more, in no
+-- more time (a tenth is allowed for). Which of them is right cannot be known, unless a third that covers the day agrees with the chosen one.
+-- day_contradiction: device, source, day, stream_id, energy_wh (of the other)
+CREATE OR REPLACE TEMP TABLE day_contradiction AS
+SELECT device, source, day, stream_id, energy_wh
+FROM (
+  SELECT *, bool_or(NOT contradicts AND covered_ms >= 0.9 * chosen_ms) OVER (PARTITION BY device, source, day) AS agreed
+  FROM (
+    SELECT device, source, day, other.stream_id, other.energy_wh, other.covered_ms, chosen.covered_ms AS chosen_ms,
+      (other.energy_wh > 2 * chosen.energy_wh + 1000 AND other.covered_ms <= 1.1 * chosen.covered_ms)
+        OR (chosen.energy_wh > 2 * other.energy_wh + 1000 AND chosen.covered_ms <= 1.1 * other.covered_ms) AS contradicts
+    FROM (SELECT * FROM day_candidate WHERE place > 1) AS other
+    JOIN (SELECT * FROM day_candidate WHERE place = 1) AS chosen USING (device, source, day)
+  )
+)
+WHERE contradicts AND NOT agreed;
+
+-- name: find_day_changes
+-- What is different from the stored days: a day that is the same has no row here and gets no new version. $low_ms, $high_ms: as in
+-- find_candidates; $now_ms, $close_after_ms: when a day is final.
+-- day_change: day, device, source, energy_wh (null: nothing is known any more), method, stream_id, flags, coverage, end_ms, version (the next one once the
+-- day is over, else the same), status, kept_version (the newest in the history)
+CREATE OR REPLACE TEMP TABLE day_change AS
+WITH incomplete AS (
+  SELECT DISTINCT t.device, t.day
+  FROM touched_day t JOIN declared_source s USING (device, source)
+  WHERE NOT EXISTS (SELECT 1 FROM day_candidate c WHERE c.device = t.device AND c.source = t.source AND c.day = t.day)
+), day_now AS (
+  SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
+    (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < 0.999 THEN flag('partial') ELSE 0 END
+      | CASE WHEN n.device IS NOT NULL AND s.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
+      | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END)::USMALLINT AS flags,
+    round(c.coverage, 4) AS coverage,
+    t.end_ms
+  FROM touched_day t
+  LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.place = 1
+  LEFT JOIN incomplete n ON n.device = t.device AND n.day = t.day
+  LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction) AS o ON o.device = t.device AND o.source = t.source AND o.day = t.day
+  LEFT JOIN declared_source s ON s.device = t.device AND s.source = t.source
+  WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
+), kept AS (
+  SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
+  FROM daily_energy_history
+  WHERE day BETWEEN (SELECT min(day) FROM day_now) AND (SELECT max(day) FROM day_now)
+    AND device IN (SELECT device FROM day_now)
+  GROUP BY ALL
+)
+SELECT n.*,
+  CASE WHEN o.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN n.end_ms <= $now_ms::BIGINT THEN o.version + 1 ELSE o.version END AS version,
+  CASE WHEN n.end_ms + $close_after_ms::BIGINT > $now_ms::BIGINT THEN 'provisional'
+    WHEN coalesce(o.status, h.status) IN ('final', 'restated') THEN 'restated' ELSE 'final' END AS status,
+  h.version AS kept_version
+FROM day_now n
+LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source
+LEFT JOIN kept h ON h.day = n.day AND h.device = n.device AND h.source = n.source
+WHERE (n.energy_wh, n.stream_id, n.flags, n.coverage) IS DISTINCT FROM (o.energy_wh, o.stream_id, o.flags, o.coverage);

@@ -1,0 +1,104 @@
+-- 90 Versions: what has changed, and why.
+--
+-- Reads   day_change, incoming, relearnt, batch.
+-- Writes  daily_energy (the current version of each day), daily_energy_history (every version of a day that is over, with its causes), dirty_partition (what
+--         has to be published again).
+-- Why     A number that people have seen never changes silently.
+
+-- name: find_causes
+-- What brings the new versions about of days that are over ($now_ms: instant). $restated: which settings have changed (configuration or zone),
+-- null for none.
+-- version_cause: day, device, source, causes. New readings of the day itself count before others of the source, those before readings of
+-- other sources of the device, for which a day may wait. Where limits of the source have been learnt anew, those may be why a day has changed that
+-- has no new readings.
+CREATE OR REPLACE TEMP TABLE version_cause AS
+WITH changed AS (
+  SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
+),
+arrived AS (
+  -- by numbers first, because grouping millions of readings by device and source costs more than all the rest
+  SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
+  FROM incoming
+  WHERE batch_id > (SELECT max(batch_id) FROM energy_stream)
+  GROUP BY ALL
+),
+brought AS MATERIALIZED (
+  SELECT s.device, s.source, a.interval_index,
+    CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
+  FROM arrived a
+  JOIN series s USING (series_id)
+  JOIN batch b USING (batch_id)
+  WHERE s.device IN (SELECT device FROM changed)
+  GROUP BY ALL
+),
+near AS (
+  SELECT c.day, c.device, c.source, b.cause, 1 AS distance
+  FROM changed c
+  JOIN brought b ON b.device = c.device AND b.source = c.source
+  JOIN interval_day d ON d.interval_index = b.interval_index AND d.day = c.day
+  UNION ALL
+  SELECT c.day, c.device, c.source, b.cause, CASE WHEN b.source = c.source THEN 2 ELSE 3 END
+  FROM changed c
+  JOIN (SELECT DISTINCT device, source, cause FROM brought) AS b ON b.device = c.device
+),
+nearest AS (
+  SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
+  FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM near)
+  WHERE distance = least
+  GROUP BY ALL
+),
+learnt AS (
+  SELECT DISTINCT s.device, s.source FROM limits_changed JOIN series s USING (series_id)
+)
+SELECT c.day, c.device, c.source,
+  CASE
+    WHEN $restated::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
+    WHEN $restated::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
+    -- What has never been there needs no other reason than its readings.
+    WHEN c.version = 1 THEN coalesce(n.causes, [$restated::VARCHAR])
+    ELSE list_prepend($restated::VARCHAR, coalesce(n.causes, []))
+  END AS causes
+FROM changed c
+LEFT JOIN nearest n USING (day, device, source)
+LEFT JOIN learnt l ON l.device = c.device AND l.source = c.source;
+
+-- name: keep_versions
+-- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
+-- $now_ms, $batch_id as in store-days; causes from version_cause.
+INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
+SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
+FROM day_change c
+JOIN daily_energy o ON o.day = c.day AND o.device = c.device AND o.source = c.source
+WHERE c.end_ms <= $now_ms::BIGINT AND o.version > coalesce(c.kept_version, 0)
+UNION ALL
+SELECT c.day, c.device, c.source, c.energy_wh, c.method, c.flags, c.coverage, c.version, $now_ms::BIGINT, $batch_id::BIGINT, c.status, v.causes
+FROM day_change c
+JOIN version_cause v USING (day, device, source);
+
+-- name: forget_days_changed
+-- Removes the days that have changed.
+DELETE FROM daily_energy USING day_change c
+WHERE daily_energy.day = c.day AND daily_energy.device = c.device AND daily_energy.source = c.source;
+
+-- name: store_days
+-- Stores the days that have changed; a day of which nothing is known any more has no row. $now_ms, $batch_id: when and with what it was computed.
+INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
+SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, $now_ms::BIGINT, $batch_id::BIGINT
+FROM day_change
+WHERE energy_wh IS NOT NULL;
+
+-- name: mark_dirty
+-- What has to be published again: the months of the days that have changed, and of versions of days that are over ($now_ms); the UTC days of
+-- the noted days between the bounds.
+INSERT INTO dirty_partition (dataset, partition)
+SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
+UNION ALL
+SELECT DISTINCT 'daily_energy_version', strftime(day, '%Y-%m') FROM day_change WHERE end_ms <= $now_ms::BIGINT
+UNION ALL
+SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day c
+WHERE c.start_ms >= $low_ms::BIGINT AND c.end_ms <= $high_ms::BIGINT;
+
+-- name: close_days
+-- Days that are final by now: over for longer than late data are waited for. $before: first local day that is not.
+UPDATE daily_energy SET status = 'final' WHERE status = 'provisional' AND day < $before::DATE;
+

@@ -1,2 +1,0 @@
--- How many days have changed.
-SELECT count(*) AS count FROM day_change;

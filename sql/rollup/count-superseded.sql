@@ -1,2 +1,0 @@
--- How many readings do not count.
-SELECT count(*) AS count FROM superseded;

@@ -1,2 +1,0 @@
--- Forgets which sources devices have.
-DELETE FROM declared_source;

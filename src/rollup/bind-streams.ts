@@ -1,0 +1,194 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import type { EnergyStream } from '../energy-stream.ts';
+import { unitFactor, unitTable } from '../units.ts';
+import { query } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import { constantMacros } from './rules.ts';
+
+/**
+ * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
+ * every warehouse then computes all its days again, and says `rules` of those that change.
+ * 2: the first quarter of an hour of a new warehouse was counted more than once.
+ * 3: limits are learnt for each day, from that day and the 27 days before it.
+ */
+const RULES_VERSION = 3;
+
+/**
+ * What days are computed by that has changed: streams or the sources of devices; the zone, whatever else has changed with it; or the
+ * rules of the program, with nothing else.
+ */
+export type Restatement = 'configuration' | 'zone' | 'rules';
+
+type StoredStream = { stream_id: number; identity: string; settings: string | null; batch_id: bigint };
+
+/**
+ * Brings the configured energy streams into the warehouse and into the temporary tables that the roll-up's statements read.
+ * A stream whose readings would have other values (another unit, another field) is another stream and reads the kept messages
+ * from the start; one whose rules have changed is computed again from its readings; one that is gone takes its intervals along
+ * and goes on where it stopped if it comes back.
+ * @returns what has changed, so that every day has to be looked at again; undefined where nothing has
+ */
+export async function bindStreams(
+  connection: DuckDBConnection,
+  workgroup: WorkgroupConfig,
+): Promise<Restatement | undefined> {
+  await createSettings(connection);
+  const stored = await query<StoredStream>(connection, 'rollup/stored_streams');
+  const known = new Map(stored.map((row) => [row.identity, row]));
+  let restated: Restatement | undefined = (await declareSources(connection, workgroup))
+    ? 'configuration'
+    : undefined;
+  for (const [position, stream] of workgroup.energyStreams.entries()) {
+    const identity = JSON.stringify(identityOf(stream));
+    const settings = JSON.stringify({
+      ...stream,
+      position,
+      timezone: workgroup.timezone,
+      rules: RULES_VERSION,
+    } satisfies StreamSettings);
+    let row = known.get(identity);
+    known.delete(identity);
+    if (row === undefined) {
+      row = { stream_id: stored.length + 1, identity, settings: null, batch_id: -1n };
+      stored.push(row);
+      await query(connection, 'rollup/add_stream', { stream_id: row.stream_id, identity });
+    }
+    if (row.settings !== settings) {
+      const change = changeOf(row.settings, settings);
+      if (restated === undefined || restated === 'rules' || change === 'zone') restated = change;
+      await query(connection, 'rollup/update_stream', { stream_id: row.stream_id, settings });
+      await query(connection, 'rollup/restate_stream', { stream_id: row.stream_id });
+    }
+    await bindStream(connection, stream, { streamId: row.stream_id, position, afterBatch: row.batch_id });
+  }
+  for (const gone of known.values()) {
+    if (gone.settings === null) continue;
+    if (restated !== 'zone') restated = 'configuration';
+    await query(connection, 'rollup/forget_stream_intervals', { stream_id: gone.stream_id });
+    await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
+  }
+  return restated;
+}
+
+/** What is different between the settings by which a stream was computed last (null: by none) and those of now. */
+function changeOf(before: string | null, now: string): Restatement {
+  if (before === null) return 'configuration';
+  const [stored, wanted]: [StreamSettings, StreamSettings] = [JSON.parse(before), JSON.parse(now)];
+  if (stored.timezone !== wanted.timezone) return 'zone';
+  return JSON.stringify({ ...stored, rules: wanted.rules }) === now ? 'rules' : 'configuration';
+}
+
+/** @returns whether the sources that devices are declared to have are others than before */
+async function declareSources(connection: DuckDBConnection, { devices }: WorkgroupConfig): Promise<boolean> {
+  const before = await query<{ device: string; source: string }>(connection, 'rollup/declared_sources');
+  const declared = new Map(
+    devices.flatMap(({ id, sources = [] }) =>
+      sources.map((source) => [`${id}.${source}`, { device: id, source }] as const),
+    ),
+  );
+  const isSame = before.every(({ device, source }) => declared.has(`${device}.${source}`));
+  if (isSame && before.length === declared.size) return false;
+  await query(connection, 'rollup/forget_declared_sources');
+  if (declared.size > 0) {
+    const rows = [...declared.values()];
+    await query(connection, 'rollup/declare_sources', {
+      devices: rows.map(({ device }) => device),
+      sources: rows.map(({ source }) => source),
+    });
+  }
+  return true;
+}
+
+/** What the warehouse remembers of a configured stream; `rules` is missing where version 1 of the rules computed it. */
+export type StreamSettings = EnergyStream & { position: number; timezone: string; rules?: number };
+
+/**
+ * Brings the energy streams into the temporary tables as the last roll-up had them. Changes nothing that is stored.
+ * @returns those that were configured then, in their order
+ */
+export async function bindStoredStreams(
+  connection: DuckDBConnection,
+): Promise<Array<StreamSettings & { streamId: number; takenInBatchId: bigint }>> {
+  await createSettings(connection);
+  const streams = (await query<StoredStream>(connection, 'rollup/stored_streams')).flatMap((row) => {
+    if (row.settings === null) return [];
+    const settings: StreamSettings = JSON.parse(row.settings);
+    return [{ ...settings, streamId: row.stream_id, takenInBatchId: row.batch_id }];
+  });
+  for (const stream of streams) {
+    const { streamId, position, takenInBatchId } = stream;
+    await bindStream(connection, stream, { streamId, position, afterBatch: takenInBatchId });
+  }
+  return streams.sort((one, other) => one.position - other.position);
+}
+
+async function createSettings(connection: DuckDBConnection): Promise<void> {
+  await connection.run(
+    [constantMacros(), ...['create_macros', 'create_settings'].map((name) => loadSql(`rollup/${name}`))].join(
+      '\n',
+    ),
+  );
+  for (const dimension of ['energy', 'power'] as const) {
+    const units = unitTable(dimension);
+    await query(connection, 'rollup/add_units', {
+      dimension,
+      units: units.map(([unit]) => unit),
+      factors: units.map(([, factor]) => factor),
+    });
+  }
+}
+
+/** What decides the value of a stored reading. */
+function identityOf(stream: EnergyStream) {
+  const { table, field, method, unit, unitField, multiplier, register, as } = stream;
+  return { table, field, method, unit, unitField, multiplier, register, as };
+}
+
+async function bindStream(
+  connection: DuckDBConnection,
+  stream: EnergyStream,
+  { streamId, position, afterBatch }: { streamId: number; position: number; afterBatch: bigint },
+): Promise<void> {
+  const dimension = stream.method === 'power_curve' ? 'power' : 'energy';
+  const factor = unitFactor(dimension, stream.unit)! * stream.multiplier;
+  await query(connection, 'rollup/add_stream_setting', {
+    stream_id: streamId,
+    position,
+    after_batch: afterBatch,
+    table_name: stream.table,
+    field: stream.field,
+    field_pointer: jsonPointer(stream.field),
+    unit_pointer: stream.unitField === undefined ? null : jsonPointer(stream.unitField),
+    as_source: stream.as ?? null,
+    method: stream.method,
+    dimension,
+    factor,
+    multiplier: stream.multiplier,
+    max_power_w: stream.maxPower ?? null,
+    jitter_wh: stream.jitter ?? null,
+    modulus_wh: stream.modulus === undefined ? null : stream.modulus * factor,
+    net: stream.register === 'net',
+    within_day: stream.boundary === 'within_day',
+    sampling: stream.sampling,
+    label_end: stream.label === 'end',
+    interval_ms: stream.interval ?? null,
+    max_gap_ms: stream.maxGap ?? null,
+    direction: stream.direction ?? null,
+  });
+  for (const change of stream.registerEpochs) {
+    await query(connection, 'rollup/add_stream_change', {
+      stream_id: streamId,
+      device: change.device,
+      source: change.source ?? null,
+      at_ms: BigInt(change.at),
+      final_value: change.final * factor,
+      initial_value: change.initial * factor,
+    });
+  }
+}
+
+/** RFC 6901: the path of a member by its name, whatever characters it has. */
+function jsonPointer(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

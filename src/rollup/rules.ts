@@ -1,0 +1,172 @@
+/**
+ * The constants of the energy rules: each with its unit, what it is for and why it has this value. SQL reads them as macros of the same name
+ * (`interval_ms()`), TypeScript as `rule.interval_ms`. docs/rules.md lists them, with the golden case that holds each.
+ */
+export interface RuleConstant {
+  value: number;
+  unit: 'ms' | 'W' | 'Wh' | 'times' | 'days' | 'readings';
+  meaning: string;
+  reason: string;
+}
+
+export const ruleConstants = {
+  interval_ms: {
+    value: 900_000,
+    unit: 'ms',
+    meaning: 'length of an interval',
+    reason: "the field's load profile; the days of every zone begin on a multiple of it",
+  },
+  hour_ms: { value: 3_600_000, unit: 'ms', meaning: 'an hour', reason: 'W and Wh are converted by it' },
+  day_ms: { value: 86_400_000, unit: 'ms', meaning: 'a UTC day', reason: 'limits are learnt by UTC day' },
+  wide_ms: {
+    value: 7_200_000,
+    unit: 'ms',
+    meaning: 'two readings further apart make a bound between them an estimate',
+    reason: 'production and consumption change much within two hours',
+  },
+  future_ms: {
+    value: 600_000,
+    unit: 'ms',
+    meaning: 'a reading this much ahead of its store time is from the future',
+    reason: 'clocks of devices run some minutes ahead; more is a wrong clock',
+  },
+  clock_set_ms: {
+    value: 978_307_200_000,
+    unit: 'ms',
+    meaning: 'a reading before 2001-01-01T00:00Z is of a clock that was never set',
+    reason: 'such clocks start in 1970, 1980 or 2000; energy would be spread over decades',
+  },
+  register_max_wh: {
+    value: 1e15,
+    unit: 'Wh',
+    meaning: 'the largest value of a register',
+    reason: 'a thousand TWh, more than a country produces in a year; sums stay exact',
+  },
+  power_max_w: {
+    value: 1e10,
+    unit: 'W',
+    meaning: 'the largest value of power',
+    reason: '10 GW, more than one source delivers; sums stay exact',
+  },
+  interval_max_wh: {
+    value: 5e9,
+    unit: 'Wh',
+    meaning: 'the largest energy of one interval reading',
+    reason: 'what 10 GW bring in half an hour; sums stay exact',
+  },
+  learnt_power_min_w: {
+    value: 50_000,
+    unit: 'W',
+    meaning: 'the least limit that is learnt',
+    reason: 'energy that was real must not be refused: a house that charges a car',
+  },
+  learnt_power_max_w: {
+    value: 1e9,
+    unit: 'W',
+    meaning: 'the highest limit that is learnt, and the limit where nothing is known',
+    reason: '1 GW, more than one source delivers',
+  },
+  limit_times: {
+    value: 32,
+    unit: 'times',
+    meaning: 'a learnt limit is this many times the usual power',
+    reason: 'the busiest quarter of an hour is many times the median one',
+  },
+  limit_days: {
+    value: 28,
+    unit: 'days',
+    meaning: 'the limits of a day follow from so many days, the day itself the last',
+    reason: 'four weeks hold every weekday four times and follow the season',
+  },
+  recount_times: {
+    value: 4,
+    unit: 'times',
+    meaning:
+      'after a restart a daily register counts at most this many times the usual power, by what is learnt',
+    reason: 'an average over a restart shows less than before too',
+  },
+  informative_changes: {
+    value: 20,
+    unit: 'readings',
+    meaning: 'changes that a day needs to say what is usual',
+    reason: 'the median of fewer is chance',
+  },
+  informative_steps: {
+    value: 8,
+    unit: 'readings',
+    meaning: 'pairs that a day needs to say how far its readings are apart',
+    reason: 'the median of fewer is chance',
+  },
+  jitter_steps: {
+    value: 2,
+    unit: 'times',
+    meaning: 'the learnt jitter is this many times the resolution',
+    reason: 'rounding makes a register fall by one step, averages of it by two',
+  },
+  gap_steps: {
+    value: 3,
+    unit: 'times',
+    meaning: 'power is integrated over at most this many usual steps',
+    reason: 'one or two lost samples are bridged, an outage is not',
+  },
+  gap_steps_min: {
+    value: 1.5,
+    unit: 'times',
+    meaning: 'power is integrated over at least this many usual steps, also beyond the longest gap',
+    reason: 'hourly samples whose stamps jitter are complete',
+  },
+  gap_max_ms: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'the longest gap of power that is integrated',
+    reason: 'after an hour nobody knows what the power was',
+  },
+  standing_power_w: {
+    value: 100,
+    unit: 'W',
+    meaning: 'a register that stands still all day is broken where another method measured more on average',
+    reason: 'less is standby that a coarse register may not show',
+  },
+  forever_ms: {
+    value: 253_402_300_799_000,
+    unit: 'ms',
+    meaning: 'the end of what has no end yet',
+    reason: 'the last second of the year 9999',
+  },
+} as const satisfies Record<string, RuleConstant>;
+
+/** The bits of flags. The two wide ones mark bounds of intervals and never reach a day. */
+export const flagBits = {
+  estimated: 1,
+  reset: 2,
+  rollover: 4,
+  rebase: 8,
+  jitter: 16,
+  spike: 32,
+  gap: 64,
+  partial: 128,
+  incomplete: 256,
+  carry_over: 512,
+  glitch: 1024,
+  contradicted: 2048,
+  wide_start: 16_384,
+  wide_end: 32_768,
+} as const;
+
+/** The flags of intervals that their day has as well. A wide bound is one of the day only where the day begins or ends. */
+const DAY_FLAGS = flagBits.contradicted - 1 - flagBits.estimated;
+
+/** The macros through which SQL reads the constants and the flags. */
+export function constantMacros(): string {
+  const constants = Object.entries(ruleConstants).map(([name, { value, unit }]) => [
+    `${name}()`,
+    unit === 'ms' ? `${value}::BIGINT` : String(value),
+  ]);
+  const flags = Object.entries(flagBits).map(([name, bit]) => `WHEN '${name}' THEN ${bit}`);
+  const macros = [
+    ...constants,
+    ['flag(name)', `CASE name ${flags.join(' ')} END`],
+    ['day_flags()', String(DAY_FLAGS)],
+  ];
+  return macros.map(([head, body]) => `CREATE OR REPLACE TEMP MACRO ${head} AS ${body};`).join('\n');
+}

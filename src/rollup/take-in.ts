@@ -1,0 +1,59 @@
+import { ask, type Bounds, run, type Working } from './working.ts';
+
+/** How many readings of new messages count, and how many were rejected. */
+export interface TakenIn {
+  readings: number;
+  rejected: number;
+}
+
+/** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
+export async function takeIn(working: Working, batchId: bigint, nowMs: bigint): Promise<TakenIn> {
+  await run(working, 'extract_readings', { upto: batchId });
+  await forgetKnown(working, batchId);
+  const extracted = await ask<{
+    readings: bigint;
+    rejected: bigint;
+    low_ms: bigint | null;
+    high_ms: bigint | null;
+  }>(working, 'extracted_counts');
+  if (extracted.rejected > 0n) await run(working, 'quarantine_rejected', { now_ms: nowMs });
+  await run(working, 'find_series');
+  await run(working, 'add_series');
+  const incoming = await run(working, 'find_incoming');
+  const rejected = Number(extracted.rejected);
+  if (extracted.low_ms === null || extracted.high_ms === null) return { readings: 0, rejected };
+  const bounds = { low_ms: extracted.low_ms, high_ms: extracted.high_ms };
+  if (incoming < Number(extracted.readings)) await chooseRepeated(working);
+  const known = await supersede(working, bounds);
+  await run(working, 'store_readings');
+  await run(working, 'extend_series');
+  return { readings: incoming - known, rejected };
+}
+
+/** Takes out of the messages of the lake that are read again what was made of them before. */
+async function forgetKnown(working: Working, batchId: bigint): Promise<void> {
+  const archived = await ask<Bounds | { low_ms: null; high_ms: null }>(working, 'archived_bounds', {
+    upto: batchId,
+  });
+  if (archived.low_ms === null) return;
+  await run(working, 'forget_known', { low_ms: archived.low_ms, high_ms: archived.high_ms });
+}
+
+/** One of several new readings of the same series and time counts; the others are kept aside. */
+async function chooseRepeated(working: Working): Promise<void> {
+  await run(working, 'find_repeated');
+  await run(working, 'choose_repeated');
+  await run(working, 'keep_repeated');
+}
+
+/**
+ * Of a new and a stored reading of the same series and time one counts; the other is kept aside.
+ * @returns how many new readings do not count
+ */
+async function supersede(working: Working, bounds: Bounds): Promise<number> {
+  if ((await run(working, 'find_superseded', bounds)) === 0) return 0;
+  await run(working, 'keep_superseded');
+  const known = await run(working, 'drop_known');
+  await run(working, 'drop_replaced', bounds);
+  return known;
+}

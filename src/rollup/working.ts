@@ -1,0 +1,58 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { DAY_MS, dayBounds, localDateOf, type UtcMs } from '../time.ts';
+import { query, type SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
+
+/** What the chapters of one roll-up share: the connection with their temporary tables, and the zone of the days. */
+export interface Working {
+  connection: DuckDBConnection;
+  timezone: string;
+  /** A day is final once this much time has passed since it ended. */
+  closeAfterMs: number;
+}
+
+/** A part of time, both ends included, as the parameters $low_ms and $high_ms of a statement. */
+export type Bounds = { low_ms: bigint; high_ms: bigint };
+
+/** Creates the temporary tables that chapters leave for later ones, and the view of power on them; the rules are there already. */
+export async function createWorkingTables({ connection }: Working): Promise<void> {
+  await connection.run(`${loadSql('rollup/create_working_tables')}\n${loadSql('rollup/create_power_line')}`);
+}
+
+/** Runs a statement of the roll-up by its name. @returns how many rows it has put into a table, changed or removed */
+export async function run(
+  { connection }: Working,
+  statement: string,
+  parameters: SqlParameters = {},
+): Promise<number> {
+  const [row] = await query<{ Count?: bigint }>(connection, `rollup/${statement}`, parameters);
+  return Number(row?.Count ?? 0n);
+}
+
+/** Runs a statement of the roll-up that tells one row. */
+export async function ask<Row extends Record<string, unknown>>(
+  { connection }: Working,
+  statement: string,
+  parameters: SqlParameters = {},
+): Promise<Row> {
+  const [row] = await query(connection, `rollup/${statement}`, parameters);
+  return row as unknown as Row;
+}
+
+/**
+ * Builds the table of local days that the statements join on, a day further on either side. The bounds come from the tz database here, because
+ * a database function picks the wrong instant where midnight repeats.
+ */
+export async function bindDays(working: Working, fromMs: UtcMs, toMs: UtcMs): Promise<void> {
+  const { timezone } = working;
+  const days = dayBounds(
+    localDateOf(fromMs - DAY_MS, timezone),
+    localDateOf(toMs + DAY_MS, timezone),
+    timezone,
+  );
+  await run(working, 'bind_days', {
+    days: days.map((one) => one.day),
+    starts_ms: days.map((one) => BigInt(one.startMs)),
+    ends_ms: days.map((one) => BigInt(one.endMs)),
+  });
+}
