@@ -73,8 +73,10 @@ function resetsEarly(draft: Draft, chance: Chance): Span[] {
 
 function moveResets(draft: Draft, chance: Chance, byMs: number): Span[] {
   const share = chance.pick('share', [1, 0.3]);
+  // The first reset lies before the first day.
+  const always = innerDay(draft, chance) + 1;
   const moved = draft.resetsMs.daily.map((ms, index) =>
-    chance.isTrue('moved', share, index) ? ms + byMs : ms,
+    index === always || chance.isTrue('moved', share, index) ? ms + byMs : ms,
   );
   const spans = draft.resetsMs.daily.flatMap((ms, index) =>
     moved[index] === ms ? [] : [{ fromMs: Math.min(ms, ms + byMs), toMs: Math.max(ms, ms + byMs) }],
