@@ -1,4 +1,6 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
+// Options belong to the one that is named: npm run bench -- truth --worst 20
+import { InputError } from '../src/errors.ts';
 import { benchBackfill } from './backfill.ts';
 import { benchCallers } from './callers.ts';
 import { benchDecode, type Ratio } from './decode.ts';
@@ -11,8 +13,9 @@ import { benchRollUp } from './rollup.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
 import { benchSocket } from './socket.ts';
+import { benchTruth, truthHelp } from './truth.ts';
 
-type Bench = (print: (line: string) => void) => Promise<Ratio[]>;
+type Bench = (print: (line: string) => void, options: readonly string[]) => Promise<Ratio[]>;
 
 const benches: Readonly<Record<string, Bench>> = {
   decode: benchDecode,
@@ -32,21 +35,40 @@ const benches: Readonly<Record<string, Bench>> = {
   callers: benchCallers,
   backfill: benchBackfill,
   latency: benchLatency,
-  soak: benchSoak,
+  soak: (print) => benchSoak(print),
+  truth: benchTruth,
 };
+/** The benchmarks that have options, with what these are. */
+const helps: Readonly<Record<string, string>> = { truth: truthHelp };
 
-const names = process.argv.slice(2);
+const words = process.argv.slice(2);
+const firstOption = words.findIndex((word) => word.startsWith('-'));
+const names = firstOption < 0 ? words : words.slice(0, firstOption);
+const options = firstOption < 0 ? [] : words.slice(firstOption);
 const unknown = names.filter((name) => !Object.hasOwn(benches, name));
 if (unknown.length > 0) {
   print(`no such benchmark: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`);
   process.exit(2);
 }
-const ratios: Ratio[] = [];
-for (const name of names.length > 0 ? names : Object.keys(benches)) {
-  print(`\n${name}`);
-  ratios.push(...(await benches[name]!((line) => print(`  ${line}`))));
+const hasOptions = names.length === 1 && helps[names[0]!] !== undefined;
+if (options.includes('--help') || (options.length > 0 && !hasOptions)) {
+  print(
+    `npm run bench -- [names] [options]\nNames: ${Object.keys(benches).join(', ')}\nOptions of ${Object.values(helps).join('\n')}`,
+  );
+  process.exit(options.includes('--help') ? 0 : 2);
 }
-print('\nratio  limit');
+const ratios: Ratio[] = [];
+try {
+  for (const name of names.length > 0 ? names : Object.keys(benches)) {
+    print(`\n${name}`);
+    ratios.push(...(await benches[name]!((line) => print(`  ${line}`), options)));
+  }
+} catch (error) {
+  if (!(error instanceof InputError)) throw error;
+  print(error.message);
+  process.exit(2);
+}
+if (ratios.length > 0) print('\nratio  limit');
 for (const { name, ratio, ratioMin } of ratios) {
   const verdict = ratio >= ratioMin ? 'met' : 'missed';
   print(`${ratio.toFixed(2).padStart(5)}  ${ratioMin.toFixed(2).padStart(5)}  ${verdict.padEnd(6)}  ${name}`);

@@ -1,0 +1,115 @@
+import type { FieldValue } from '../../src/contract/messages.ts';
+import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { DAY_MS, HOUR_MS, type UtcMs } from '../../src/time.ts';
+import type { Chance } from './chance.ts';
+import type { Field } from './configurations.ts';
+import type { Plan } from './plan.ts';
+import type { Sample } from './samples.ts';
+
+/** A stretch of time: from its first instant up to, not including, its end. */
+export interface Span {
+  fromMs: UtcMs;
+  toMs: UtcMs;
+}
+
+/** A sample that faults may change: what the device measured, or another time, or values that no device measured. */
+export interface DraftSample extends Sample {
+  /** The time that it is stamped with. */
+  stampMs: UtcMs;
+  arrivesMs: UtcMs;
+  /** What is sent, in the units of the streams. Empty until the values are written. */
+  data: Record<string, FieldValue>;
+}
+
+/** A recording in the making. Faults change it and note what can be known all the same. */
+export interface Draft {
+  plan: Plan;
+  samples: DraftSample[];
+  streams: EnergyStreamInput[];
+  /** When a register started again from zero. */
+  resetsMs: Record<'total' | 'daily', UtcMs[]>;
+  /** Values of a field that do not tell the truth. A register may tell it again afterwards. */
+  hidden: Array<Span & { field: Field }>;
+  /** Energy that a register never counted. */
+  uncounted: Array<Span & { field: Field }>;
+  /** Times in which nobody can know the energy: the true one is from so many times to so many times what the curve says. */
+  ambiguous: Array<Span & { low: number; high: number }>;
+  /** Times in which the readings look right though they are not, and no other field tells: nobody can say doubt. */
+  unseen: Span[];
+  /** What was done, for people. */
+  happened: Array<Span & { fault: string }>;
+}
+
+export const within = ({ fromMs, toMs }: Span, ms: UtcMs): boolean => ms >= fromMs && ms < toMs;
+
+export function samplesIn({ samples }: Draft, span: Span): DraftSample[] {
+  return samples.filter(({ atMs }) => within(span, atMs));
+}
+
+/** The values of the fields in the time are not true. */
+export function hide(draft: Draft, fields: readonly Field[], span: Span): void {
+  draft.hidden.push(...fields.map((field) => ({ ...span, field })));
+}
+
+/** The whole recording. */
+export function wholeOf({ plan: { days } }: Draft): Span {
+  return { fromMs: days[0]!.startMs - DAY_MS, toMs: days.at(-1)!.endMs + DAY_MS };
+}
+
+/** The registers that the recording has. */
+export function registersOf({ plan: { fields } }: Draft): Array<'total' | 'daily'> {
+  return (['total', 'daily'] as const).filter((field) => fields.includes(field));
+}
+
+/** One or both of the registers: in many devices they show one counter, in others each has its own fault. */
+export function someRegisters(draft: Draft, chance: Chance): Array<'total' | 'daily'> {
+  const registers = registersOf(draft);
+  return registers.length < 2 || chance.isTrue('both registers', 0.5)
+    ? registers
+    : [chance.pick('register', registers)];
+}
+
+/** A day that has two days before and after it, and energy: what goes wrong on a day without any harms nobody. */
+export function innerDay({ plan: { curve, days } }: Draft, chance: Chance): number {
+  const energies = days.map(({ startMs, endMs }) => curve.energyWh(startMs, endMs));
+  const inner = energies.map((_, index) => index).slice(2, -2);
+  const mostWh = Math.max(...inner.map((index) => energies[index]!));
+  return chance.pick(
+    'day',
+    inner.filter((index) => energies[index]! >= 0.3 * mostWh),
+  );
+}
+
+/** A stretch of an inner day in which the device has power: one of those that hold the most energy. */
+export function activeSpan(draft: Draft, chance: Chance, hours: number): Span {
+  const { curve, days } = draft.plan;
+  const { startMs } = days[innerDay(draft, chance)]!;
+  const lengthMs = hours * HOUR_MS;
+  const room = Math.max(1, Math.floor((24 - hours) * 4));
+  const spans = Array.from({ length: room }, (_, quarter) => {
+    const fromMs = startMs + (quarter * HOUR_MS) / 4;
+    return { fromMs, toMs: fromMs + lengthMs, energyWh: curve.energyWh(fromMs, fromMs + lengthMs) };
+  });
+  const mostWh = Math.max(...spans.map(({ energyWh }) => energyWh));
+  const { fromMs, toMs } = chance.pick(
+    'active span',
+    spans.filter(({ energyWh }) => energyWh >= 0.6 * mostWh),
+  );
+  return { fromMs, toMs };
+}
+
+/** The night that ends on each local day but the first: from the last power to the first, else from 22:00 to 05:00. */
+export function nightsOf({ plan: { curve, days, device } }: Draft): Span[] {
+  return days.slice(1).map(({ startMs }) => {
+    if (device.kind !== 'solar') return { fromMs: startMs - 2 * HOUR_MS, toMs: startMs + 5 * HOUR_MS };
+    let [fromMs, toMs] = [startMs, startMs];
+    while (fromMs > startMs - 16 * HOUR_MS && curve.powerW(fromMs - 60_000) === 0) fromMs -= 60_000;
+    while (toMs < startMs + 16 * HOUR_MS && curve.powerW(toMs) === 0) toMs += 60_000;
+    return { fromMs, toMs };
+  });
+}
+
+/** The mean of what a day has. */
+export function dailyWhOf({ plan: { curve, days } }: Draft): number {
+  return curve.energyWh(days[0]!.startMs, days.at(-1)!.endMs) / days.length;
+}

@@ -1,0 +1,162 @@
+import { type DayBounds, HOUR_MS, type UtcMs } from '../../src/time.ts';
+import type { Field } from './configurations.ts';
+import { type Draft, type DraftSample, type Span, within } from './draft.ts';
+import { stepWhOf } from './plan.ts';
+import { intervalOf } from './samples.ts';
+
+/** What is true of a local day, and how well the readings tell it. */
+export interface TrueDay extends DayBounds {
+  /**
+   * The true energy (Wh) lies between these. They differ on the first and the last day, where an answer may count the time with readings or
+   * all of the day, and where two devices send as one.
+   */
+  lowWh: number;
+  highWh: number;
+  /** How far off (Wh) an answer without any mistake may be: the steps of the register, the time between samples. */
+  allowanceWh: number;
+  /** Whether some field tells the day all the same, within what counts as near. */
+  isKnowable: boolean;
+  /** Whether the readings show that something is wrong where the day cannot be known. */
+  isSeen: boolean;
+}
+
+/** What an answer may be off by (Wh) and count as exact, and as near. */
+export const exactWh = (truthWh: number): number => Math.max(50, 0.01 * truthWh);
+export const nearWh = (truthWh: number): number => Math.max(200, 0.05 * truthWh);
+
+/**
+ * The local days of a recording, with the truth.
+ * @param clean the same recording without its faults: what its samples alone leave open is no fault
+ */
+export function trueDays(draft: Draft, clean: Draft): TrueDay[] {
+  const { curve, days, fields } = draft.plan;
+  const first = draft.samples.reduce((ms, { atMs }) => Math.min(ms, atMs), Number.POSITIVE_INFINITY);
+  const last = draft.samples.reduce((ms, { atMs }) => Math.max(ms, atMs), Number.NEGATIVE_INFINITY);
+  const witnesses = fields.map((field) => ({
+    field,
+    withFaults: witnessOf(draft, field),
+    without: witnessOf(clean, field),
+  }));
+  // Nothing is asked of days before the first reading and after the last one.
+  const recorded = days.filter(({ startMs, endMs }) => endMs > first && startMs < last);
+  return recorded.map((day): TrueDay => {
+    const wholeWh = curve.energyWh(day.startMs, day.endMs);
+    const [fromMs, toMs] = [Math.max(first, day.startMs), Math.min(last, day.endMs)];
+    const seenWh = curve.energyWh(fromMs, toMs);
+    const { low, high } = ambiguityOf(draft, day);
+    const known = witnesses.flatMap(({ field, withFaults, without }) => {
+      const errorWh = outside(withFaults(day), seenWh, wholeWh);
+      const openWh = outside(without(day), seenWh, wholeWh);
+      return errorWh <= nearWh(wholeWh) + openWh ? [{ field, errorWh }] : [];
+    });
+    return {
+      ...day,
+      lowWh: seenWh * low,
+      highWh: wholeWh * high,
+      allowanceWh: allowanceOf(draft, known),
+      isKnowable: known.length > 0 && high === 1,
+      isSeen: !draft.unseen.some(({ fromMs, toMs }) => fromMs < day.endMs && toMs > day.startMs),
+    };
+  });
+}
+
+/** A lifetime register comes first and is believed; of the other fields the best one counts. A register shows whole steps. */
+function allowanceOf({ plan }: Draft, known: ReadonlyArray<{ field: Field; errorWh: number }>): number {
+  const first = known[0];
+  if (!first) return 0;
+  const steps = {
+    total: stepWhOf(plan.total),
+    daily: stepWhOf(plan.daily),
+    power: 0,
+    energy: stepWhOf(plan.total),
+  };
+  const errors = first.field === 'total' ? [first] : known;
+  return steps[first.field] + Math.min(...errors.map(({ errorWh }) => errorWh));
+}
+
+function ambiguityOf({ ambiguous }: Draft, day: DayBounds): { low: number; high: number } {
+  const touching = ambiguous.find(({ fromMs, toMs }) => fromMs < day.endMs && toMs > day.startMs);
+  return touching ?? { low: 1, high: 1 };
+}
+
+function outside(valueWh: number, lowWh: number, highWh: number): number {
+  return Math.max(0, lowWh - valueWh, valueWh - highWh);
+}
+
+/** What a field alone tells of a day (Wh), if every wrong value of it is left out and everything else is done right. */
+function witnessOf(draft: Draft, field: Field): (day: DayBounds) => number {
+  const hidden = draft.hidden.filter((span) => span.field === field);
+  const samples = draft.samples
+    .filter(({ atMs }) => !hidden.some((span) => within(span, atMs)))
+    .sort((one, other) => one.atMs - other.atMs)
+    // A reading that comes again says nothing new.
+    .filter(({ atMs }, index, sorted) => atMs !== sorted[index - 1]?.atMs);
+  return field === 'total' || field === 'daily'
+    ? registerWitness(draft, field, samples)
+    : powerWitness(draft, field, samples);
+}
+
+/** Straight lines between good readings; what is counted after the last one before a reset is lost, and so is what was never counted. */
+function registerWitness(draft: Draft, field: 'total' | 'daily', samples: readonly DraftSample[]) {
+  const { curve } = draft.plan;
+  const times = samples.map(({ atMs }) => atMs);
+  const lost: Span[] = draft.uncounted.filter((span) => span.field === field);
+  const resets = draft.resetsMs[field].toSorted((one, other) => one - other);
+  for (const [index, toMs] of resets.entries()) {
+    // At the reset itself it shows zero already.
+    const fromMs = times[countTo(times, toMs - 1) - 1];
+    if (fromMs !== undefined) lost.push({ fromMs: Math.max(fromMs, resets[index - 1] ?? fromMs), toMs });
+  }
+  const indexWh = (atMs: UtcMs): number => {
+    const next = countTo(times, atMs);
+    const [before, after] = [times[next - 1], times[next]];
+    if (before === undefined || after === undefined) {
+      const edge = before ?? after;
+      return edge === undefined ? 0 : curve.energyWh(curve.startMs, edge);
+    }
+    const share = (atMs - before) / (after - before);
+    return curve.energyWh(curve.startMs, before) + share * curve.energyWh(before, after);
+  };
+  return (day: DayBounds): number => {
+    const lostWh = lost.map(({ fromMs, toMs }) => {
+      const [start, end] = [Math.max(fromMs, day.startMs), Math.min(toMs, day.endMs)];
+      return start < end ? curve.energyWh(start, end) : 0;
+    });
+    return indexWh(day.endMs) - indexWh(day.startMs) - lostWh.reduce((sum, wh) => sum + wh, 0);
+  };
+}
+
+/** Straight lines between good samples that are near each other, or each average over its own step. */
+function powerWitness({ plan }: Draft, field: 'power' | 'energy', samples: readonly DraftSample[]) {
+  const { curve, everyMs, sampling } = plan;
+  const pieces =
+    field === 'power' && sampling === 'instantaneous'
+      ? samples.slice(1).flatMap(({ atMs: toMs }, index) => {
+          const fromMs = samples[index]!.atMs;
+          const [from, to] = [curve.powerW(fromMs), curve.powerW(toMs)];
+          return toMs - fromMs > 3 * everyMs ? [] : [{ fromMs, toMs, from, to }];
+        })
+      : samples.map(({ atMs }) => {
+          const { fromMs, toMs } = intervalOf(plan, atMs);
+          const meanW = (curve.energyWh(fromMs, toMs) * HOUR_MS) / everyMs;
+          return { fromMs, toMs, from: meanW, to: meanW };
+        });
+  return (day: DayBounds): number =>
+    pieces.reduce((sum, { fromMs, toMs, from, to }) => {
+      const [start, end] = [Math.max(fromMs, day.startMs), Math.min(toMs, day.endMs)];
+      if (start >= end) return sum;
+      const at = (ms: UtcMs) => from + ((to - from) * (ms - fromMs)) / (toMs - fromMs);
+      return sum + (((at(start) + at(end)) / 2) * (end - start)) / HOUR_MS;
+    }, 0);
+}
+
+/** How many of the sorted times are at or before an instant. */
+function countTo(times: readonly UtcMs[], atMs: UtcMs): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (times[middle]! <= atMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
