@@ -55,6 +55,7 @@ export const parts: readonly Part[] = [
       'src/meters.ts',
       'src/meter-files.ts',
       'src/export-settings.ts',
+      'src/roles/',
     ],
     mayUse: foundation,
   },
