@@ -74,6 +74,7 @@ export const parts: readonly Part[] = [
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'configuration', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'client'] },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
+  { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
     name: 'explain',
