@@ -18,3 +18,49 @@ export function deviceDaySql(inputs: DeviceDayInputs): string {
   ];
   return `WITH ${tables.join(',\n')}\n`;
 }
+
+/** Columns of "device_source", for where nothing is known of any source. */
+const deviceSourceColumns = {
+  device: 'UUID',
+  source: 'VARCHAR',
+  valid_from: 'DATE',
+  valid_to: 'DATE',
+  role: 'VARCHAR',
+  negative_role: 'VARCHAR',
+  counts: 'BOOLEAN',
+  part: 'VARCHAR',
+  is_mixed: 'BOOLEAN',
+  counting_sources: 'INTEGER',
+  lacking_sources: 'INTEGER',
+  lacking_max: 'INTEGER',
+  lacks_with_energy: 'BOOLEAN',
+};
+
+export const noDeviceSources = `SELECT ${Object.entries(deviceSourceColumns)
+  .map(([name, type]) => `NULL::${type} AS ${name}`)
+  .join(', ')} WHERE false`;
+
+export const noSplits =
+  'SELECT NULL::DATE AS day, NULL::UUID AS device, NULL::VARCHAR AS source, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh WHERE false';
+
+/** Where the tables of the lake come from that `rise_fall` is read from (see sql/balance/12_rise_fall). */
+export interface SplitInputs {
+  /** The sources and local days that are wanted. */
+  wanted: string;
+  /** All intervals of these days. */
+  slot: string;
+  daily_energy: string;
+  interval_energy: string;
+  series: string;
+}
+
+/** The statement of "rise_fall", with tables of its own. */
+export function splitSql(inputs: SplitInputs): string {
+  const tables = [
+    table('rule', chapter('00_rule')),
+    ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
+    table('read_from', chapter('40_read_from')),
+    table('measured', chapter('41_measured')),
+  ];
+  return `WITH ${tables.join(',\n')}\n${chapter('12_rise_fall')}`;
+}

@@ -81,6 +81,24 @@ export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResol
   return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${chapter('80_answer')}`;
 }
 
+/** The tables of the lake that the energy of sources is read from: a statement for each. */
+export interface LakeTables {
+  daily_energy: string;
+  interval_energy: string;
+  series: string;
+}
+
+/** The tables that end in `source_interval`, from those of the lake. */
+export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
+  return [
+    ...Object.entries(lake),
+    ['wanted', 'SELECT DISTINCT device, source, own_day FROM scope_source'],
+    ['read_from', chapter('40_read_from')],
+    ['measured', chapter('41_measured')],
+    ['source_interval', chapter('42_source_interval')],
+  ];
+}
+
 export function table(name: string, sql: string): string {
   return `${name} AS (\n${sql}\n)`;
 }

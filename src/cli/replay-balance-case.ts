@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type PeakSpan, peakSpans } from '../balance/scope.ts';
 import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../config.ts';
 import { InputError, type Problem } from '../errors.ts';
 import { describeUnknown, inWords, nearest } from '../input-words.ts';
 import { includesDay } from '../roles/dates.ts';
 import { balanceRoles, type SourceRole } from '../roles/role.ts';
+import type { PeakDevices } from '../roles/rows.ts';
 import {
   addDays,
   daysBetween,
@@ -25,7 +25,8 @@ export interface BalanceCase {
   workgroup: WorkgroupConfig | InputError;
   sources: readonly CaseSource[];
   absent: readonly SourceRole[];
-  peaks: readonly PeakSpan[];
+  /** Devices with their peak powers. */
+  devices: PeakDevices;
   timezone: string;
   startDay: LocalDate;
   /** Included. */
@@ -172,7 +173,7 @@ export function readBalanceCase(file: string, item: unknown, index: number): Bal
         ...one.sites.flatMap(({ absent }) => absent ?? []),
       ]),
     ],
-    peaks: peakSpans(devices),
+    devices,
     timezone: one.timezone,
     ...range,
     toleranceWh: one.options.toleranceWh,

@@ -1,14 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { deviceDaySql } from '../balance/device-day.ts';
-import {
-  type BalanceScope,
-  peakColumns,
-  peakRows,
-  roleSpanColumns,
-  roleSpanRows,
-  rowsSql,
-  scopeTables,
-} from '../balance/scope.ts';
+import { type BalanceScope, scopeTables } from '../balance/scope.ts';
 import {
   type BalanceInputs,
   type BalanceResolution,
@@ -18,6 +10,7 @@ import {
 import type { WorkgroupConfig } from '../config.ts';
 import { InputError } from '../errors.ts';
 import { createRoleResolver, type RoleSpan } from '../roles/resolve.ts';
+import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../roles/rows.ts';
 import {
   type DayBounds,
   dayBounds,
@@ -26,6 +19,7 @@ import {
   type LocalDate,
   localDateOf,
 } from '../time.ts';
+import { jsonRowsSql } from '../warehouse/json-rows.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { type BalanceCase, type CaseSource, caseDays, isThere } from './replay-balance-case.ts';
 
@@ -98,12 +92,12 @@ async function readBalance(
   };
   const scopes = scopeTables([scope]);
   const inputs: BalanceInputs = {
-    own_day: rowsSql('own_days', dayColumns),
-    zone_day: rowsSql('zone_days', dayColumns),
+    own_day: jsonRowsSql('own_days', dayColumns),
+    zone_day: jsonRowsSql('zone_days', dayColumns),
     ...scopes.tables,
-    role_span: rowsSql('role_spans', roleSpanColumns),
-    device_peak: rowsSql('peaks', peakColumns),
-    sources: [['source_interval', rowsSql('source_intervals', intervalColumns)]],
+    role_span: jsonRowsSql('role_spans', roleSpanColumns),
+    device_peak: jsonRowsSql('peaks', peakColumns),
+    sources: [['source_interval', jsonRowsSql('source_intervals', intervalColumns)]],
     rule: `SELECT * REPLACE ($tolerance_wh::DOUBLE AS tolerance_wh, $tolerance_percent::DOUBLE AS tolerance_percent, ${END_OF_TIME_MS} AS now_ms) FROM (\n${chapter('00_rule')}\n)`,
   };
   // Nothing is known of the shape of a day's energy, so of its intervals nothing is known at all.
@@ -118,7 +112,7 @@ async function readBalance(
       own_days: dayRows(own),
       zone_days: dayRows(days),
       role_spans: roleSpanRows(spansOf(workgroup, one)),
-      peaks: peakRows(one.peaks),
+      peaks: peakRows(one.devices),
       source_intervals: JSON.stringify(rows),
       tolerance_wh: one.toleranceWh,
       tolerance_percent: one.tolerancePercent,
@@ -241,10 +235,10 @@ async function readDevices(
   const rows = await queryText<{ day: string; device: string; energy_wh: number | null; flags: string }>(
     connection,
     `${deviceDaySql({
-      known_source: rowsSql('known_sources', { device: 'UUID', source: 'VARCHAR' }),
-      declared_device: rowsSql('declared_devices', declaredColumns),
-      role_span: rowsSql('role_spans', roleSpanColumns),
-      source_day: rowsSql('source_days', sourceDayColumns),
+      known_source: jsonRowsSql('known_sources', { device: 'UUID', source: 'VARCHAR' }),
+      declared_device: jsonRowsSql('declared_devices', declaredColumns),
+      role_span: jsonRowsSql('role_spans', roleSpanColumns),
+      source_day: jsonRowsSql('source_days', sourceDayColumns),
     })}SELECT day::VARCHAR AS day, device::VARCHAR AS device, energy_wh::DOUBLE AS energy_wh, to_json(flags)::VARCHAR AS flags
      FROM device_day ORDER BY day, device`,
     {
@@ -281,7 +275,7 @@ const declaredColumns = {
   total_source: 'VARCHAR',
   sources: ['VARCHAR'],
   energy_role: 'VARCHAR',
-} as unknown as Record<string, string>;
+} as const;
 const sourceDayColumns = {
   day: 'DATE',
   device: 'UUID',
@@ -295,7 +289,7 @@ const sourceDayColumns = {
   status: 'VARCHAR',
   version: 'INTEGER',
   computed_at: 'TIMESTAMPTZ',
-} as unknown as Record<string, string>;
+} as const;
 
 /** A day of a source as the roll-up would have it: the energy that is known; none where nothing is. */
 function sourceDay(source: CaseSource, bounds: DayBounds) {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
+import type { WorkgroupConfig } from '../config.ts';
 import { StreamError } from '../contract/errors.ts';
 import { deviceIdSchema } from '../contract/messages.ts';
+import { hasSplits } from '../roles/resolve.ts';
 import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
 import type { DayQuery } from './day-report.ts';
 
@@ -52,15 +54,23 @@ export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 export function dayQuery(
   parameters: DayParameters,
   authorization: Authorization,
-  { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
+  { workgroup, nowMs, daysMax }: { workgroup: WorkgroupConfig; nowMs: UtcMs; daysMax: number },
 ): DayQuery {
+  const zone = workgroup.timezone;
   const yesterday = addDays(localDateOf(nowMs, zone), -1);
   const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
   if (parameters.endDate === undefined && startDay > yesterday)
     throw invalid('endDate', `is yesterday (${yesterday}) unless it is given, which is before ${startDay}`);
   checkRange(startDay, endDay, daysMax);
   const devices = visibleDevices(parameters.devices, authorization);
-  return { startDay, endDay, zone, bySource: groupBy === 'source', devices: devices?.sort() };
+  return {
+    startDay,
+    endDay,
+    zone,
+    bySource: groupBy === 'source',
+    splits: hasSplits(workgroup),
+    devices: devices?.sort(),
+  };
 }
 
 /**

@@ -150,6 +150,11 @@ export function parseSourceKey(text: string, devices: RoleSettings['devices']): 
   return undefined;
 }
 
+/** Whether registers that may fall have two roles, so that a device may count one part of them. */
+export function hasSplits({ roles = [] }: Pick<RoleSettings, 'roles'>): boolean {
+  return roles.some(({ negativeRole }) => negativeRole !== undefined);
+}
+
 export function isPattern(source: string): boolean {
   return /[*?]/.test(source);
 }

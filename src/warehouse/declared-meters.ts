@@ -16,4 +16,6 @@ export async function declareMeters(
   ]);
   await query(connection, 'meters/declare', { meters: JSON.stringify(meters) });
   await query(connection, 'meters/declare-members', { members: JSON.stringify(members) });
+  const absent = sites.flatMap(({ name: site, absent }) => absent.map((role) => ({ site, role })));
+  await query(connection, 'meters/declare-absent', { absent: JSON.stringify(absent) });
 }

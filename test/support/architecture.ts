@@ -85,7 +85,7 @@ export const parts: readonly Part[] = [
   {
     name: 'publish',
     paths: ['src/publish/'],
-    mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
+    mayUse: [...foundation, 'configuration', 'warehouse', 'balance', 'rollup'],
   },
   { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'audit', 'warehouse'] },
   {
@@ -124,12 +124,12 @@ export const parts: readonly Part[] = [
   {
     name: 'report',
     paths: ['src/report/'],
-    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'explain', 'publish'],
+    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'balance', 'explain', 'publish'],
   },
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'warehouse', 'publish', 'report'],
+    mayUse: [...foundation, 'configuration', 'audit', 'warehouse', 'balance', 'publish', 'report'],
   },
   { name: 'web', paths: ['src/web/'], mayUse: foundation },
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'configuration', 'client'] },
