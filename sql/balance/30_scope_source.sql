@@ -1,5 +1,5 @@
 -- The sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
--- source of the scope contains is part of it and not added again.
+-- source of the scope contains is part of it and not added again; with the other sign it is taken away from it.
 --
 -- Reads  scope (scope_id, is_site: whether `within: site` holds in it);
 --        scope_member (scope_id, device, source, sign, valid_from, valid_to): a device is null for all, a source for all of the device;
@@ -28,4 +28,4 @@ SELECT t.scope_id, t.own_day, t.device, t.source, t.role, t.negative_role, t.sig
   END AS container,
   container IS NULL AS counts
 FROM there t
-LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent
+LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign

@@ -18,15 +18,16 @@ day_reach AS (
 )
 SELECT w.device, w.source, w.own_day, s.at_ms,
   r.device IS NOT NULL AND (
-    coalesce(m.covered_ms >= (SELECT known_share * interval_ms FROM rule), false)
+    coalesce(m.covered_ms >= c.known_share * c.interval_ms, false)
     -- A register that shows the same for hours has no rows for them: they lie between two readings all the same.
     OR coalesce(r.is_register AND (s.at_ms > d.first_ms OR w.own_day > e.first_day) AND (s.at_ms < d.last_ms OR w.own_day < e.last_day), false)
   ) AS is_known,
   CASE WHEN is_known THEN coalesce(m.energy_wh, 0) END AS energy_wh,
-  NOT (coalesce(m.is_spread, false) AND coalesce(d.spread_wh, 0) > (SELECT span_wh FROM rule)) AS has_shape,
+  NOT (coalesce(m.is_spread, false) AND coalesce(d.spread_wh, 0) > c.span_wh) AS has_shape,
   coalesce(m.is_estimated, false) AS is_estimated,
   CASE WHEN r.is_register THEN r.step_wh ELSE 0 END AS step_wh
 FROM wanted w
+CROSS JOIN rule c
 JOIN (SELECT own_day, at_ms FROM slot) AS s ON s.own_day = w.own_day
 LEFT JOIN read_from r ON r.device = w.device AND r.source = w.source AND r.own_day = w.own_day
 LEFT JOIN reach e ON e.device = w.device AND e.source = w.source

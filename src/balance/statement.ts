@@ -31,18 +31,8 @@ export function chapter(name: string): string {
  * @returns text that begins with WITH
  */
 export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
-  const tables: Array<readonly [name: string, sql: string]> = [
-    ['rule', inputs.rule ?? chapter('00_rule')],
-    ['role', chapter('01_role')],
-    ['own_day', inputs.own_day],
-    ['zone_day', inputs.zone_day],
-    ['slot', chapter('20_slot')],
-    ['scope', inputs.scope],
-    ['scope_member', inputs.scope_member],
-    ['scope_absent', inputs.scope_absent],
-    ['role_span', inputs.role_span],
-    ['device_peak', inputs.device_peak],
-    ['scope_source', chapter('30_scope_source')],
+  const tables: Table[] = [
+    ...scopeChapters(inputs),
     ['scope_day', chapter('31_scope_day')],
     ['scope_peak', chapter('32_scope_peak')],
     ...inputs.sources,
@@ -52,10 +42,38 @@ export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution)
     ...levelTables(resolution),
     ['balance', chapter('70_judge')],
   ];
+  return withTables(tables);
+}
+
+/** How much a balance is computed of (see sql/balance/33_scope_size). */
+export function scopeSizeSql(inputs: BalanceInputs): string {
+  return withTables(scopeChapters(inputs)) + chapter('33_scope_size');
+}
+
+type Table = readonly [name: string, sql: string];
+
+/** Up to which sources are part of which scope. */
+function scopeChapters(inputs: BalanceInputs): Table[] {
+  return [
+    ['rule', inputs.rule ?? chapter('00_rule')],
+    ['role', chapter('01_role')],
+    ['own_day', inputs.own_day],
+    ['zone_day', inputs.zone_day],
+    ['slot', chapter('20_slot')],
+    ['role_span', inputs.role_span],
+    ['device_peak', inputs.device_peak],
+    ['scope', inputs.scope],
+    ['scope_member', inputs.scope_member],
+    ['scope_absent', inputs.scope_absent],
+    ['scope_source', chapter('30_scope_source')],
+  ];
+}
+
+function withTables(tables: readonly Table[]): string {
   return `WITH ${tables.map(([name, sql]) => table(name, sql)).join(',\n')}\n`;
 }
 
-function levelTables(resolution: BalanceResolution): Array<readonly [name: string, sql: string]> {
+function levelTables(resolution: BalanceResolution): Table[] {
   if (resolution === 'interval') return [['level', chapter('53_interval_level')]];
   return [
     ['day_level', chapter('60_day_sum')],
@@ -66,7 +84,7 @@ function levelTables(resolution: BalanceResolution): Array<readonly [name: strin
 
 /** A balance of one scope as rows of `period` and `value`, which is JSON. */
 export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
-  const parts: Array<readonly [name: string, sql: string]> =
+  const parts: Table[] =
     resolution === 'interval'
       ? [
           [

@@ -1,3 +1,4 @@
+import type { UtcMs } from '../time.ts';
 import { balanceViews } from './balance-views.ts';
 import type { DatasetName } from './datasets.ts';
 import { deviceDays } from './device-views.ts';
@@ -23,7 +24,7 @@ export interface View {
   comment: string;
   where?: string;
   /** What it selects from, where that is not the files of its dataset alone. @returns undefined where there is nothing to select from */
-  from?: (files: FilesOf) => string | undefined;
+  from?: (files: FilesOf, publishedMs: UtcMs) => string | undefined;
   columns: readonly ViewColumn[];
 }
 

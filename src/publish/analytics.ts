@@ -55,7 +55,7 @@ async function createView(
     const { glob, hive } = analyticsViews.find((one) => one.dataset === dataset)!;
     return `read_parquet(${text(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;
   };
-  const own = files(view.dataset) && (view.from ? view.from(files) : files(view.dataset));
+  const own = files(view.dataset) && (view.from ? view.from(files, commit.createdAtMs) : files(view.dataset));
   const columns = view.columns.map((column) =>
     own
       ? `${column.select ?? quoted(column.name)} AS ${quoted(column.name)}`

@@ -1,4 +1,11 @@
-import { type BalanceInputs, type BalanceResolution, balanceSql, lakeSources } from '../balance/statement.ts';
+import {
+  type BalanceInputs,
+  type BalanceResolution,
+  balanceSql,
+  chapter,
+  lakeSources,
+} from '../balance/statement.ts';
+import type { UtcMs } from '../time.ts';
 import type { FilesOf, View, ViewColumn } from './analytics-views.ts';
 
 const wh = (name: string, comment: string): ViewColumn => ({ name, type: 'BIGINT', comment });
@@ -77,7 +84,7 @@ export const balanceViews: readonly View[] = [
     hive: false,
     comment:
       'The energy balance of each 15-minute interval of the workgroup, of each site and of each device: production + import + discharge = consumption + export + charge + residual. Choose a scope: rows of several are not to be added',
-    from: (files) => balanceOf(files, 'interval'),
+    from: (files, publishedMs) => balanceOf(files, publishedMs, 'interval'),
     columns: [
       ...scopeColumns,
       {
@@ -99,7 +106,7 @@ export const balanceViews: readonly View[] = [
     hive: false,
     comment:
       "The energy balance of each day of the workgroup's time zone: sums of balance_interval, null where one of these is null. Choose a scope: rows of several are not to be added",
-    from: (files) => balanceOf(files, 'day'),
+    from: (files, publishedMs) => balanceOf(files, publishedMs, 'day'),
     columns: [
       ...scopeColumns,
       { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
@@ -116,7 +123,7 @@ export const balanceViews: readonly View[] = [
     hive: false,
     comment:
       'The energy balance of each month: sums of the days that are complete. Choose a scope: rows of several are not to be added',
-    from: (files) => balanceOf(files, 'month'),
+    from: (files, publishedMs) => balanceOf(files, publishedMs, 'month'),
     columns: [
       ...scopeColumns,
       { name: 'month', type: 'DATE', select: "(period || '-01')::DATE", comment: 'First day of the month' },
@@ -130,8 +137,11 @@ export const balanceViews: readonly View[] = [
   },
 ];
 
-/** @returns undefined where there is no energy yet */
-function balanceOf(files: FilesOf, resolution: BalanceResolution): string | undefined {
+/**
+ * As of the moment at which the generation was published, so that it tells the same whenever it is read.
+ * @returns undefined where there is no energy yet
+ */
+function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolution): string | undefined {
   const [daily, interval, series, day] = (
     ['daily_energy', 'interval_energy', 'series', 'local_day'] as const
   ).map((dataset) => files(dataset));
@@ -141,6 +151,7 @@ function balanceOf(files: FilesOf, resolution: BalanceResolution): string | unde
   const peaks = files('peak_power');
   const siteDevices = sites && `(SELECT * FROM ${sites} WHERE device IS NOT NULL)`;
   const inputs: BalanceInputs = {
+    rule: `SELECT * REPLACE (${Math.floor(publishedMs)}::BIGINT AS now_ms) FROM (${chapter('00_rule')})`,
     own_day: `SELECT day, epoch_ms(day_start) AS start_ms, epoch_ms(day_end) AS end_ms FROM ${day}`,
     zone_day: 'FROM own_day',
     role_span: `FROM ${files('source_role')}`,

@@ -10,6 +10,8 @@ import type { DayQuery } from './day-report.ts';
 const DEVICES_MAX = 10_000;
 /** Five years, a leap day or two included. */
 export const DAYS_MAX = 1_827;
+/** A quarter of a year: the longest range of 15-minute intervals. */
+export const PROFILE_DAYS_MAX = 92;
 
 const once = { error: 'must be given once' };
 export const daySchema = z
@@ -57,11 +59,8 @@ export function dayQuery(
   { workgroup, nowMs, daysMax }: { workgroup: WorkgroupConfig; nowMs: UtcMs; daysMax: number },
 ): DayQuery {
   const zone = workgroup.timezone;
-  const yesterday = addDays(localDateOf(nowMs, zone), -1);
-  const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
-  if (parameters.endDate === undefined && startDay > yesterday)
-    throw invalid('endDate', `is yesterday (${yesterday}) unless it is given, which is before ${startDay}`);
-  checkRange(startDay, endDay, daysMax);
+  const { groupBy } = parameters;
+  const { startDay, endDay } = rangeOrYesterday(parameters, { zone, nowMs, daysMax });
   const devices = visibleDevices(parameters.devices, authorization);
   return {
     startDay,
@@ -71,6 +70,25 @@ export function dayQuery(
     splits: hasSplits(workgroup),
     devices: devices?.sort(),
   };
+}
+
+/**
+ * The days of a range, yesterday where one is not given.
+ * @throws StreamError InvalidRequest that names the parameter
+ */
+export function rangeOrYesterday(
+  { startDate, endDate }: { startDate?: LocalDate | undefined; endDate?: LocalDate | undefined },
+  { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
+): { startDay: LocalDate; endDay: LocalDate } {
+  const yesterday = addDays(localDateOf(nowMs, zone), -1);
+  const range = { startDay: startDate ?? yesterday, endDay: endDate ?? yesterday };
+  if (endDate === undefined && range.startDay > yesterday)
+    throw invalid(
+      'endDate',
+      `is yesterday (${yesterday}) unless it is given, which is before ${range.startDay}`,
+    );
+  checkRange(range.startDay, range.endDay, daysMax);
+  return range;
 }
 
 /**
