@@ -22,10 +22,13 @@ summed AS (
     list_sort(list_distinct(flatten(list(computed)))) AS computed,
     bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
     max(tolerance_wh) AS tolerance_wh,
-    -- kWh/kWp
-    CASE WHEN count(production_wh) = count(*) AND bool_and(kwp > 0) THEN sum(production_wh / (kwp * 1000)) END AS yield,
-    bool_or(has_peak) AND bool_or(kwp IS NULL) AS is_peak_unknown
-  FROM part
+    -- kWh/kWp; where nothing can produce, nothing was produced
+    CASE WHEN count(part_yield) = count(*) THEN sum(part_yield) END AS yield,
+    bool_or(has_peak) AS has_peak,
+    coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
+  FROM (
+    SELECT *, CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000) WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS part_yield FROM part
+  )
   GROUP BY scope_id, day
 ),
 rest_of_day AS (

@@ -10,9 +10,11 @@ complete AS (
     CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
       THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
     list_sort(list_distinct(flatten(list(computed)))) AS computed,
-    bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless|peak_unknown)$')) AS '\0',
+    bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
     max(tolerance_wh) AS tolerance_wh,
-    CASE WHEN count(yield) = count(*) THEN sum(yield) END AS yield
+    CASE WHEN count(yield) = count(*) THEN sum(yield) END AS yield,
+    bool_or(has_peak) AS has_peak,
+    bool_or(is_peak_unknown) OR coalesce(bool_or(has_peak) AND bool_or(yield IS NULL AND production_wh IS NOT NULL), false) AS is_peak_unknown
   FROM dated
   WHERE NOT is_incomplete
   GROUP BY scope_id, whole_period

@@ -1,8 +1,8 @@
 -- What an interval, a day, a month or a year comes to: rates of its sums, and whether its balance is off by more than it may be, which is
 -- tested anew on each level.
 --
--- Reads  level: scope_id, period, intervals, known_intervals, days, complete_days, the fields of interval_sum, yield (kWh/kWp), is_incomplete,
---        is_peak_unknown, rest; rule
+-- Reads  level: scope_id, period, intervals, known_intervals, days, complete_days, the fields of interval_sum, yield (kWh/kWp), has_peak,
+--        is_incomplete, is_peak_unknown, rest; rule
 -- Writes "balance", one row for each scope and period: all columns of "level" and
 --   coverage                     share of the intervals (0 to 1) on which every measured role is known
 --   self_consumption_rate        self-consumption of production, 0 to 1; null where nothing was produced
@@ -43,7 +43,7 @@ SELECT *,
     THEN greatest(0, least(production_wh, consumption_wh + battery_charge_wh - battery_discharge_wh)) END::BIGINT AS self_consumption_max_wh,
   CASE WHEN is_bounded AND consumption_wh > 0
     THEN round(greatest(0, least(consumption_wh, production_wh + battery_discharge_wh - battery_charge_wh)) / consumption_wh, 4) END AS autarky_max,
-  round(yield, 3) AS specific_yield,
+  CASE WHEN has_peak THEN round(yield, 3) END AS specific_yield,
   list_filter([
     CASE WHEN battery_charge_gap THEN 'battery_charge' END,
     CASE WHEN battery_discharge_gap THEN 'battery_discharge' END,

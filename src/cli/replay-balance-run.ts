@@ -149,10 +149,11 @@ function spansOf(workgroup: WorkgroupConfig, one: BalanceCase): RoleSpan[] {
 function intervalsOf(source: CaseSource, { day, startMs, endMs }: DayBounds, resolution: BalanceResolution) {
   if (!isThere(source, day)) return [];
   const count = (endMs - startMs) / INTERVAL_MS;
+  // Nothing at all is nothing at any time.
   const dayWh = source.dailyWh.get(day);
   return Array.from({ length: count }, (_, index) => {
     const atMs = startMs + index * INTERVAL_MS;
-    const hasShape = dayWh === undefined || dayWh === 0;
+    const hasShape = !dayWh;
     const wh = valueAt(source, atMs, { dayWh, index, count });
     const isKnown = wh !== null && (hasShape || resolution !== 'interval');
     return {
