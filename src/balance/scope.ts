@@ -1,3 +1,5 @@
+import type { WorkgroupConfig } from '../config.ts';
+import type { SiteConfig } from '../meters.ts';
 import type { SourceRole } from '../roles/role.ts';
 import type { LocalDate } from '../time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
@@ -23,6 +25,26 @@ export interface ScopeMember {
   /** Local days of the workgroup, included. */
   from?: LocalDate | undefined;
   to?: LocalDate | undefined;
+}
+
+/** The scope of a workgroup as a whole. Of several sites, what is left is not set off one against another. */
+export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
+  const nets = sites.filter(({ devices }) => devices.length > 0).length < 2;
+  return { id: 'workgroup', isSite: true, nets, members: [{ sign: 1 }], absent: [] };
+}
+
+/** The scope of a site: its devices. Its meters measure the same energy once more. */
+export function siteScope({ name, devices, absent }: SiteConfig): BalanceScope {
+  const members = devices.map(({ id, source, sign, from, to }) => ({ device: id, source, sign, from, to }));
+  return { id: `site/${name}`, isSite: true, nets: true, members, absent };
+}
+
+/** The part of a scope that one device is. */
+export function deviceScope(scope: BalanceScope, device: string): BalanceScope {
+  const members = scope.members.flatMap((member) =>
+    member.device === undefined || member.device === device ? [{ ...member, device }] : [],
+  );
+  return { ...scope, id: `${scope.id}/${device}`, isSite: false, nets: true, members };
 }
 
 /** Tables of scopes and their members, for the chapters of sql/balance, with the parameters that they are read from. */

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
-import type { BalanceScope, ScopeMember } from '../balance/scope.ts';
+import { type BalanceScope, deviceScope, siteScope, workgroupScope } from '../balance/scope.ts';
 import { balanceResolutions } from '../balance/statement.ts';
 import type { WorkgroupConfig } from '../config.ts';
 import { StreamError } from '../contract/errors.ts';
 import { findDevice } from '../devices.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
-import type { SiteConfig } from '../meters.ts';
 import type { Clock } from '../time.ts';
 import { errorSchema, taggedAnswers } from './answers.ts';
 import { balanceAnswerSchema } from './balance-answers.ts';
@@ -65,7 +64,7 @@ export function registerBalanceRoutes(app: FastifyInstance, deps: BalanceRouteDe
     description:
       'Production, consumption, exchange with the grid and with batteries of a workgroup or of one of its devices, from the roles of sources: by interval, day, month or year in any time zone. What no source measures is computed where it is one role; what is measured and missing is null. A token of device groups sees the balance of its devices and of sites all of whose members it sees; that of a workgroup needs a token without device groups.',
     params: addressSchema,
-    scopeOf: workgroupScope,
+    scopeOf: scopeOfWorkgroup,
   });
   register(app, deps, {
     url: '/api/v1/orgs/:workgroupId/sites/:site/balance',
@@ -73,7 +72,7 @@ export function registerBalanceRoutes(app: FastifyInstance, deps: BalanceRouteDe
     description:
       'As the energy balance, of the devices of a site by their signs and days of validity, or of one of them. A token of device groups sees sites all of whose members it sees.',
     params: siteAddressSchema,
-    scopeOf: siteScope,
+    scopeOf: scopeOfSite,
   });
 }
 
@@ -136,12 +135,13 @@ function rangeOf(parameters: Parameters, workgroup: WorkgroupConfig, nowMs: numb
 }
 
 /** The workgroup as a whole, or one of its devices. */
-const workgroupScope: ScopeOf = (request, workgroup, { devices }) => {
+const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
   const { device } = request.query as Parameters;
+  const whole = workgroupScope(workgroup);
   if (device !== undefined) {
     const id = findDevice(workgroup, device);
     if (id === undefined || (devices !== 'all' && !devices.has(id))) throw unknownDevice(device);
-    return { id: `device/${id}`, isSite: false, nets: true, members: [{ device: id, sign: 1 }], absent: [] };
+    return deviceScope(whole, id);
   }
   if (devices !== 'all')
     throw new StreamError(
@@ -149,37 +149,25 @@ const workgroupScope: ScopeOf = (request, workgroup, { devices }) => {
       'the balance of a workgroup needs a token without device groups; ask for a device (device=) or a site that it sees as a whole',
       { required: ['search:read'] },
     );
-  return {
-    id: 'workgroup',
-    isSite: true,
-    nets: workgroup.sites.filter((site) => site.devices.length > 0).length < 2,
-    members: [{ sign: 1 }],
-    absent: [],
-  };
+  return whole;
 };
 
 /** A site by its devices, or one of these. */
-const siteScope: ScopeOf = (request, workgroup, authorization) => {
+const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
   const { site: name } = request.params as z.output<typeof siteAddressSchema>;
   const { device } = request.query as Parameters;
-  const site = findSite(workgroup, authorization, name);
-  const members = membersOf(site);
-  if (members.length === 0)
+  const whole = siteScope(findSite(workgroup, authorization, name));
+  if (whole.members.length === 0)
     throw invalid(
       'site',
       `${quote(name)} has no devices, and a balance is of devices; list them in the configuration`,
     );
-  if (device === undefined)
-    return { id: `site/${name}`, isSite: true, nets: true, members, absent: site.absent };
+  if (device === undefined) return whole;
   const id = findDevice(workgroup, device);
-  const own = members.filter((member) => member.device === id);
-  if (own.length === 0) throw unknownDevice(device);
-  return { id: `site/${name}/${id}`, isSite: false, nets: true, members: own, absent: site.absent };
+  const part = id === undefined ? undefined : deviceScope(whole, id);
+  if (!part || part.members.length === 0) throw unknownDevice(device);
+  return part;
 };
-
-export function membersOf({ devices }: SiteConfig): ScopeMember[] {
-  return devices.map(({ id, source, sign, from, to }) => ({ device: id, source, sign, from, to }));
-}
 
 function unknownDevice(device: string): StreamError {
   return new StreamError('NotFound', `device: there is no device ${quote(device)} here`, {
