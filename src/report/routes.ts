@@ -29,7 +29,8 @@ const dayRoutes: readonly DayRoute[] = [
   {
     path: 'daily-energy',
     summary: 'Daily energy',
-    description: 'Energy in Wh for each day, by device or by device and source.',
+    description:
+      'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days of which more is to be known: mixed (of several roles one is told), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
     report: dailyEnergy,
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
