@@ -147,7 +147,6 @@ const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
     throw new StreamError(
       'InsufficientScope',
       'the balance of a workgroup needs a token without device groups; ask for a device (device=) or a site that it sees as a whole',
-      { required: ['search:read'] },
     );
   return whole;
 };
