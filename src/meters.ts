@@ -77,6 +77,12 @@ function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems
   }, schema);
 }
 
+/** Roles that none of the sites has, and so the workgroup has not either. */
+export function absentInAll(sites: ReadonlyArray<Pick<SiteConfig, 'absent'>>): SiteConfig['absent'] {
+  const [first, ...others] = sites;
+  return first?.absent.filter((role) => others.every(({ absent }) => absent.includes(role))) ?? [];
+}
+
 /** What can only be seen of meters and sites together: names that are used twice, codes that no meter has. */
 export function refuseUnknownMeters(
   { meters, sites }: { meters: readonly MeterConfig[]; sites: readonly SiteConfig[] },

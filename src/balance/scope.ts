@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../config.ts';
-import type { SiteConfig } from '../meters.ts';
+import { absentInAll, type SiteConfig } from '../meters.ts';
 import type { SourceRole } from '../roles/role.ts';
 import type { LocalDate } from '../time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
@@ -27,16 +27,30 @@ export interface ScopeMember {
   to?: LocalDate | undefined;
 }
 
-/** The scope of a workgroup as a whole. Of several sites, what is left is not set off one against another. */
+/**
+ * The scope of a workgroup as a whole. Of several sites, what is left is not set off one against another. It lacks the roles that all of
+ * its sites lack.
+ */
 export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
   const nets = sites.filter(({ devices }) => devices.length > 0).length < 2;
-  return { id: 'workgroup', isSite: true, nets, members: [{ sign: 1 }], absent: [] };
+  return { id: 'workgroup', isSite: true, nets, members: [{ sign: 1 }], absent: absentInAll(sites) };
 }
 
-/** The scope of a site: its devices. Its meters measure the same energy once more. */
-export function siteScope({ name, devices, absent }: SiteConfig): BalanceScope {
-  const members = devices.map(({ id, source, sign, from, to }) => ({ device: id, source, sign, from, to }));
+/**
+ * The scope of a site: its devices. Its meters measure the same energy once more. A site without any members is all there is.
+ * @returns a scope without members where the site has meters alone
+ */
+export function siteScope({ name, devices, meters, absent }: SiteConfig): BalanceScope {
+  const members: ScopeMember[] =
+    devices.length + meters.length === 0
+      ? [{ sign: 1 }]
+      : devices.map(({ id, source, sign, from, to }) => ({ device: id, source, sign, from, to }));
   return { id: `site/${name}`, isSite: true, nets: true, members, absent };
+}
+
+/** Whether a scope holds devices beside those that it names. */
+export function holdsAll({ members }: BalanceScope): boolean {
+  return members.some(({ device }) => device === undefined);
 }
 
 /** The part of a scope that one device is. */

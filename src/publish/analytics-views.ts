@@ -390,7 +390,11 @@ export const analyticsViews: readonly View[] = [
     hive: false,
     comment: 'Roles that sites are declared not to have, so that they are 0 in their balance',
     columns: [
-      { name: 'site', type: 'VARCHAR', comment: 'Name of the site' },
+      {
+        name: 'site',
+        type: 'VARCHAR',
+        comment: 'Name of the site; null for the workgroup, which lacks what all of its sites lack',
+      },
       { ...role, comment: 'Role that it does not have' },
     ],
   },

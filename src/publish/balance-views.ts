@@ -150,6 +150,10 @@ function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolu
   const absent = files('absent_role');
   const peaks = files('peak_power');
   const siteDevices = sites && `(SELECT * FROM ${sites} WHERE device IS NOT NULL)`;
+  // Sites without any members are all there is.
+  const wholeSites =
+    absent &&
+    `(SELECT DISTINCT site FROM ${absent} WHERE site IS NOT NULL${sites ? ` AND site NOT IN (SELECT site FROM ${sites})` : ''})`;
   const inputs: BalanceInputs = {
     rule: `SELECT * REPLACE (${Math.floor(publishedMs)}::BIGINT AS now_ms) FROM (${chapter('00_rule')})`,
     own_day: `SELECT day, epoch_ms(day_start) AS start_ms, epoch_ms(day_end) AS end_ms FROM ${day}`,
@@ -160,6 +164,9 @@ function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolu
       ...(siteDevices
         ? [`SELECT DISTINCT concat('site/', site), 'site', site, NULL::UUID, true, true FROM ${siteDevices}`]
         : []),
+      ...(wholeSites
+        ? [`SELECT concat('site/', site), 'site', site, NULL::UUID, true, true FROM ${wholeSites}`]
+        : []),
       `SELECT DISTINCT concat('device/', device), 'device', NULL::VARCHAR, device, false, true FROM role_span WHERE role <> 'other'`,
     ].join(' UNION ALL '),
     scope_member: [
@@ -167,10 +174,11 @@ function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolu
       ...(siteDevices
         ? [`SELECT concat('site/', site), device, source, sign, valid_from, valid_to FROM ${siteDevices}`]
         : []),
+      ...(wholeSites ? [`SELECT concat('site/', site), NULL, NULL, 1, NULL, NULL FROM ${wholeSites}`] : []),
       `SELECT scope_id, device, NULL, 1, NULL, NULL FROM scope WHERE scope = 'device'`,
     ].join(' UNION ALL '),
     scope_absent: absent
-      ? `SELECT concat('site/', site) AS scope_id, role FROM ${absent}`
+      ? `SELECT coalesce('site/' || site, 'workgroup') AS scope_id, role FROM ${absent}`
       : 'SELECT NULL::VARCHAR AS scope_id, NULL::VARCHAR AS role WHERE false',
     device_peak: peaks
       ? `FROM ${peaks}`

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
-import { type BalanceScope, deviceScope, siteScope, workgroupScope } from '../balance/scope.ts';
+import { type BalanceScope, deviceScope, holdsAll, siteScope, workgroupScope } from '../balance/scope.ts';
 import { balanceResolutions } from '../balance/statement.ts';
 import type { WorkgroupConfig } from '../config.ts';
 import { StreamError } from '../contract/errors.ts';
@@ -155,11 +155,16 @@ const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
 const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
   const { site: name } = request.params as z.output<typeof siteAddressSchema>;
   const { device } = request.query as Parameters;
-  const whole = siteScope(findSite(workgroup, authorization, name));
+  // Of a site that names no members, everybody sees all of them.
+  const seen =
+    authorization.devices === 'all'
+      ? workgroup
+      : { ...workgroup, sites: workgroup.sites.filter((site) => !holdsAll(siteScope(site))) };
+  const whole = siteScope(findSite(seen, authorization, name));
   if (whole.members.length === 0)
     throw invalid(
       'site',
-      `${quote(name)} has no devices, and a balance is of devices; list them in the configuration`,
+      `${quote(name)} has meters alone, and a balance is of devices; list them in the configuration`,
     );
   if (device === undefined) return whole;
   const id = findDevice(workgroup, device);

@@ -254,6 +254,33 @@ test('a workgroup of several sites does not set them off against each other', as
   expect((await alone.ask(one))['2026-05-20']).toMatchObject({ gridExportWh: 300, flags: ['netted'] });
 });
 
+test('a site without members is all there is, and a workgroup lacks what its only site lacks', async () => {
+  const settings = { ...home, roles: home.roles.slice(0, 2), deviceGroups: { tenants: [inverter] } };
+  const only = [{ name: 'home', absent: ['grid_export'] }];
+  const at = await openBalance({ ...settings, sites: only }, days, energies);
+  const one = 'startDate=2026-05-20&endDate=2026-05-20';
+  const [whole, site] = [await at.ask(`balance?${one}`), await at.ask(`sites/home/balance?${one}`)];
+  expect(whole['2026-05-20']).toMatchObject({
+    gridExportWh: 0,
+    consumptionWh: 1_750,
+    computed: ['consumption'],
+  });
+  expect(site).toEqual(whole);
+  expect(
+    await at.analyse(
+      "SELECT scope, consumption_wh FROM balance_daily WHERE day = '2026-05-20' AND scope <> 'device' ORDER BY 1",
+    ),
+  ).toEqual([
+    ['site', 1_750n],
+    ['workgroup', 1_750n],
+  ]);
+  const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
+  expect((await at.get(`/api/v1/orgs/${WORKGROUP}/sites/home/balance?${one}`, { token })).status).toBe(404);
+
+  const two = await openBalance({ ...settings, sites: [...only, { name: 'x' }] }, days, energies);
+  expect((await two.ask(`balance?${one}`))['2026-05-20']).toMatchObject({ flags: ['undetermined'] });
+});
+
 test('a token of device groups sees the balance of its devices and of sites that are wholly its own', async () => {
   const at = await openBalance(
     {
@@ -343,7 +370,11 @@ test.each([
 });
 
 test('without any role there is nothing to balance, and it says what to do', async () => {
-  const at = await openBalance({ ...home, roles: [], sites: [{ name: 'empty' }] }, days, energies);
+  const at = await openBalance(
+    { ...home, roles: [], meters: [{ code: 'M' }], sites: [{ name: 'meters', meters: [{ code: 'M' }] }] },
+    days,
+    energies,
+  );
   const get = async (path: string) => {
     const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`);
     return [response.status, ((await response.json()) as { message: string }).message];
@@ -352,9 +383,9 @@ test('without any role there is nothing to balance, and it says what to do', asy
     404,
     expect.stringMatching(/no source here has a role.*config check/),
   ]);
-  expect(await get(`sites/empty/balance?${range}`)).toEqual([
+  expect(await get(`sites/meters/balance?${range}`)).toEqual([
     400,
-    expect.stringMatching(/"empty" has no devices/),
+    expect.stringMatching(/"meters" has meters alone/),
   ]);
   expect(await at.analyse('SELECT count(*) FROM balance_daily')).toEqual([[0n]]);
 });
