@@ -1,5 +1,4 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { deviceDaySql } from '../balance/device-day.ts';
 import { type BalanceScope, scopeTables } from '../balance/scope.ts';
 import {
   type BalanceInputs,
@@ -11,17 +10,12 @@ import type { WorkgroupConfig } from '../config.ts';
 import { InputError } from '../errors.ts';
 import { createRoleResolver, type RoleSpan } from '../roles/resolve.ts';
 import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../roles/rows.ts';
-import {
-  type DayBounds,
-  dayBounds,
-  formatInstant,
-  INTERVAL_MS,
-  type LocalDate,
-  localDateOf,
-} from '../time.ts';
+import { type DayBounds, dayBounds, formatInstant, type LocalDate, localDateOf } from '../time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
-import { type BalanceCase, type CaseSource, caseDays, isThere } from './replay-balance-case.ts';
+import type { BalanceCase } from './replay-balance-case.ts';
+import { readDevices } from './replay-balance-devices.ts';
+import { intervalsOf } from './replay-balance-intervals.ts';
 
 type Told = Record<string, unknown>;
 
@@ -40,7 +34,8 @@ export type BalanceResult =
 
 /** Computes a case with the statements that the report is computed with. */
 export async function runBalanceCase(connection: DuckDBConnection, one: BalanceCase): Promise<BalanceResult> {
-  if (one.workgroup instanceof InputError) return { error: one.workgroup.message };
+  if (one.workgroup instanceof InputError)
+    return { error: one.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n') };
   const own = dayBounds(one.startDay, one.endDay, one.timezone);
   const read = (resolution: BalanceResolution, days: readonly DayBounds[]) =>
     readBalance(connection, one, one.workgroup as WorkgroupConfig, { own, days, resolution });
@@ -146,43 +141,6 @@ function spansOf(workgroup: WorkgroupConfig, one: BalanceCase): RoleSpan[] {
   return createRoleResolver(workgroup).spans(one.sources.map(({ device, source }) => ({ device, source })));
 }
 
-function intervalsOf(source: CaseSource, { day, startMs, endMs }: DayBounds, resolution: BalanceResolution) {
-  if (!isThere(source, day)) return [];
-  const count = (endMs - startMs) / INTERVAL_MS;
-  // Nothing at all is nothing at any time.
-  const dayWh = source.dailyWh.get(day);
-  return Array.from({ length: count }, (_, index) => {
-    const atMs = startMs + index * INTERVAL_MS;
-    const hasShape = !dayWh;
-    const wh = valueAt(source, atMs, { dayWh, index, count });
-    const isKnown = wh !== null && (hasShape || resolution !== 'interval');
-    return {
-      device: source.device,
-      source: source.source,
-      own_day: day,
-      at_ms: atMs,
-      energy_wh: isKnown ? wh : null,
-      is_known: isKnown,
-      has_shape: hasShape,
-      is_estimated: false,
-      step_wh: 0,
-    };
-  });
-}
-
-/** Wh of an interval; of a day's energy its even share, so that the shares add up to the day. */
-function valueAt(
-  { silent, wh, unlistedWh }: CaseSource,
-  atMs: number,
-  { dayWh, index, count }: { dayWh: number | null | undefined; index: number; count: number },
-): number | null {
-  if (silent || dayWh === null) return null;
-  if (dayWh !== undefined)
-    return Math.round((dayWh * (index + 1)) / count) - Math.round((dayWh * index) / count);
-  const listed = wh.get(atMs);
-  return listed === undefined ? unlistedWh : listed;
-}
-
 /** Intervals in which something flowed, or is not known, and those that are asked for. */
 function worthTelling({ askedMs }: BalanceCase, intervals: Record<string, Told>): Record<string, Told> {
   const asked = new Set(askedMs.map((ms) => formatInstant(ms).replace('.000Z', 'Z')));
@@ -223,98 +181,4 @@ function named(told: Told, { deviceNames }: BalanceCase): Told {
       within: part.within && nameOf(part.within),
     })),
   };
-}
-
-/** What the daily-energy report would tell of the case's devices. */
-async function readDevices(
-  connection: DuckDBConnection,
-  one: BalanceCase,
-  workgroup: WorkgroupConfig,
-  own: readonly DayBounds[],
-) {
-  const days = own.flatMap((bounds) => one.sources.flatMap((source) => sourceDay(source, bounds)));
-  const rows = await queryText<{ day: string; device: string; energy_wh: number | null; flags: string }>(
-    connection,
-    `${deviceDaySql({
-      known_source: jsonRowsSql('known_sources', { device: 'UUID', source: 'VARCHAR' }),
-      declared_device: jsonRowsSql('declared_devices', declaredColumns),
-      role_span: jsonRowsSql('role_spans', roleSpanColumns),
-      source_day: jsonRowsSql('source_days', sourceDayColumns),
-    })}SELECT day::VARCHAR AS day, device::VARCHAR AS device, energy_wh::DOUBLE AS energy_wh, to_json(flags)::VARCHAR AS flags
-     FROM device_day ORDER BY day, device`,
-    {
-      known_sources: JSON.stringify(one.sources.map(({ device, source }) => ({ device, source }))),
-      declared_devices: JSON.stringify([
-        { total_source: workgroup.totalSource },
-        ...workgroup.devices.map(({ id, totalSource, sources, energyRole }) => ({
-          device: id,
-          total_source: totalSource,
-          sources,
-          energy_role: energyRole,
-        })),
-      ]),
-      role_spans: roleSpanRows(spansOf(workgroup, one)),
-      source_days: JSON.stringify(days),
-    },
-  );
-  const told = Map.groupBy(rows, ({ day }) => day);
-  return Object.fromEntries(
-    caseDays(one).map((day) => [
-      day,
-      Object.fromEntries(
-        (told.get(day) ?? []).map(({ device, energy_wh, flags }) => [
-          one.deviceNames.get(device)!,
-          { energyWh: energy_wh, flags: JSON.parse(flags) as string[] },
-        ]),
-      ),
-    ]),
-  );
-}
-
-const declaredColumns = {
-  device: 'UUID',
-  total_source: 'VARCHAR',
-  sources: ['VARCHAR'],
-  energy_role: 'VARCHAR',
-} as const;
-const sourceDayColumns = {
-  day: 'DATE',
-  told_day: 'DATE',
-  device: 'UUID',
-  source: 'VARCHAR',
-  energy_wh: 'BIGINT',
-  rise_wh: 'BIGINT',
-  fall_wh: 'BIGINT',
-  methods: ['VARCHAR'],
-  flags: ['VARCHAR'],
-  coverage: 'DOUBLE',
-  status: 'VARCHAR',
-  version: 'INTEGER',
-  computed_at: 'TIMESTAMPTZ',
-} as const;
-
-/** A day of a source as the roll-up would have it: the energy that is known; none where nothing is. */
-function sourceDay(source: CaseSource, bounds: DayBounds) {
-  const { day } = bounds;
-  const intervals = intervalsOf(source, bounds, 'day');
-  const known = intervals.flatMap(({ energy_wh }) => energy_wh ?? []);
-  if (known.length === 0) return [];
-  const hasShape = intervals.every(({ has_shape }) => has_shape);
-  const sum = (of: (wh: number) => number) => known.reduce((total, wh) => total + of(wh), 0);
-  return [
-    {
-      day,
-      told_day: day,
-      device: source.device,
-      source: source.source,
-      energy_wh: sum((wh) => wh),
-      rise_wh: hasShape ? sum((wh) => Math.max(wh, 0)) : null,
-      fall_wh: hasShape ? sum((wh) => Math.max(-wh, 0)) : null,
-      methods: [],
-      flags: [],
-      coverage: known.length / intervals.length,
-      status: 'final',
-      version: 1,
-    },
-  ];
 }
