@@ -36,21 +36,26 @@ export type BalanceResult =
 export async function runBalanceCase(connection: DuckDBConnection, one: BalanceCase): Promise<BalanceResult> {
   if (one.workgroup instanceof InputError)
     return { error: one.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n') };
+  const { workgroup } = one;
   const own = dayBounds(one.startDay, one.endDay, one.timezone);
   const read = (resolution: BalanceResolution, days: readonly DayBounds[]) =>
-    readBalance(connection, one, one.workgroup as WorkgroupConfig, { own, days, resolution });
+    readBalance(connection, one, workgroup, { own, days, resolution });
+  const day = await read('day', own);
+  const month = await read('month', own);
   const zones: Record<string, { day: Record<string, Told>; month: Record<string, Told> }> = {};
   for (const zone of one.zones) {
     const days = daysOfZone(own, zone);
-    zones[zone] = { day: await read('day', days), month: await read('month', days) };
+    zones[zone] =
+      zone === one.timezone
+        ? { day, month }
+        : { day: await read('day', days), month: await read('month', days) };
   }
-  const day = await read('day', own);
   return {
     intervals: worthTelling(one, await read('interval', own)),
     day,
-    month: await read('month', own),
+    month,
     zones,
-    dailyEnergy: await readDevices(connection, one, one.workgroup, own),
+    dailyEnergy: await readDevices(connection, one, workgroup, own),
     restWh: Object.fromEntries(
       Object.entries(day).map(([date, { restWh }]) => [date, restWh as Record<string, number | null>]),
     ),
