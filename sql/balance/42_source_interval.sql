@@ -1,6 +1,6 @@
 -- The energy of each source in each interval, from the field that the source's day was read from.
 --
--- Reads  wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source); rule
+-- Reads  wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source, method); rule
 -- Writes "source_interval", one row for each wanted source and interval of its day:
 --   device, source, own_day, at_ms
 --   energy_wh      Wh; null where it is not known
@@ -9,7 +9,10 @@
 --   is_estimated   whether a bound of it was interpolated
 --   step_wh        what the register counts by, Wh; 0 where it is none or not known
 WITH reach AS (
-  SELECT device, source, min(day) AS first_day, max(day) AS last_day FROM daily_energy GROUP BY device, source
+  SELECT device, source, min(day) AS first_day, max(day) AS last_day
+  FROM daily_energy
+  WHERE method IN ('total_energy', 'daily_energy')
+  GROUP BY device, source
 ),
 day_reach AS (
   SELECT device, source, own_day, min(at_ms) AS first_ms, max(at_ms) AS last_ms,

@@ -47,8 +47,8 @@ export const noSplits =
 export interface SplitInputs {
   /** The sources and local days that are wanted. */
   wanted: string;
-  /** All intervals of these days. */
-  slot: string;
+  /** The local days of the range: day, start_ms, end_ms. */
+  own_day: string;
   daily_energy: string;
   interval_energy: string;
   series: string;
@@ -59,6 +59,7 @@ export function splitSql(inputs: SplitInputs): string {
   const tables = [
     table('rule', chapter('00_rule')),
     ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
+    table('own_slot', chapter('21_own_slot')),
     table('read_from', chapter('40_read_from')),
     table('measured', chapter('41_measured')),
   ];

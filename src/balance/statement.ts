@@ -111,6 +111,7 @@ export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
   return [
     ...Object.entries(lake),
     ['wanted', 'SELECT DISTINCT device, source, own_day FROM scope_source'],
+    ['own_slot', chapter('21_own_slot')],
     ['read_from', chapter('40_read_from')],
     ['measured', chapter('41_measured')],
     ['source_interval', chapter('42_source_interval')],

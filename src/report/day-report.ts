@@ -152,7 +152,7 @@ function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[
     split_intervals.length > 0
       ? splitSql({
           wanted: loadSql('report/split-days'),
-          slot: loadSql('report/own-slots'),
+          own_day: loadSql('report/own-days'),
           daily_energy: parquet('files'),
           interval_energy: parquet('split_intervals'),
           series: parquet('split_series'),

@@ -192,7 +192,7 @@ function filesOfSplits(generation: Generation, { startDay, endDay, zone }: Membe
 function splitTables(): string {
   return splitSql({
     wanted: loadSql('report/split-days'),
-    slot: loadSql('report/own-slots'),
+    own_day: loadSql('report/own-days'),
     daily_energy: parquet('day_files'),
     interval_energy: parquet('split_intervals'),
     series: parquet('split_series'),
