@@ -10,6 +10,8 @@ import { errorMessage, InputError, type Problem } from './errors.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { inWords } from './input-words.ts';
 import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
+import { peakPowerSchema, roleEntrySchema, roleSchema } from './roles/role.ts';
+import { refuseWrongRoles } from './roles/validate.ts';
 import { isTimeZone } from './time.ts';
 import { formatDuration, parseQuantity } from './units.ts';
 
@@ -126,6 +128,10 @@ const workgroupFields = z.strictObject({
         totalSource: nameSchema.optional(),
         /** The only sources that add up to the device; a missing one makes its days incomplete. */
         sources: z.array(nameSchema).min(1, 'must name a source, or be left out').optional(),
+        /** Which of the roles of its sources the device as a whole is told by. */
+        energyRole: roleSchema.optional(),
+        /** Of its production, for the specific yield. */
+        peakPower: peakPowerSchema.optional(),
       }),
     )
     .default([])
@@ -133,6 +139,8 @@ const workgroupFields = z.strictObject({
       refuseTwice(devices, context, 'id', ({ id }) => usedTwice(id));
       refuseTwice(devices, context, 'name', ({ name }) => name && usedTwice(name));
     }),
+  /** What the energy of sources is: production, consumption, to or from the grid or a battery. */
+  roles: z.array(roleEntrySchema).default([]),
   /** Groups that tokens can be restricted to. */
   deviceGroups: z.record(nameSchema, z.array(deviceIdSchema)).default({}),
   /** Meters by their codes: whose readings are uploaded, or those of a device. */
@@ -157,7 +165,7 @@ const workgroupFields = z.strictObject({
     .optional(),
 });
 
-export const workgroupSchema = workgroupFields.superRefine(refuseUnknownMeters);
+export const workgroupSchema = workgroupFields.superRefine(refuseUnknownMeters).superRefine(refuseWrongRoles);
 
 const settingsSchema = z.strictObject({
   /** Everything Wattline writes lies below this folder. */

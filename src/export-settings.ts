@@ -13,6 +13,7 @@ export const exportReports = [
   'budget_data',
   'reconciliation',
   'variance',
+  'balance',
 ] as const;
 /** Which days a run holds, seen from the day on which it is due. */
 export const exportRanges = [
@@ -104,8 +105,10 @@ const exportSchema = z
     devices: z.array(deviceIdSchema).min(1, 'must name a device, or be left out').optional(),
     /** Codes of the only meters; without them, all. */
     meters: z.array(meterCodeSchema).min(1, 'must name a meter, or be left out').optional(),
-    /** The site that is compared. */
+    /** The site that is compared, or balanced; without it a balance is of the workgroup. */
     site: nameSchema.optional(),
+    /** What a row of a balance is of; a day by default. */
+    resolution: z.enum(['interval', 'day'], { error: 'must be interval or day' }).optional(),
     /** Of the budget; by default the only one there is, of several `contract`, else `P50`. */
     scenario: z.string().min(1, 'must name a scenario, or be left out').optional(),
     format: z.enum(exportFormats, { error: `must be one of ${exportFormats.join(', ')}` }),
@@ -124,7 +127,7 @@ const exportSchema = z
       if (one[setting as keyof typeof settingsOfReports] !== undefined && !reports.includes(one.report))
         refuse(setting, `has no meaning for ${one.report}; it is for ${reports.join(', ')}`);
     }
-    if (settingsOfReports.site.includes(one.report) && one.site === undefined)
+    if (settingsOfReports.site.includes(one.report) && one.report !== 'balance' && one.site === undefined)
       refuse('site', `must name the site that ${one.report} is of`);
     if (one.timezone && !one.schedule) refuse('timezone', 'is that of the schedule, and there is none');
   });
@@ -132,15 +135,16 @@ const exportSchema = z
 /** Settings that some reports alone can be asked with. */
 const settingsOfReports: Readonly<
   Record<
-    'groupBy' | 'devices' | 'meters' | 'site' | 'scenario',
+    'groupBy' | 'devices' | 'meters' | 'site' | 'scenario' | 'resolution',
     ReadonlyArray<(typeof exportReports)[number]>
   >
 > = {
   groupBy: ['daily_energy', 'interval_energy'],
   devices: ['daily_energy', 'interval_energy', 'device_daily_energy'],
   meters: ['meter_data', 'budget_data'],
-  site: ['reconciliation', 'variance'],
+  site: ['reconciliation', 'variance', 'balance'],
   scenario: ['budget_data', 'variance'],
+  resolution: ['balance'],
 };
 
 export const exportsSchema = z.array(exportSchema).default([]);
@@ -160,6 +164,7 @@ const workgroupSchema = z.object({
   id: z.string(),
   meters: z.array(z.object({ code: z.string() })).catch([]),
   sites: z.array(sided).catch([]),
+  roles: members,
 });
 
 /**
@@ -193,12 +198,14 @@ export function refuseWrongExports(
 
 function refuseUnknown(
   { report, meters, site: wanted }: z.output<typeof asked>,
-  { id, meters: known, sites }: z.output<typeof workgroupSchema>,
+  { id, meters: known, sites, roles }: z.output<typeof workgroupSchema>,
   refuse: (at: Array<string | number>, message: string) => void,
 ): void {
   const codes = known.map(({ code }) => code);
   if ((report === 'meter_data' || report === 'budget_data') && codes.length === 0)
     refuse(['report'], `is of meters, and workgroup ${id} has none`);
+  if (report === 'balance' && roles.length === 0)
+    refuse(['report'], `is of sources with roles, and workgroup ${id} declares none`);
   for (const [at, code] of meters.entries()) {
     if (!codes.includes(code))
       refuse(
@@ -216,11 +223,16 @@ function refuseUnknown(
     return;
   }
   const lacks = [
-    ...(site.meters.length === 0 ? ['meters'] : []),
-    ...(report === 'reconciliation' && site.devices.length === 0 ? ['devices'] : []),
+    ...(report !== 'balance' && site.meters.length === 0 ? ['meters'] : []),
+    ...((report === 'reconciliation' || report === 'balance') && site.devices.length === 0
+      ? ['devices']
+      : []),
   ];
   if (lacks.length > 0)
-    refuse(['site'], `"${wanted}" has no ${lacks.join(' and no ')}, so that there is nothing to compare`);
+    refuse(
+      ['site'],
+      `"${wanted}" has no ${lacks.join(' and no ')}, so that there is nothing to ${report === 'balance' ? 'balance' : 'compare'}`,
+    );
 }
 
 function namesOf(names: readonly string[]): string {

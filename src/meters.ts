@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { deviceIdSchema, nameSchema } from './contract/messages.ts';
 import { type CsvItems, metersOfCsv, sitesOfCsv } from './meter-files.ts';
+import { absentSchema } from './roles/role.ts';
 import { isLocalDate, type LocalDate } from './time.ts';
 
 export const meterDirections = ['production', 'consumption', 'import', 'export'] as const;
@@ -48,6 +49,8 @@ export const siteSchema = z
     devices: z
       .array(z.strictObject({ id: deviceIdSchema, source: nameSchema.optional(), ...validity }))
       .default([]),
+    /** Roles that it is known not to have, so that they are 0 and not unknown. */
+    absent: absentSchema,
   })
   .superRefine((site, context) => {
     for (const name of ['meters', 'devices'] as const) {
@@ -72,6 +75,12 @@ function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems
     context.addIssue({ code: 'custom', message: read.message });
     return z.NEVER;
   }, schema);
+}
+
+/** Roles that none of the sites has, and so the workgroup has not either. */
+export function absentInAll(sites: ReadonlyArray<Pick<SiteConfig, 'absent'>>): SiteConfig['absent'] {
+  const [first, ...others] = sites;
+  return first?.absent.filter((role) => others.every(({ absent }) => absent.includes(role))) ?? [];
 }
 
 /** What can only be seen of meters and sites together: names that are used twice, codes that no meter has. */

@@ -53,7 +53,7 @@ export async function readRecordings(folder: string): Promise<Recording[]> {
   const recordings: Recording[] = [];
   for (const one of folders) {
     if (!(await exists(join(one, 'case.json')))) continue;
-    const [replay] = await readCases(one);
+    const [replay] = (await readCases(one)).readings;
     recordings.push({ replay: replay!, expected: await readExpected(join(one, 'expected.csv')) });
   }
   if (recordings.length === 0)

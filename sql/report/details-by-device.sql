@@ -1,4 +1,4 @@
--- As by-device, each value an object with what is to be known of it; see publish/device-days, read as "device_day".
+-- As by-device, each value an object with what is to be known of it.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '":', to_json({

@@ -6,6 +6,7 @@ import type { Problem } from '../errors.ts';
 import { readStatuses } from '../pipeline/status.ts';
 import { formatInstant } from '../time.ts';
 import { formatDuration } from '../units.ts';
+import { describeSuggestions, suggestedRoles } from './config-roles.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { readConfig } from './options.ts';
 import { printData, printNote } from './output.ts';
@@ -17,13 +18,15 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
     .command('check')
     .description('find everything that is wrong with the configuration, or print what it comes to')
     .addHelpText('after', checkHelp)
-    .action((_options, command: Command) => {
+    .action(async (_options, command: Command) => {
       const effective = readConfig(command, terminal);
       const warnings = [...configWarnings(effective), ...dataProblems(effective)];
       const shown = hideSecrets(effective);
       for (const { path, message } of warnings) printNote(command, terminal, `warning: ${path}: ${message}`);
+      const roles = await suggestedRoles(effective);
+      for (const one of roles) printNote(command, terminal, describeSuggestions(one));
       printNote(command, terminal, 'the configuration can be used; with all defaults it is:');
-      printData(command, terminal, { config: shown, warnings }, () =>
+      printData(command, terminal, { config: shown, warnings, suggestedRoles: roles }, () =>
         stringify(shown, withUnit, { lineWidth: 0 }),
       );
     });
@@ -66,7 +69,8 @@ const checkHelp = `
 Prints the effective configuration as YAML (with --json durations in milliseconds, energy in Wh, power in W), after the
 environment and the defaults, secrets hidden. With problems it prints every one with its path, and the exit code is 2;
 warnings name what is allowed and hardly meant, and what the data said against it when a worker
-last looked (see wattline status), with what to change.
+last looked (see wattline status), with what to change. Sources without a role are listed as a block
+to paste, with what their names suggest and why; nothing of it is applied.
 
 Examples:
   wattline config check

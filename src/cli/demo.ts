@@ -153,7 +153,7 @@ async function start(
       logLevel: 'warn',
       http: { port: onPort, ...(host && { host }) },
       pipeline: { publishEvery: '2s' },
-      workgroups: [{ id: WORKGROUP, timezone, energyStreams, devices }],
+      workgroups: [{ id: WORKGROUP, timezone, energyStreams, devices, roles: site.roles }],
     });
   const roles = ['stream', 'worker', 'report'] as const;
   const config = configOn(port ?? configSchema.parse({}).http.port);

@@ -6,6 +6,7 @@ import { type FieldValue, fieldValueSchema } from '../contract/messages.ts';
 import { errorMessage, InputError, type Problem } from '../errors.ts';
 import { describeUnknown, inWords, nearest } from '../input-words.ts';
 import { parseInstant, type UtcMs } from '../time.ts';
+import { type BalanceCase, isBalanceCase, readBalanceCase } from './replay-balance-case.ts';
 import { badInstant, readCsv } from './replay-csv.ts';
 
 /** A reading of a case, as a device would send it. */
@@ -51,22 +52,29 @@ const inlineReadingSchema = z.looseObject({
 
 /**
  * The cases at a path: a folder with `case.json` and `readings.csv.gz` (or `readings.csv`), or a JSON file with an array of cases whose
- * readings are inline.
+ * readings are inline, or which tell the energy of sources, to be balanced.
  * @throws InputError that says what is wrong, and where
  */
-export async function readCases(path: string): Promise<ReplayCase[]> {
+export async function readCases(path: string): Promise<{ readings: ReplayCase[]; balances: BalanceCase[] }> {
   const found = await stat(path).catch((error: unknown) => {
     throw new InputError(path, [{ path: '', message: `cannot be read: ${errorMessage(error)}` }]);
   });
-  if (found.isDirectory()) return [await readFolder(path)];
+  if (found.isDirectory()) return { readings: [await readFolder(path)], balances: [] };
   const content = await readJson(path);
   const list = Array.isArray(content) ? content : [content];
   if (list.length === 0) throw new InputError(path, [{ path: '', message: 'holds no case' }]);
-  const cases = list.map((item, index) => inlineCase(path, item, index));
+  const readings: ReplayCase[] = [];
+  const balances: BalanceCase[] = [];
+  for (const [index, item] of list.entries()) {
+    if (isBalanceCase(item)) balances.push(readBalanceCase(path, item, index));
+    else readings.push(inlineCase(path, item, index));
+  }
   // The energy is told by the case's name, so one of two would be lost.
-  const twice = cases.find(({ name }, index) => cases.findIndex((other) => other.name === name) !== index);
-  if (twice) throw new InputError(path, [{ path: '', message: `has two cases with the id "${twice.name}"` }]);
-  return cases;
+  const names = [...readings, ...balances].map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new InputError(path, [{ path: '', message: `has two cases with the id "${twice}"` }]);
+  return { readings, balances };
 }
 
 async function readFolder(folder: string): Promise<ReplayCase> {

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { InputError } from '../errors.ts';
 import type { LocalDate } from '../time.ts';
 import { printData } from './output.ts';
+import type { BalanceResult } from './replay-balance-run.ts';
 import { readCases } from './replay-cases.ts';
 import type { ReplayResult } from './replay-run.ts';
 import { runWithoutConfig } from './service.ts';
@@ -18,19 +20,44 @@ export function addReplayCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help)
     .action((path: string) =>
       runWithoutConfig(command, terminal, async (service) => {
-        const cases = await readCases(resolve(terminal.cwd, path));
-        const results: Record<string, ReplayResult> = {};
-        const { replayCases } = await import('./replay-run.ts');
-        await replayCases(cases, service, (name, result) => {
-          results[name] = result;
-        });
+        const { readings, balances } = await readCases(resolve(terminal.cwd, path));
+        const results: Record<string, ReplayResult | BalanceResult> = {};
+        if (readings.length > 0) {
+          const { replayCases } = await import('./replay-run.ts');
+          await replayCases(readings, service, (name, result) => {
+            results[name] = result;
+          });
+        }
+        if (balances.length > 0) {
+          const { replayBalances } = await import('./replay-balance.ts');
+          await replayBalances(balances, service.signal, (name, result) => {
+            results[name] = result;
+          });
+        }
         printData(command, terminal, results, () => Object.entries(results).map(describe).join('\n'));
+        const failed = Object.entries(results).filter(([, result]) => 'error' in result);
+        if (failed.length > 0)
+          throw new InputError(
+            path,
+            failed.map(([name, result]) => ({ path: name, message: (result as { error: string }).error })),
+          );
       }),
     );
 }
 
+function describe([name, result]: [string, ReplayResult | BalanceResult]): string {
+  if ('error' in result) return `${name}: cannot be computed\n`;
+  return 'bySource' in result ? describeEnergy(name, result) : describeBalance(name, result);
+}
+
+/** Balances by day for people. */
+function describeBalance(name: string, { day }: Extract<BalanceResult, { day: unknown }>): string {
+  const rows = Object.entries(day).map(([date, told]) => ({ date, told }));
+  return `${name}\n${formatTable(balanceColumns, rows)}`;
+}
+
 /** Wh by day and source for people, and how it went. */
-function describe([name, { bySource, messages, rejected, seconds }]: [string, ReplayResult]): string {
+function describeEnergy(name: string, { bySource, messages, rejected, seconds }: ReplayResult): string {
   const rows = Object.entries(bySource).flatMap(([day, series]) =>
     Object.entries(series).map(([key, energyWh]): Row => ({ day, series: key, energyWh })),
   );
@@ -50,6 +77,32 @@ const columns = [
   { title: 'Wh', value: (row: Row) => row.energyWh.toLocaleString('en'), align: 'right' as const },
 ];
 
+interface BalanceRow {
+  date: LocalDate;
+  told: Record<string, unknown>;
+}
+
+const balanceColumns = [
+  { title: 'Day', value: (row: BalanceRow) => row.date },
+  ...(
+    [
+      ['Production', 'productionWh'],
+      ['Import', 'gridImportWh'],
+      ['Discharge', 'batteryDischargeWh'],
+      ['Consumption', 'consumptionWh'],
+      ['Export', 'gridExportWh'],
+      ['Charge', 'batteryChargeWh'],
+      ['Residual', 'residualWh'],
+    ] as const
+  ).map(([title, field]) => ({
+    title: `${title} Wh`,
+    value: ({ told }: BalanceRow) => (told[field] === null ? '-' : Number(told[field]).toLocaleString('en')),
+    align: 'right' as const,
+  })),
+  { title: 'Autarky', value: ({ told }: BalanceRow) => String(told.autarky ?? '-'), align: 'right' as const },
+  { title: 'Flags', value: ({ told }: BalanceRow) => (told.flags as string[]).join(' ') },
+];
+
 const help = `
 Nothing is kept: it runs on parts of its own in a temporary folder, and reads no configuration.
 
@@ -57,8 +110,17 @@ case.json        { "name", "timezone", "table", "energyStreams": [{ "field", "me
 readings.csv.gz  event_time (ISO 8601 with a zone), device_id, source, then a column for each field; an empty cell is null
 JSON file        an array of such cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
 
+A JSON file can also hold cases of the energy balance: Wh by interval, source and role, without readings:
+
+balance case     { "id", "timezone", "sources": [{ "device", "source", "role", "negativeRole", "within", "from", "to", "sign",
+                 "wh": { "<start of 15 minutes>": Wh }, "unlistedWh", "dailyWh": { "<day>": Wh }, "silent",
+                 "peakPower": [{ "kWp", "from" }] }], "absent", "devices": [{ "name", "energyRole", "totalSource", "sources" }],
+                 "options": { "startDate", "endDate", "toleranceWh", "tolerancePercent", "zones" } }
+                 Intervals that are not listed are unlistedWh (0), null is not known, dailyWh has no shape, silent has no data.
+
 With --json: { "<case>": { "days": { "<day>": { "<device>": Wh } }, "bySource": { "<day>": { "<device>.<source>": Wh } },
 "messages", "rejected", "rejectedByReason", "seconds" } }
+of a balance case { "<case>": { "intervals", "day", "month", "zones": { "<zone>": { "day", "month" } }, "dailyEnergy", "restWh" } }
 
 Examples:
   wattline replay ./export

@@ -27,6 +27,13 @@ const text = (title: string, about: string, width: number): ColumnType => ({
   width,
 });
 const energy = (title: string, about: string): ColumnType => ({ sql: 'BIGINT', title, about, width: 16 });
+const share = (title: string, about: string): ColumnType => ({
+  sql: 'DOUBLE',
+  title,
+  about,
+  width: 16,
+  format: '0.0%',
+});
 const day = (title: string, about: string): ColumnType => ({ sql: 'DATE', title, about, width: 13 });
 const percent = (title: string, about: string): ColumnType => ({
   sql: 'DOUBLE',
@@ -126,6 +133,34 @@ export const columnTypes = {
     about: 'Whether readings cover only a part of the day',
     width: 9,
   },
+  scope: text('Balance of', 'Name of the site, or id of the workgroup', 18),
+  production_wh: energy('Production (Wh)', 'Generated'),
+  consumption_wh: energy('Consumption (Wh)', 'Used by loads, without what charges a battery'),
+  grid_import_wh: energy('Import (Wh)', 'From the grid'),
+  grid_export_wh: energy('Export (Wh)', 'Into the grid'),
+  battery_charge_wh: energy('Charge (Wh)', 'Into storage'),
+  battery_discharge_wh: energy('Discharge (Wh)', 'Out of storage'),
+  grid_net_wh: energy('Net import (Wh)', 'Import minus export'),
+  residual_wh: energy('Residual (Wh)', 'What measured roles leave; 0 where one is computed'),
+  self_consumption_wh: energy('Self-consumption (Wh)', 'Production minus export'),
+  self_supply_wh: energy('Self-supply (Wh)', 'Consumption minus import'),
+  grid_to_battery_wh: energy('Grid to battery (Wh)', 'At least this much of the charge came from the grid'),
+  battery_to_grid_wh: energy(
+    'Battery to grid (Wh)',
+    'At least this much of the discharge went into the grid',
+  ),
+  self_consumption_rate: share('Self-consumption (%)', 'Of the production; 0 to 1 in files for programs'),
+  autarky: share('Autarky (%)', 'Self-supply of the consumption; 0 to 1 in files for programs'),
+  self_consumption_max_wh: energy('Self-consumption at most (Wh)', 'With the flag shape_unknown'),
+  autarky_max: share('Autarky at most (%)', 'With the flag shape_unknown; 0 to 1 in files for programs'),
+  specific_yield: {
+    sql: 'DOUBLE',
+    title: 'Specific yield (kWh/kWp)',
+    about: 'Production by peak power, where one is configured',
+    width: 14,
+    format: '0.000',
+  },
+  computed: { sql: 'VARCHAR[]', title: 'Computed', about: 'Roles that follow from the others', width: 22 },
 } as const satisfies Record<string, ColumnType>;
 
 export type ColumnName = keyof typeof columnTypes;

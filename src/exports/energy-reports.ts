@@ -1,15 +1,10 @@
 import type { LakeFile } from '../publish/commit.ts';
 import { dailyEnergy, dailyEnergyDetails } from '../report/daily-energy.ts';
-import {
-  chooseDays,
-  type DayQuery,
-  type DayReport,
-  dayReportJson,
-  sourceFiles,
-} from '../report/day-report.ts';
+import { chooseDays, type DayQuery, type DayReport, dayReportJson } from '../report/day-report.ts';
 import { intervalEnergy } from '../report/interval-energy.ts';
 import type { Generation } from '../report/lake.ts';
 import type { DayRange } from '../report/site-report.ts';
+import { hasSplits } from '../roles/resolve.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import {
@@ -35,8 +30,7 @@ interface EnergyReport extends Omit<RowShape, 'energies'> {
 
 const quality = ['method', 'flags', 'coverage', 'status', 'version', 'computed_at'] as const;
 const interval = ['day', 'interval_start', 'interval_start_local'] as const;
-const deviceDays = () =>
-  `, device_day AS (\n${loadSql('publish/device-days')})\n${loadSql('export/daily-by-device')}`;
+const deviceDays = () => loadSql('export/daily-by-device');
 const slots = (name: string) => `, slot AS (\n${loadSql('report/intervals')})\n${loadSql(name)}`;
 
 export const openDailyEnergy = opener((bySource) =>
@@ -91,7 +85,8 @@ function opener(reportOf: (bySource: boolean) => EnergyReport): OpenReport {
     const report = reportOf(query.config.groupBy === 'source');
     return {
       rows: (range) => selectRows(report, query, dayQuery(query, range), generation),
-      body: (range) => dayReportJson(report.body, lake, generation, dayQuery(query, range), signal),
+      body: async (range) =>
+        (await dayReportJson(report.body, lake, generation, dayQuery(query, range), signal)).parts,
     };
   };
 }
@@ -102,6 +97,7 @@ function dayQuery({ config, workgroup }: ExportQuery, { startDay, endDay }: DayR
     endDay,
     zone: workgroup.timezone,
     bySource: config.groupBy === 'source',
+    splits: hasSplits(workgroup),
     devices: config.devices && [...new Set(config.devices)].sort(),
   };
 }
@@ -115,7 +111,7 @@ function selectRows(
   const shape: RowShape = { columns, order, key, energies: ['energy_wh'] };
   const lists: Record<string, LakeFile[]> = body.files(generation, day);
   if (Object.values(lists).some((files) => files.length === 0)) return noRows(shape);
-  const chosen = chooseDays(day, sourceFiles(generation, day).map(generation.path));
+  const chosen = chooseDays(day, generation);
   const parameters: SqlParameters = {
     ...chosen.parameters,
     ...body.parameters?.(day),

@@ -2,6 +2,7 @@ import type { MeterConfig } from '../meters.ts';
 import { budgetDays, chooseScenario } from '../report/budget-days.ts';
 import { type DaysSource, memberDays, memberOf, meterDaysJson } from '../report/meter-days.ts';
 import type { DayRange } from '../report/site-report.ts';
+import { hasSplits } from '../roles/resolve.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import {
   type ExportedReport,
@@ -15,8 +16,16 @@ import {
 export const openMeterData: OpenReport = (query, at) => {
   const meters = metersOf(query);
   const { timezone: zone } = query.workgroup;
+  const splits = hasSplits(query.workgroup);
   const days = ({ startDay, endDay }: DayRange) =>
-    memberDays(at.generation, { members: meters.map(memberOf), startDay, endDay, zone, ownZone: zone });
+    memberDays(at.generation, {
+      members: meters.map(memberOf),
+      startDay,
+      endDay,
+      zone,
+      ownZone: zone,
+      splits,
+    });
   const shape: RowShape = {
     columns: [
       ...(['day', 'meter', 'meter_name', 'energy_wh', 'quality', 'flags', 'coverage', 'revision'] as const),

@@ -3,8 +3,8 @@ import type { ExportConfig } from '../export-settings.ts';
 
 /** What an export asks for, whenever and in whatever format: files of another question are no older state of the same. */
 export function questionOf(
-  { report, groupBy, devices, meters, site, scenario }: ExportConfig,
+  { report, groupBy, devices, meters, site, scenario, resolution }: ExportConfig,
   { timezone }: Pick<WorkgroupConfig, 'timezone'>,
 ): string {
-  return JSON.stringify({ report, groupBy, devices, meters, site, scenario, timezone });
+  return JSON.stringify({ report, groupBy, devices, meters, site, scenario, resolution, timezone });
 }

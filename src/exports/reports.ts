@@ -1,4 +1,5 @@
 import type { ExportReport } from '../export-settings.ts';
+import { openBalance } from './balance-report.ts';
 import { openDailyEnergy, openDeviceDailyEnergy, openIntervalEnergy } from './energy-reports.ts';
 import { openBudgetData, openMeterData } from './meter-reports.ts';
 import type { OpenReport } from './report.ts';
@@ -12,6 +13,7 @@ const reports: Readonly<Record<ExportReport, OpenReport>> = {
   budget_data: openBudgetData,
   reconciliation: openReconciliation,
   variance: openVariance,
+  balance: openBalance,
 };
 
 /** Opens what an export is of, in one generation. @throws StreamError where the scenario of a budget has to be said */

@@ -155,7 +155,7 @@ function parquetOptions(facts: ExportFacts, { columns }: RowSelect): string {
 export type ExportFacts = ReturnType<typeof factsOf>;
 
 function factsOf({ config, workgroup, period }: ExportQuery, { commit }: Generation) {
-  const { report, devices, meters, site, scenario } = config;
+  const { report, devices, meters, site, scenario, resolution } = config;
   return {
     report,
     workgroup: workgroup.id,
@@ -166,6 +166,7 @@ function factsOf({ config, workgroup, period }: ExportQuery, { commit }: Generat
     ...(meters && { meters }),
     ...(site !== undefined && { site }),
     ...(scenario !== undefined && { scenario }),
+    ...(resolution !== undefined && { resolution }),
     generation: commit.sequence,
   };
 }

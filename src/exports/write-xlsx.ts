@@ -27,6 +27,7 @@ const titles: Readonly<Record<ExportReport, string>> = {
   budget_data: 'Budget data',
   reconciliation: 'Reconciliation',
   variance: 'Actual against budget',
+  balance: 'Energy balance',
 };
 
 const heading = {

@@ -1,5 +1,7 @@
-import { loadSql } from '../warehouse/sql.ts';
+import type { UtcMs } from '../time.ts';
+import { balanceViews } from './balance-views.ts';
 import type { DatasetName } from './datasets.ts';
+import { deviceDays } from './device-views.ts';
 
 export interface ViewColumn {
   name: string;
@@ -8,6 +10,9 @@ export interface ViewColumn {
   /** How it is made from the columns of the files, where it is not one of them. */
   select?: string;
 }
+
+/** What reads the files of a dataset; undefined where it has none. */
+export type FilesOf = (dataset: DatasetName) => string | undefined;
 
 export interface View {
   name: string;
@@ -18,8 +23,8 @@ export interface View {
   hive: boolean;
   comment: string;
   where?: string;
-  /** What it selects from, where that is not the files of its dataset alone. @param files of a dataset; undefined where it has none */
-  from?: (files: (dataset: DatasetName) => string | undefined) => string;
+  /** What it selects from, where that is not the files of its dataset alone. @returns undefined where there is nothing to select from */
+  from?: (files: FilesOf, publishedMs: UtcMs) => string | undefined;
   columns: readonly ViewColumn[];
 }
 
@@ -72,6 +77,27 @@ const isCurrent = {
   name: 'is_current',
   type: 'BOOLEAN',
   comment: 'Whether it counts: no later upload has replaced it',
+} as const;
+
+const role = {
+  name: 'role',
+  type: 'VARCHAR',
+  comment: 'What its energy is; null where none is declared',
+} as const;
+const negativeRole = {
+  name: 'negative_role',
+  type: 'VARCHAR',
+  comment: 'What its negative intervals are, of a register that may fall; else null',
+} as const;
+const validFrom = {
+  name: 'valid_from',
+  type: 'DATE',
+  comment: 'First local day; null for ever before',
+} as const;
+const validTo = {
+  name: 'valid_to',
+  type: 'DATE',
+  comment: 'Last local day, included; null for ever after',
 } as const;
 
 /** The views of `analytics.duckdb`, with what a person has to know of every column. */
@@ -281,7 +307,8 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'flags',
         type: 'VARCHAR[]',
-        comment: 'Quality flags of any of those sources; incomplete where one of them is missing',
+        comment:
+          'Quality flags of any of those sources; incomplete where one of them is missing, mixed where the device has several roles of which one is told, undeclared where nobody says what a source is',
       },
       {
         name: 'coverage',
@@ -302,18 +329,93 @@ export const analyticsViews: readonly View[] = [
     dataset: 'device_source',
     glob: '*.parquet',
     hive: false,
-    comment: 'Which sources devices have, and which of them add up to the device',
+    comment:
+      'Which sources devices have, and which of them add up to the device, by stretches of days in which the same is declared',
     columns: [
       device,
       source,
+      role,
+      negativeRole,
       {
         name: 'counts',
         type: 'BOOLEAN',
         comment:
-          'Whether it is part of the energy of the whole device: the total source alone, else the declared sources, else all',
+          'Whether it is part of the energy of the whole device: the total source alone, else the sources of one role, else all where none has a role',
+      },
+      {
+        name: 'part',
+        type: 'VARCHAR',
+        comment: 'What of it counts: whole, or the intervals in which it rose (rise) or fell (fall)',
+      },
+      validFrom,
+      validTo,
+    ],
+  },
+  {
+    name: 'source_role',
+    dataset: 'source_role',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'What the energy of sources is, by stretches of days, as it follows from the configuration',
+    columns: [
+      device,
+      source,
+      {
+        ...role,
+        comment:
+          'What its energy is: production, consumption, grid_import, grid_export, battery_charge, battery_discharge or other',
+      },
+      negativeRole,
+      {
+        name: 'within',
+        type: 'VARCHAR',
+        comment: 'What contains it: <device>.<source>, or site for what is computed of a whole site',
+      },
+      validFrom,
+      validTo,
+    ],
+  },
+  {
+    name: 'peak_power',
+    dataset: 'peak_power',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Peak power of what devices produce with, as configured, for the specific yield',
+    columns: [device, { name: 'kwp', type: 'DOUBLE', comment: 'Peak power, kWp' }, validFrom, validTo],
+  },
+  {
+    name: 'absent_role',
+    dataset: 'absent_role',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Roles that sites are declared not to have, so that they are 0 in their balance',
+    columns: [
+      {
+        name: 'site',
+        type: 'VARCHAR',
+        comment: 'Name of the site; null for the workgroup, which lacks what all of its sites lack',
+      },
+      { ...role, comment: 'Role that it does not have' },
+    ],
+  },
+  {
+    name: 'local_day',
+    dataset: 'local_day',
+    glob: '*.parquet',
+    hive: false,
+    comment:
+      "The days of the workgroup's time zone from the first to the last that has energy: join instants by day_start and day_end",
+    columns: [
+      { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
+      { name: 'day_start', type: 'TIMESTAMPTZ', comment: 'Its first instant' },
+      {
+        name: 'day_end',
+        type: 'TIMESTAMPTZ',
+        comment: 'First instant after it: 23 or 25 hours later where the clock is changed',
       },
     ],
   },
+  ...balanceViews,
   {
     name: 'quarantine',
     dataset: 'quarantine',
@@ -374,6 +476,12 @@ export const analyticsViews: readonly View[] = [
       field,
       method,
       { name: 'active', type: 'BOOLEAN', comment: 'Whether the field is still configured' },
+      { name: 'step_ms', type: 'BIGINT', comment: 'Usual time between two values, ms; null for registers' },
+      {
+        name: 'resolution_wh',
+        type: 'DOUBLE',
+        comment: 'What a register counts by, Wh; null where it is not known, or no register',
+      },
     ],
   },
   {
@@ -469,12 +577,3 @@ export const analyticsViews: readonly View[] = [
     ],
   },
 ];
-
-/** Days by device, from days by source. */
-function deviceDays(files: (dataset: DatasetName) => string | undefined): string {
-  const sources = files('device_source');
-  const days = sources
-    ? `SELECT d.*, coalesce(s.counts, true) AS counts FROM ${files('daily_energy')} d LEFT JOIN ${sources} s USING (device, source)`
-    : `SELECT *, true AS counts FROM ${files('daily_energy')}`;
-  return `(WITH chosen AS (${days}) ${loadSql('publish/device-days')})`;
-}

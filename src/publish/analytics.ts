@@ -55,14 +55,14 @@ async function createView(
     const { glob, hive } = analyticsViews.find((one) => one.dataset === dataset)!;
     return `read_parquet(${text(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;
   };
-  const own = files(view.dataset);
+  const own = files(view.dataset) && (view.from ? view.from(files, commit.createdAtMs) : files(view.dataset));
   const columns = view.columns.map((column) =>
     own
       ? `${column.select ?? quoted(column.name)} AS ${quoted(column.name)}`
       : `NULL::${column.type} AS ${quoted(column.name)}`,
   );
   const where = view.where ? ` WHERE ${view.where}` : '';
-  const from = own ? `FROM ${view.from?.(files) ?? own}${where}` : 'WHERE false';
+  const from = own ? `FROM ${own}${where}` : 'WHERE false';
   const statements = [
     `CREATE VIEW ${name} AS SELECT ${columns.join(', ')} ${from}`,
     `COMMENT ON VIEW ${name} IS ${text(view.comment)}`,

@@ -10,6 +10,7 @@ import { loadSql } from '../warehouse/sql.ts';
 import type { DeclaredStreams } from '../warehouse/taken-in.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
 import { datasets } from './datasets.ts';
+import { type DeclaredZone, declareDays } from './declared-days.ts';
 import { completeGeneration } from './generation.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
 import { type LakePaths, lakePaths } from './layout.ts';
@@ -18,7 +19,7 @@ import { findPieces, readState, type WarehouseState } from './pieces.ts';
 import type { PublishShard } from './shard.ts';
 
 /** What the configuration says of what is published. */
-type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams;
+type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams & DeclaredZone;
 
 export interface PublishOptions {
   /** The folder of all lakes; each workgroup has its own below. */
@@ -120,6 +121,7 @@ async function commitChanges(
   const { shard, paths, head, nowMs } = publication;
   await declareDevices(connection, publication.declared);
   await declareMeters(connection, publication.declared);
+  await declareDays(connection, publication.declared);
   const state = await readState(connection, publication.declared);
   refuseOtherWarehouse(head, state, shard.workgroupId);
   const pieces = await findPieces(connection, head, state, nowMs);

@@ -16,12 +16,15 @@ export const dailyEnergySchema = z.record(day, z.record(series, z.number().int()
 const dayDetailsSchema = z.object({
   energyWh: z.number().int().nullable().meta({
     description:
-      'Wh; null, and flagged incomplete, for a device whose total source, or all of whose declared sources, have no energy on a day on which others have',
+      'Wh; null, and flagged incomplete, for a device of which none of the sources that it is made of has energy on a day on which others have',
   }),
   methods: z.array(z.enum(energyMethods)).meta({
     description: 'How the energy was read; several only where the sources of a device differ',
   }),
-  flags: z.array(z.string()).meta({ description: 'Quality flags, of any source' }),
+  flags: z.array(z.string()).meta({
+    description:
+      'Quality flags, of any source; of a device also mixed (of several roles one is told) and undeclared (a source without a role)',
+  }),
   coverage: z
     .number()
     .meta({ description: 'Share of the day (0 to 1) that measurements cover; of a device, the least' }),

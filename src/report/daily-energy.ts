@@ -17,10 +17,7 @@ export const dailyEnergy: DayReport = {
 /** As `dailyEnergy`, with what is to be known of each value. */
 export const dailyEnergyDetails: DayReport = {
   files,
-  select: ({ bySource }) =>
-    bySource
-      ? loadSql('report/details-by-source')
-      : `, device_day AS (\n${loadSql('publish/device-days')})\n${loadSql('report/details-by-device')}`,
+  select: ({ bySource }) => loadSql(bySource ? 'report/details-by-source' : 'report/details-by-device'),
   frame,
   // Some 250 MB too.
   seriesMax: 1_000_000,

@@ -1,7 +1,10 @@
-import type { DuckDBBlobValue, DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
+import { chapter, table } from '../balance/statement.ts';
 import { StreamError } from '../contract/errors.ts';
 import type { LakeFile } from '../publish/commit.ts';
-import { addDays, type LocalDate } from '../time.ts';
+import { periodBounds } from '../publish/period.ts';
+import { addDays, dayBounds, type LocalDate } from '../time.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import type { Generation, LakeReader } from './lake.ts';
@@ -14,6 +17,8 @@ export interface DayQuery {
   /** The zone that the days are of. */
   zone: string;
   bySource: boolean;
+  /** Whether registers that may fall have two roles, so that a device may be one part of them. */
+  splits: boolean;
   /** The only devices to answer with, sorted; undefined for all. */
   devices: readonly string[] | undefined;
 }
@@ -22,7 +27,7 @@ export interface DayQuery {
 export interface DayReport {
   /** The files of a generation that an answer follows from, by the parameter of the statements that they are read as. */
   files(generation: Generation, query: DayQuery): { files: LakeFile[] } & Record<string, LakeFile[]>;
-  /** The statement over "chosen" (see sql/report/days) that makes a row of each day: the members of its series. */
+  /** The statement over the tables of `chooseDays` that makes a row of each day: the members of its series. */
   select(query: DayQuery): string;
   parameters?(query: DayQuery): SqlParameters;
   /** What stands before and after the members of a day's series. */
@@ -38,9 +43,47 @@ export function filesOfDays(generation: Generation, { startDay, endDay }: DayQue
     .filter(({ period }) => period >= startDay.slice(0, 7) && period <= endDay.slice(0, 7));
 }
 
-/** Where it says which sources add up to devices: of no matter where every source stands for itself. */
-export function sourceFiles(generation: Generation, { bySource }: DayQuery): LakeFile[] {
-  return bySource ? [] : generation.files('device_source');
+/** The files beside those of the days that say which sources add up to devices: none where every source stands for itself. */
+export function sourceFiles(generation: Generation, query: DayQuery): LakeFile[] {
+  return Object.values(deviceFiles(generation, query)).flat();
+}
+
+interface DeviceFiles {
+  device_sources: LakeFile[];
+  /** Where devices count parts of registers that may fall. */
+  split_intervals: LakeFile[];
+  split_series: LakeFile[];
+}
+
+function deviceFiles(generation: Generation, query: DayQuery): DeviceFiles {
+  const device_sources = query.bySource ? [] : generation.files('device_source');
+  const splits = query.splits && device_sources.length > 0;
+  return {
+    device_sources,
+    split_intervals: splits ? filesOfIntervals(generation, query) : [],
+    split_series: splits ? generation.files('series') : [],
+  };
+}
+
+/** A file holds the intervals of a UTC day or month. */
+export function filesOfIntervals(
+  generation: Generation,
+  { startDay, endDay, zone }: Pick<DayQuery, 'startDay' | 'endDay' | 'zone'>,
+): LakeFile[] {
+  const days = dayBounds(startDay, endDay, zone);
+  const { startMs } = days[0]!;
+  const { endMs } = days.at(-1)!;
+  return generation.files('interval_energy').filter(({ period }) => {
+    const file = periodBounds(period);
+    return file.startMs < endMs && file.endMs > startMs;
+  });
+}
+
+/** JSON text in parts, and how many values of it have flags that do not stand in it. */
+export interface ReportText {
+  parts: Uint8Array[];
+  /** Counts by flag. */
+  flags: Record<string, number>;
 }
 
 /**
@@ -54,22 +97,22 @@ export async function dayReportJson(
   generation: Generation | undefined,
   query: DayQuery,
   signal?: AbortSignal,
-): Promise<Uint8Array[]> {
+): Promise<ReportText> {
   const frame = report.frame(query);
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
-    return assemble(query, frame, new Map());
-  const chosen = chooseDays(query, sourceFiles(generation, query).map(generation.path));
+    return { parts: assemble(query, frame, new Map()), flags: {} };
+  const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const rowsMost = lists.files.reduce((sum, { rows }) => sum + rows, 0);
-  const days = await lake.run(async (connection) => {
+  const { days, flags } = await lake.run(async (connection) => {
     if (rowsMost > report.seriesMax) await refuseTooMany(connection, chosen, report.seriesMax);
     return readDays(connection, chosen.sql + report.select(query), {
       ...chosen.parameters,
       ...report.parameters?.(query),
     });
   }, signal);
-  return assemble(query, frame, days);
+  return { parts: assemble(query, frame, days), flags };
 }
 
 export interface Chosen {
@@ -77,22 +120,63 @@ export interface Chosen {
   parameters: SqlParameters;
 }
 
-/** The days of the range as "chosen", for the statements that follow, each with whether it counts in what is asked for. */
-export function chooseDays(
-  { startDay, endDay, devices }: DayQuery,
-  deviceSources: readonly string[],
-): Chosen {
+/**
+ * The days of the range as "chosen", for the statements that follow; as "counted" those that count in what is asked for; and as
+ * "device_day" what they come to by device, where sources are not told apart.
+ */
+export function chooseDays(query: DayQuery, generation: Generation): Chosen {
+  const { startDay, endDay, devices, bySource } = query;
   const days = loadSql(devices ? 'report/days-of-devices' : 'report/days');
   const parameters: SqlParameters = {
     start_day: startDay,
     end_day: endDay,
     ...(devices && { devices }),
   };
-  if (deviceSources.length === 0)
-    return { sql: `WITH chosen AS (SELECT *, true AS counts FROM (\n${days}))\n`, parameters };
+  const tables = [table('chosen', days)];
+  if (bySource) tables.push(table('counted', "SELECT *, 'whole' AS part FROM chosen"));
+  else {
+    const files = deviceFiles(generation, query);
+    tables.push(...deviceTables(files));
+    if (files.split_intervals.length > 0) Object.assign(parameters, boundsParameters(query, 'own_'));
+    else files.split_series = [];
+    for (const [name, list] of Object.entries(files))
+      if (list.length > 0) parameters[name] = list.map(generation.path);
+  }
+  return { sql: `WITH ${tables.join(',\n')}\n`, parameters };
+}
+
+const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
+
+function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[] {
+  const splits =
+    split_intervals.length > 0
+      ? splitSql({
+          wanted: loadSql('report/split-days'),
+          own_day: loadSql('report/own-days'),
+          daily_energy: parquet('files'),
+          interval_energy: parquet('split_intervals'),
+          series: parquet('split_series'),
+        })
+      : noSplits;
+  return [
+    table('device_source', device_sources.length > 0 ? parquet('device_sources') : noDeviceSources),
+    table('counted', loadSql('report/counted')),
+    table('rise_fall', splits),
+    table('source_day', loadSql('report/source-day')),
+    table('device_day', chapter('11_device_day')),
+  ];
+}
+
+/** The local days of the range, from the tz database. */
+export function boundsParameters(
+  { startDay, endDay, zone }: Pick<DayQuery, 'startDay' | 'endDay' | 'zone'>,
+  prefix = '',
+): SqlParameters {
+  const days = dayBounds(startDay, endDay, zone);
   return {
-    sql: `WITH every_day AS (\n${days}), chosen AS (\n${loadSql('report/counted-days')})\n`,
-    parameters: { ...parameters, device_sources: deviceSources },
+    [`${prefix}days`]: days.map(({ day }) => day),
+    [`${prefix}starts_ms`]: days.map(({ startMs }) => BigInt(startMs)),
+    [`${prefix}ends_ms`]: days.map(({ endMs }) => BigInt(endMs)),
   };
 }
 
@@ -114,14 +198,23 @@ async function refuseTooMany(
     );
 }
 
-/** The members of each day's series, as UTF-8. */
+/** The members of each day's series, as UTF-8, and how many series have flags. */
 export async function readDays(
   connection: DuckDBConnection,
   sql: string,
   parameters: SqlParameters,
-): Promise<Map<LocalDate, Uint8Array>> {
-  const found = await queryText<{ day: LocalDate; members: DuckDBBlobValue }>(connection, sql, parameters);
-  return new Map(found.map(({ day, members }) => [day, members.bytes]));
+): Promise<{ days: Map<LocalDate, Uint8Array>; flags: Record<string, number> }> {
+  const found = await queryText<
+    { day: LocalDate; members: DuckDBBlobValue | null } & Record<string, DuckDBValue>
+  >(connection, sql, parameters);
+  const flags: Record<string, number> = {};
+  const days = new Map<LocalDate, Uint8Array>();
+  for (const { day, members, ...counts } of found) {
+    if (members) days.set(day, members.bytes);
+    for (const [flag, count] of Object.entries(counts))
+      if (Number(count) > 0) flags[flag] = (flags[flag] ?? 0) + Number(count);
+  }
+  return { days, flags };
 }
 
 /** A JSON object with a member for each day of a range, around the members that are known. */

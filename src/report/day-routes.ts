@@ -51,9 +51,8 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
     },
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
-      const zone = workgroup.timezone;
       const parameters = request.query as DayParameters;
-      const query = dayQuery(parameters, authorization, { zone, nowMs: clock.now(), daysMax });
+      const query = dayQuery(parameters, authorization, { workgroup, nowMs: clock.now(), daysMax });
 
       const generation = await lake.current(workgroup.id);
       const etag = etagOf(factsOf(report, query, generation));

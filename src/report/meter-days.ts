@@ -1,10 +1,12 @@
+import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
+import { chapter, table } from '../balance/statement.ts';
 import type { MeterConfig } from '../meters.ts';
 import type { LakeFile } from '../publish/commit.ts';
 import { periodBounds } from '../publish/period.ts';
 import { dayBounds, type LocalDate, localDateOf } from '../time.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
-import { assemble, readDays } from './day-report.ts';
+import { assemble, filesOfIntervals, readDays } from './day-report.ts';
 import type { Generation, LakeReader } from './lake.ts';
 
 /** Something that has energy by days: a meter whose readings are uploaded, or a device or one of its sources. */
@@ -31,6 +33,8 @@ export interface MemberDays {
   zone: string;
   /** The zone of the workgroup, whose days are computed already. */
   ownZone: string;
+  /** Whether registers that may fall have two roles, so that a device may be one part of them. */
+  splits: boolean;
 }
 
 /** Statements that read days from files of a generation as "meter_day" (see sql/report/uploaded-days), for the one that follows. */
@@ -84,7 +88,8 @@ export async function meterDaysJson(
 ): Promise<Uint8Array[]> {
   const days = statements
     ? await lake.run(
-        (connection) => readDays(connection, statements.sql + loadSql(select), statements.parameters),
+        async (connection) =>
+          (await readDays(connection, statements.sql + loadSql(select), statements.parameters)).days,
         signal,
       )
     : new Map<LocalDate, Uint8Array>();
@@ -143,27 +148,55 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
       });
   if (days.length === 0 || (!isOwn && intervals.length === 0)) return undefined;
   const sources = generation.files('device_source');
-  const everyDay = loadSql(isOwn ? 'report/source-days' : 'report/source-days-of-zone');
+  const splits = isOwn && asked.splits && sources.length > 0 ? filesOfSplits(generation, asked) : undefined;
   return {
     name: 'derived_day',
     tables: [
-      table('every_day', everyDay),
-      table(
-        'source_day',
-        sources.length > 0 ? loadSql('report/counted-days') : 'SELECT *, true AS counts FROM every_day',
-      ),
+      table('rule', chapter('00_rule')),
+      table('device_source', sources.length > 0 ? parquet('device_sources') : noDeviceSources),
+      ...(isOwn
+        ? [
+            table('chosen', loadSql('report/source-days')),
+            table('rise_fall', splits ? splitTables() : noSplits),
+            table('source_day', loadSql('report/source-day')),
+          ]
+        : [table('source_day', loadSql('report/source-days-of-zone'))]),
+      table('device_day', chapter('11_device_day')),
       table('derived_day', loadSql('report/derived-days')),
     ],
-    files: [...days, ...intervals, ...sources],
+    files: [...days, ...intervals, ...sources, ...(splits ? [...splits.intervals, ...splits.series] : [])],
     parameters: {
       day_files: days.map(generation.path),
       ...(sources.length > 0 && { device_sources: sources.map(generation.path) }),
       ...(isOwn
         ? { end_day: asked.endDay }
         : { interval_files: intervals.map(generation.path), ...boundsParameters(ownBounds, 'own_') }),
+      ...(splits && {
+        split_intervals: splits.intervals.map(generation.path),
+        split_series: splits.series.map(generation.path),
+        ...boundsParameters(dayBounds(asked.startDay, asked.endDay, zone), 'own_'),
+      }),
     },
     needsDays: !isOwn,
   };
+}
+
+const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
+
+/** What tells the parts of registers that may fall; undefined where there are no intervals. */
+function filesOfSplits(generation: Generation, { startDay, endDay, zone }: MemberDays) {
+  const intervals = filesOfIntervals(generation, { startDay, endDay, zone });
+  return intervals.length === 0 ? undefined : { intervals, series: generation.files('series') };
+}
+
+function splitTables(): string {
+  return splitSql({
+    wanted: loadSql('report/split-days'),
+    own_day: loadSql('report/own-days'),
+    daily_energy: parquet('day_files'),
+    interval_energy: parquet('split_intervals'),
+    series: parquet('split_series'),
+  });
 }
 
 function boundsParameters(days: ReturnType<typeof dayBounds>, prefix: string): SqlParameters {
@@ -172,8 +205,4 @@ function boundsParameters(days: ReturnType<typeof dayBounds>, prefix: string): S
     [`${prefix}starts_ms`]: days.map(({ startMs }) => BigInt(startMs)),
     [`${prefix}ends_ms`]: days.map(({ endMs }) => BigInt(endMs)),
   };
-}
-
-function table(name: string, sql: string): string {
-  return `${name} AS (\n${sql})`;
 }

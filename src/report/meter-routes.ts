@@ -5,6 +5,7 @@ import { StreamError } from '../contract/errors.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { MeterConfig } from '../meters.ts';
+import { hasSplits } from '../roles/resolve.ts';
 import { daysBetween } from '../time.ts';
 import { taggedAnswers } from './answers.ts';
 import { budgetDays, chooseScenario } from './budget-days.ts';
@@ -160,7 +161,12 @@ interface Source {
 
 function meterDays({ generation, query, workgroup }: Source): DaysSource {
   const members = query.meters.map(memberOf);
-  return memberDays(generation, { ...query, members, ownZone: workgroup.timezone });
+  return memberDays(generation, {
+    ...query,
+    members,
+    ownZone: workgroup.timezone,
+    splits: hasSplits(workgroup),
+  });
 }
 
 function budgetDaysOf({ generation, query }: Source, scenario: string | undefined): DaysSource {

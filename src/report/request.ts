@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
+import type { WorkgroupConfig } from '../config.ts';
 import { StreamError } from '../contract/errors.ts';
 import { deviceIdSchema } from '../contract/messages.ts';
+import { hasSplits } from '../roles/resolve.ts';
 import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../time.ts';
 import type { DayQuery } from './day-report.ts';
 
 const DEVICES_MAX = 10_000;
 /** Five years, a leap day or two included. */
 export const DAYS_MAX = 1_827;
+/** A quarter of a year: the longest range of 15-minute intervals. */
+export const PROFILE_DAYS_MAX = 92;
 
 const once = { error: 'must be given once' };
 export const daySchema = z
@@ -52,15 +56,39 @@ export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 export function dayQuery(
   parameters: DayParameters,
   authorization: Authorization,
-  { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
+  { workgroup, nowMs, daysMax }: { workgroup: WorkgroupConfig; nowMs: UtcMs; daysMax: number },
 ): DayQuery {
-  const yesterday = addDays(localDateOf(nowMs, zone), -1);
-  const { startDate: startDay = yesterday, endDate: endDay = yesterday, groupBy } = parameters;
-  if (parameters.endDate === undefined && startDay > yesterday)
-    throw invalid('endDate', `is yesterday (${yesterday}) unless it is given, which is before ${startDay}`);
-  checkRange(startDay, endDay, daysMax);
+  const zone = workgroup.timezone;
+  const { groupBy } = parameters;
+  const { startDay, endDay } = rangeOrYesterday(parameters, { zone, nowMs, daysMax });
   const devices = visibleDevices(parameters.devices, authorization);
-  return { startDay, endDay, zone, bySource: groupBy === 'source', devices: devices?.sort() };
+  return {
+    startDay,
+    endDay,
+    zone,
+    bySource: groupBy === 'source',
+    splits: hasSplits(workgroup),
+    devices: devices?.sort(),
+  };
+}
+
+/**
+ * The days of a range, yesterday where one is not given.
+ * @throws StreamError InvalidRequest that names the parameter
+ */
+export function rangeOrYesterday(
+  { startDate, endDate }: { startDate?: LocalDate | undefined; endDate?: LocalDate | undefined },
+  { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
+): { startDay: LocalDate; endDay: LocalDate } {
+  const yesterday = addDays(localDateOf(nowMs, zone), -1);
+  const range = { startDay: startDate ?? yesterday, endDay: endDate ?? yesterday };
+  if (endDate === undefined && range.startDay > yesterday)
+    throw invalid(
+      'endDate',
+      `is yesterday (${yesterday}) unless it is given, which is before ${range.startDay}`,
+    );
+  checkRange(range.startDay, range.endDay, daysMax);
+  return range;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './answers.ts';
+import { registerBalanceRoutes } from './balance-routes.ts';
 import { registerChangesRoute } from './changes-route.ts';
 import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
@@ -13,7 +14,7 @@ import { createGuard } from './guard.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake.ts';
 import { registerMeterRoutes } from './meter-routes.ts';
-import { DAYS_MAX } from './request.ts';
+import { DAYS_MAX, PROFILE_DAYS_MAX } from './request.ts';
 import { registerSiteRoutes } from './site-routes.ts';
 
 export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
@@ -24,14 +25,12 @@ export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   log: Log;
 }
 
-/** A quarter of a year. */
-const PROFILE_DAYS_MAX = 92;
-
 const dayRoutes: readonly DayRoute[] = [
   {
     path: 'daily-energy',
     summary: 'Daily energy',
-    description: 'Energy in Wh for each day, by device or by device and source.',
+    description:
+      'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days of which more is to be known: mixed (of several roles one is told), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
     report: dailyEnergy,
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
@@ -67,6 +66,7 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   registerChangesRoute(app, { lake, guard, log });
   registerMeterRoutes(app, { lake, guard, log });
   registerSiteRoutes(app, { lake, guard, clock, log });
+  registerBalanceRoutes(app, { lake, guard, clock, log });
   registerDeviceStatusRoute(app, { lake, guard, log });
   registerExplainRoute(app, { explain, guard, log });
 }

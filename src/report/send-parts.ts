@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ReportText } from './day-report.ts';
 import { matchesEtag } from './etag.ts';
 import type { LakeReader } from './lake.ts';
 
 /**
- * Answers with JSON text in parts, or says that nothing has changed. A caller that goes away takes its query along.
+ * Answers with JSON text in parts, or says that nothing has changed. `Wattline-Flags` counts the flags that do not stand in the text. A caller that goes away takes its query along.
  * @param share makes the text once for all who ask for the same address and entity tag meanwhile: it depends on nothing else
  * @param read makes the text; its signal fires when nobody waits for it any more
  * @param told is called with the size and the time once the text is there
@@ -20,7 +21,7 @@ export async function sendParts(
   }: {
     etag: string;
     share: LakeReader['share'];
-    read: (signal: AbortSignal) => Promise<Uint8Array[]>;
+    read: (signal: AbortSignal) => Promise<Uint8Array[] | ReportText>;
     told: (fields: { bytes: number; durationMs: number }) => void;
   },
 ): Promise<FastifyReply> {
@@ -30,15 +31,18 @@ export async function sendParts(
 
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  let parts: Uint8Array[];
+  let answer: Uint8Array[] | ReportText;
   try {
-    parts = await share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
+    answer = await share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
   } catch (error) {
     // The query was stopped because nobody waits for it any more.
     if (gone.signal.aborted) return reply.send();
     reply.removeHeader('ETag');
     throw error;
   }
+  const { parts, flags } = 'parts' in answer ? answer : { parts: answer, flags: {} };
+  const counted = Object.entries(flags).map(([flag, count]) => `${flag}=${count}`);
+  if (counted.length > 0) reply.header('Wattline-Flags', counted.join(', '));
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   told({ bytes, durationMs: Math.round(performance.now() - startedMs) });
   return reply

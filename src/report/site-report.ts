@@ -1,6 +1,7 @@
 import type { WorkgroupConfig } from '../config.ts';
 import type { SiteConfig } from '../meters.ts';
 import type { LakeFile } from '../publish/commit.ts';
+import { hasSplits } from '../roles/resolve.ts';
 import { addDays, daysBetween, type LocalDate } from '../time.ts';
 import { budgetDays, chooseScenario } from './budget-days.ts';
 import type { Generation, LakeReader } from './lake.ts';
@@ -11,7 +12,7 @@ import { type Variance, varianceOf } from './variance.ts';
 
 /** Days of a site in one generation. */
 export interface SiteQuestion extends DayRange {
-  workgroup: Pick<WorkgroupConfig, 'meters' | 'timezone'>;
+  workgroup: Pick<WorkgroupConfig, 'meters' | 'timezone' | 'roles'>;
   site: SiteConfig;
   /** The zone that the days are of. */
   zone: string;
@@ -96,6 +97,6 @@ function actualDays(
         : { key: one.key, device: one.device, source: one.source },
     ]),
   );
-  const own = { ownZone: workgroup.timezone, zone };
+  const own = { ownZone: workgroup.timezone, zone, splits: hasSplits(workgroup) };
   return memberDays(generation, { ...own, members: [...members.values()], startDay, endDay });
 }

@@ -28,7 +28,7 @@ interface SiteRouteDeps {
 /** Days of members that one answer is computed of. */
 const VALUES_MAX = 200_000;
 
-const siteAddressSchema = addressSchema.extend({
+export const siteAddressSchema = addressSchema.extend({
   site: z.string().meta({ description: 'Name of the site, as configured', example: 'roof' }),
 });
 const siteQuerySchema = z.object({
@@ -151,7 +151,7 @@ async function questionOf(
 }
 
 /** A site is seen by who sees all of its members: a part of a sum would mislead. */
-function findSite(
+export function findSite(
   { meters, sites }: WorkgroupConfig,
   authorization: Authorization,
   name: string,

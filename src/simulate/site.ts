@@ -1,5 +1,6 @@
 import type { EnergyStreamInput } from '../energy-stream.ts';
 import { InputError } from '../errors.ts';
+import type { SourceRole } from '../roles/role.ts';
 import {
   addDays,
   INTERVAL_MS,
@@ -12,7 +13,7 @@ import {
 import { type Arrival, arrivalsOfDay, byArrival, type SiteItem } from './arrivals.ts';
 import { createCalendar } from './calendar.ts';
 import { arrivalDelayMsMax } from './outage.ts';
-import { planSite, siteEnergyStreams } from './plan.ts';
+import { type DeviceKind, planSite, siteEnergyStreams } from './plan.ts';
 import { type DailyTruth, truthOf } from './truth.ts';
 
 /** A simulated site whose devices behave like real ones: they restart, drop out, repeat themselves and come late. */
@@ -22,6 +23,8 @@ export interface Site {
   /** What the configuration of its workgroup says of the fields that tell energy, and of its devices. */
   readonly energyStreams: EnergyStreamInput[];
   readonly devices: Array<{ id: string; name: string; totalSource?: string }>;
+  /** What the energy of its sources is. */
+  readonly roles: Array<{ device: string; source?: string; role: SourceRole }>;
   /**
    * What arrives before `untilMs`, from where the last call ended: items in the order of their arrival, a few minutes'
    * worth of one table together, as a gateway sends them. Each arrival is handed out once.
@@ -99,6 +102,9 @@ export function createSite(options: SiteOptions): Site {
       ...(kind === 'meter' && { totalSource: 'import' }),
       ...(kind === 'battery' && { totalSource: 'discharge' }),
     })),
+    roles: plan.devices.flatMap(({ deviceId: device, kind }) =>
+      rolesOf[kind].map((one) => ({ device, ...one })),
+    ),
     arrivals,
     *messagesUntil(untilMs) {
       while (cursorMs < untilMs) {
@@ -113,6 +119,18 @@ export function createSite(options: SiteOptions): Site {
     settledMs: (day) => calendar.boundsOf(day).endMs + arrivalDelayMsMax,
   };
 }
+
+const rolesOf: Readonly<Record<DeviceKind, Array<{ source?: string; role: SourceRole }>>> = {
+  inverter: [{ role: 'production' }],
+  meter: [
+    { source: 'import', role: 'grid_import' },
+    { source: 'export', role: 'grid_export' },
+  ],
+  battery: [
+    { source: 'charge', role: 'battery_charge' },
+    { source: 'discharge', role: 'battery_discharge' },
+  ],
+};
 
 /** The first arrival at or after an instant. */
 function firstAt(sorted: Arrival[], fromMs: UtcMs): number {

@@ -1,17 +1,51 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
-import { query } from './query.ts';
+import { createRoleResolver, type RoleSpan } from '../roles/resolve.ts';
+import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../roles/rows.ts';
+import { jsonRowsSql } from './json-rows.ts';
+import { query, queryText } from './query.ts';
+import { loadSql } from './sql.ts';
 
-/** What the configuration says of devices: which sources they have, and which stands for the whole. */
-export type DeclaredDevices = Pick<WorkgroupConfig, 'devices' | 'totalSource'>;
+/** What the configuration says of devices: which sources they have, which of them stand for the whole, and what their energy is. */
+export type DeclaredDevices = Pick<WorkgroupConfig, 'devices' | 'totalSource'> &
+  Partial<Pick<WorkgroupConfig, 'roles'>>;
 
-/** Brings the declared devices into the temporary table that `devices/sources` reads. */
-export async function declareDevices(
-  connection: DuckDBConnection,
-  { devices, totalSource }: DeclaredDevices,
-): Promise<void> {
+/**
+ * Brings what is declared of devices into temporary tables: declared_device, declared_peak, role_span, and device_source, which says which
+ * sources count in a device (see sql/balance/10_device_source).
+ */
+export async function declareDevices(connection: DuckDBConnection, declared: DeclaredDevices): Promise<void> {
+  const { devices, totalSource } = declared;
   await query(connection, 'devices/declare', {
-    devices: JSON.stringify(devices.map(({ id, totalSource, sources }) => ({ id, totalSource, sources }))),
+    devices: JSON.stringify(
+      devices.map(({ id, totalSource, sources, energyRole }) => ({ id, totalSource, sources, energyRole })),
+    ),
     total_source: totalSource ?? null,
   });
+  await createTable(connection, 'declared_peak', jsonRowsSql('rows', peakColumns), peakRows(devices));
+  await query(connection, 'devices/known-sources');
+  const spans = roleSpanRows(await resolveRoles(connection, declared));
+  await createTable(connection, 'role_span', jsonRowsSql('rows', roleSpanColumns), spans);
+  await createTable(connection, 'role', loadSql('balance/01_role'));
+  await createTable(connection, 'device_source', loadSql('balance/10_device_source'));
+}
+
+/** The roles of all sources that are known. Without any role there is nothing to look at. */
+async function resolveRoles(connection: DuckDBConnection, declared: DeclaredDevices): Promise<RoleSpan[]> {
+  if ((declared.roles ?? []).length === 0) return [];
+  const known = await query<{ device: string; source: string }>(connection, 'devices/list-known-sources');
+  return createRoleResolver(declared).spans(known);
+}
+
+async function createTable(
+  connection: DuckDBConnection,
+  name: string,
+  select: string,
+  rows?: string,
+): Promise<void> {
+  await queryText(
+    connection,
+    `CREATE OR REPLACE TEMP TABLE ${name} AS\n${select}`,
+    rows === undefined ? {} : { rows },
+  );
 }

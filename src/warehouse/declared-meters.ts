@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config.ts';
+import { absentInAll } from '../meters.ts';
 import { query } from './query.ts';
 
 /** What the configuration says of meters and sites. */
@@ -16,4 +17,9 @@ export async function declareMeters(
   ]);
   await query(connection, 'meters/declare', { meters: JSON.stringify(meters) });
   await query(connection, 'meters/declare-members', { members: JSON.stringify(members) });
+  const absent = [
+    ...sites.flatMap(({ name: site, absent }) => absent.map((role) => ({ site, role }))),
+    ...absentInAll(sites).map((role) => ({ role })),
+  ];
+  await query(connection, 'meters/declare-absent', { absent: JSON.stringify(absent) });
 }

@@ -53,7 +53,11 @@ async function publishSite(): Promise<string> {
       {
         id: WORKGROUP,
         timezone,
-        devices: site.devices,
+        devices: site.devices.map((device) => ({
+          ...device,
+          ...(device.name.startsWith('inverter') && { peakPower: [{ kWp: 5 }] }),
+        })),
+        roles: site.roles,
         energyStreams: site.energyStreams,
         meters: [{ code: 'PV', device: inverter }, { code: 'REVENUE' }],
         sites: [{ name: 'roof', meters: [{ code: 'REVENUE' }], devices: [{ id: inverter }] }],

@@ -239,7 +239,7 @@ test('what an export is of has to exist, and settings belong to the report', () 
   ]);
   expect(problemsOf({ report: 'daily_energy', site: 'Dach', scenario: 'P50', meters: ['PV'] })).toEqual([
     'exports.0.meters: has no meaning for daily_energy; it is for meter_data, budget_data',
-    'exports.0.site: has no meaning for daily_energy; it is for reconciliation, variance',
+    'exports.0.site: has no meaning for daily_energy; it is for reconciliation, variance, balance',
     'exports.0.scenario: has no meaning for daily_energy; it is for budget_data, variance',
   ]);
   expect(problemsOf({ report: 'budget_data', groupBy: 'source' })).toEqual([

@@ -193,3 +193,18 @@ test('devices and sources that are configured and never come are named', async (
     totalSource: expect.stringContaining('no energy of a source "all" has ever come'),
   });
 });
+
+test('a role that names a source which never came is told, and one that names a pattern or another device is not', async () => {
+  const roles = [
+    { device: DEVICE, source: 'roof', role: 'production' },
+    { device: 'garage', source: 'default', role: 'production' },
+    { device: DEVICE, source: 'gr*', role: 'grid_import' },
+    { device: OTHER, source: 'roof', role: 'production' },
+    { source: 'nowhere', role: 'production' },
+  ];
+  const devices = [{ id: DEVICE, name: 'garage' }];
+  expect(await problemsOf({ energyStreams: [total], devices, roles }, growing)).toEqual({
+    'roles.0.source':
+      'no energy of source "roof" has ever come, so its production is not known; the device has "default": correct the name, or remove it',
+  });
+});

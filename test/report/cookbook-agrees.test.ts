@@ -7,10 +7,14 @@ import type { Variance } from '../../src/report/variance.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { pages } from '../support/readme.ts';
+import { openBalance } from './balance-support.ts';
 import { budget, budgets, intervals, type MeterFixture, openMeters, readings } from './meter-support.ts';
 
 /** The rows of the query of the cookbook below a heading, on what is published. */
-async function cookbook(at: MeterFixture, heading: string): Promise<Array<Record<string, unknown>>> {
+async function cookbook(
+  at: Pick<MeterFixture, 'lakeDir'>,
+  heading: string,
+): Promise<Array<Record<string, unknown>>> {
   const [, section = ''] = pages.get('docs/cookbook.md')!.split(`## ${heading}\n`);
   const [, sql = ''] = /```sql\n(.*?)```/s.exec(section) ?? [];
   const path = join(lakePaths(at.lakeDir, WORKGROUP).current, 'analytics.duckdb');
@@ -90,4 +94,40 @@ test('the query of month against budget tells what the variance tells', async ()
       variance_percent: expect.closeTo(variancePercent!, 1),
     },
   ]);
+});
+
+test('the query of self-consumption tells what the balance tells', async () => {
+  const at = await openBalance(
+    {
+      timezone: 'Europe/Paris',
+      roles: [
+        { source: 'pv', role: 'production' },
+        { source: 'load', role: 'consumption' },
+      ],
+    },
+    { from: '2026-06-01', to: '2026-06-02' },
+    [
+      { device: deviceId(1), source: 'pv', wh: { '2026-06-01T12:00:00Z': 900, '2026-06-01T12:15:00Z': 600 } },
+      { device: deviceId(2), source: 'load', wh: { '2026-06-01T12:00:00Z': 200 }, unlistedWh: 10 },
+    ],
+  );
+  const balances = await at.ask('balance?startDate=2026-06-01&endDate=2026-06-02');
+  const rows = await cookbook(at, 'Self-consumption');
+  expect(rows).toEqual(
+    Object.entries(balances).map(([day, told]) => ({
+      day,
+      production_kwh: kwh(told.productionWh as number),
+      self_consumed_kwh: kwh(told.selfConsumptionWh as number),
+      self_consumption_percent:
+        told.selfConsumptionRate === null
+          ? null
+          : expect.closeTo(100 * (told.selfConsumptionRate as number), 1),
+      consumption_kwh: kwh(told.consumptionWh as number),
+      own_supply_kwh: kwh(told.selfSupplyWh as number),
+      autarky_percent: expect.closeTo(100 * (told.autarky as number), 1),
+      coverage: 1,
+    })),
+  );
+  // 200 and 10 of 1,500 at noon, and nothing else.
+  expect(rows[0]).toMatchObject({ production_kwh: 1.5, self_consumed_kwh: 0.21, consumption_kwh: 1.15 });
 });

@@ -92,7 +92,7 @@ test('a device tells the worst of its sources, or of its total source alone', as
     [deviceId(1)]: {
       energyWh: 11,
       methods: ['power_curve', 'total_energy'],
-      flags: ['partial', 'reset'],
+      flags: ['partial', 'reset', 'undeclared'],
       coverage: 0.5,
       status: 'provisional',
       version: 3,

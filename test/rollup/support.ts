@@ -81,6 +81,7 @@ export async function rollUpSite(
     timezone: site.timezone,
     energyStreams: site.streams.map((stream) => energyStreamSchema.parse(stream)),
     devices: site.devices ?? [],
+    roles: [],
     deviceGroups: {},
     meters: [],
     sites: [],

@@ -55,6 +55,7 @@ export const parts: readonly Part[] = [
       'src/meters.ts',
       'src/meter-files.ts',
       'src/export-settings.ts',
+      'src/roles/',
     ],
     mayUse: foundation,
   },
@@ -73,6 +74,7 @@ export const parts: readonly Part[] = [
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'configuration', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'client'] },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
+  { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
     name: 'explain',
@@ -83,7 +85,7 @@ export const parts: readonly Part[] = [
   {
     name: 'publish',
     paths: ['src/publish/'],
-    mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
+    mayUse: [...foundation, 'configuration', 'warehouse', 'balance', 'rollup'],
   },
   { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'audit', 'warehouse'] },
   {
@@ -122,12 +124,12 @@ export const parts: readonly Part[] = [
   {
     name: 'report',
     paths: ['src/report/'],
-    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'explain', 'publish'],
+    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'balance', 'explain', 'publish'],
   },
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'warehouse', 'publish', 'report'],
+    mayUse: [...foundation, 'configuration', 'audit', 'warehouse', 'balance', 'publish', 'report'],
   },
   { name: 'web', paths: ['src/web/'], mayUse: foundation },
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'configuration', 'client'] },

@@ -1,0 +1,123 @@
+import { loadSql } from '../warehouse/sql.ts';
+
+/** The levels that a balance is told on. */
+export const balanceResolutions = ['interval', 'day', 'month', 'year'] as const;
+export type BalanceResolution = (typeof balanceResolutions)[number];
+
+/** Where the tables come from that the chapters of sql/balance read: a statement for each. */
+export interface BalanceInputs {
+  own_day: string;
+  zone_day: string;
+  scope: string;
+  scope_member: string;
+  scope_absent: string;
+  role_span: string;
+  device_peak: string;
+  /** Tables that `source_interval` is made from, by name; and itself. */
+  sources: ReadonlyArray<readonly [name: string, sql: string]>;
+  /** Instead of the constants of the rules. */
+  rule?: string;
+}
+
+/** How many characters of a day are the period that it belongs to. */
+const periodDigits = { day: 10, month: 7, year: 4 } as const;
+
+export function chapter(name: string): string {
+  return loadSql(`balance/${name}`);
+}
+
+/**
+ * The balance of scopes as table "balance" (see sql/balance/70_judge), for the statement that follows.
+ * @returns text that begins with WITH
+ */
+export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
+  const tables: Table[] = [
+    ...scopeChapters(inputs),
+    ['scope_day', chapter('31_scope_day')],
+    ['scope_peak', chapter('32_scope_peak')],
+    ...inputs.sources,
+    ['flow', chapter('50_flow')],
+    ['interval_sum', chapter('51_interval_sum')],
+    ['rest', chapter('52_rest')],
+    ...levelTables(resolution),
+    ['balance', chapter('70_judge')],
+  ];
+  return withTables(tables);
+}
+
+/** How much a balance is computed of (see sql/balance/33_scope_size). */
+export function scopeSizeSql(inputs: BalanceInputs): string {
+  return withTables(scopeChapters(inputs)) + chapter('33_scope_size');
+}
+
+type Table = readonly [name: string, sql: string];
+
+/** Up to which sources are part of which scope. */
+function scopeChapters(inputs: BalanceInputs): Table[] {
+  return [
+    ['rule', inputs.rule ?? chapter('00_rule')],
+    ['role', chapter('01_role')],
+    ['own_day', inputs.own_day],
+    ['zone_day', inputs.zone_day],
+    ['slot', chapter('20_slot')],
+    ['role_span', inputs.role_span],
+    ['device_peak', inputs.device_peak],
+    ['scope', inputs.scope],
+    ['scope_member', inputs.scope_member],
+    ['scope_absent', inputs.scope_absent],
+    ['scope_source', chapter('30_scope_source')],
+  ];
+}
+
+function withTables(tables: readonly Table[]): string {
+  return `WITH ${tables.map(([name, sql]) => table(name, sql)).join(',\n')}\n`;
+}
+
+function levelTables(resolution: BalanceResolution): Table[] {
+  if (resolution === 'interval') return [['level', chapter('53_interval_level')]];
+  return [
+    ['day_level', chapter('60_day_sum')],
+    ['period_digits', `SELECT ${periodDigits[resolution]} AS period_digits`],
+    ['level', resolution === 'day' ? 'FROM day_level' : chapter('61_period_sum')],
+  ];
+}
+
+/** A balance of one scope as rows of `period` and `value`, which is JSON. */
+export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
+  const parts: Table[] =
+    resolution === 'interval'
+      ? [
+          [
+            'part',
+            'SELECT NULL::VARCHAR AS scope_id, NULL::VARCHAR AS period, NULL::VARCHAR[] AS parts WHERE false',
+          ],
+        ]
+      : [
+          ['day_part', chapter('81_day_part')],
+          ['part', chapter('82_part')],
+        ];
+  return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${chapter('80_answer')}`;
+}
+
+/** The tables of the lake that the energy of sources is read from: a statement for each. */
+export interface LakeTables {
+  daily_energy: string;
+  interval_energy: string;
+  series: string;
+}
+
+/** The tables that end in `source_interval`, from those of the lake. */
+export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
+  return [
+    ...Object.entries(lake),
+    ['wanted', 'SELECT DISTINCT device, source, own_day FROM scope_source'],
+    ['own_slot', chapter('21_own_slot')],
+    ['read_from', chapter('40_read_from')],
+    ['measured', chapter('41_measured')],
+    ['source_interval', chapter('42_source_interval')],
+  ];
+}
+
+export function table(name: string, sql: string): string {
+  return `${name} AS (\n${sql}\n)`;
+}

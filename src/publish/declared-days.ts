@@ -1,0 +1,41 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import { dayBounds, type LocalDate } from '../time.ts';
+import { jsonRowsSql } from '../warehouse/json-rows.ts';
+import { query, queryText } from '../warehouse/query.ts';
+
+/** The zone that days are cut in. */
+export type DeclaredZone = Partial<Pick<WorkgroupConfig, 'timezone'>>;
+
+const columns = { day: 'DATE', start_ms: 'BIGINT', end_ms: 'BIGINT' };
+
+/** Brings the local days that have energy, and those between, into the temporary table declared_day, with bounds from the tz database. */
+export async function declareDays(
+  connection: DuckDBConnection,
+  { timezone = 'Etc/UTC' }: DeclaredZone,
+): Promise<void> {
+  const [range] = await query<{ first_day: string | null; last_day: string | null }>(
+    connection,
+    'publish/day-range',
+  );
+  const { first_day: first, last_day: last } = range!;
+  const rows = first === null || last === null ? '[]' : boundsOf(first, last, timezone);
+  const select = `CREATE OR REPLACE TEMP TABLE declared_day AS\n${jsonRowsSql('rows', columns)}`;
+  await queryText(connection, select, { rows });
+}
+
+/** Bounds that were asked for before: those of ten years take 0.1 s, and each publication asks for the same. */
+const kept = new Map<string, string>();
+const KEPT_MAX = 64;
+
+function boundsOf(first: LocalDate, last: LocalDate, timezone: string): string {
+  const key = `${timezone} ${first} ${last}`;
+  let rows = kept.get(key);
+  if (rows === undefined) {
+    const days = dayBounds(first, last, timezone);
+    rows = JSON.stringify(days.map(({ day, startMs, endMs }) => ({ day, start_ms: startMs, end_ms: endMs })));
+    if (kept.size >= KEPT_MAX) kept.delete(kept.keys().next().value!);
+    kept.set(key, rows);
+  }
+  return rows;
+}

@@ -1,0 +1,31 @@
+import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
+import { chapter, table } from '../balance/statement.ts';
+import type { FilesOf } from './analytics-views.ts';
+
+/** Days by device, from days by source, as the report tells them. */
+export function deviceDays(files: FilesOf): string {
+  const sources = files('device_source');
+  const intervals = files('interval_energy');
+  const splits =
+    sources && intervals
+      ? splitSql({
+          wanted: `SELECT d.device, d.source, d.day AS own_day FROM ${files('daily_energy')} d JOIN device_source s ON s.device = d.device AND s.source = d.source
+            AND (s.valid_from IS NULL OR d.day >= s.valid_from) AND (s.valid_to IS NULL OR d.day <= s.valid_to) WHERE s.counts AND s.part <> 'whole'`,
+          own_day: `SELECT day, epoch_ms(day_start) AS start_ms, epoch_ms(day_end) AS end_ms FROM ${files('local_day')}`,
+          daily_energy: `FROM ${files('daily_energy')}`,
+          interval_energy: `FROM ${intervals}`,
+          series: `FROM ${files('series')}`,
+        })
+      : noSplits;
+  const tables = [
+    table('device_source', sources ? `FROM ${sources}` : noDeviceSources),
+    table('rise_fall', splits),
+    table(
+      'source_day',
+      `SELECT d.day, d.day AS told_day, d.device, d.source, d.energy_wh, r.rise_wh, r.fall_wh, [d.method] AS methods, d.flags, d.coverage, d.status, d.version, d.computed_at
+      FROM ${files('daily_energy')} d LEFT JOIN rise_fall r ON r.day = d.day AND r.device = d.device AND r.source = d.source`,
+    ),
+    table('device_day', chapter('11_device_day')),
+  ];
+  return `(WITH ${tables.join(', ')} SELECT * FROM device_day)`;
+}

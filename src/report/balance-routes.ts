@@ -1,0 +1,180 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Authorization } from '../access/authorize.ts';
+import { type BalanceScope, deviceScope, holdsAll, siteScope, workgroupScope } from '../balance/scope.ts';
+import { balanceResolutions } from '../balance/statement.ts';
+import type { WorkgroupConfig } from '../config.ts';
+import { StreamError } from '../contract/errors.ts';
+import { findDevice } from '../devices.ts';
+import { rejectOtherMethods } from '../http.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../time.ts';
+import { errorSchema, taggedAnswers } from './answers.ts';
+import { balanceAnswerSchema } from './balance-answers.ts';
+import { type BalanceQuestion, balanceStatement, elapsedOf } from './balance-report.ts';
+import { etagOf } from './etag.ts';
+import type { Guard } from './guard.ts';
+import type { LakeReader } from './lake.ts';
+import { zoneParameter } from './meter-request.ts';
+import {
+  addressSchema,
+  DAYS_MAX,
+  daySchema,
+  invalid,
+  PROFILE_DAYS_MAX,
+  quote,
+  rangeOrYesterday,
+} from './request.ts';
+import { sendParts } from './send-parts.ts';
+import { findSite, siteAddressSchema } from './site-routes.ts';
+
+interface BalanceRouteDeps {
+  lake: LakeReader;
+  guard: Guard;
+  clock: Clock;
+  log: Log;
+}
+
+const once = { error: 'must be given once' };
+const querySchema = z.object({
+  startDate: daySchema.optional().meta({
+    description: 'First day of the range. Default: yesterday',
+    example: '2026-06-01',
+  }),
+  endDate: daySchema.optional().meta({
+    description: `Last day of the range, included. Default: yesterday. At most ${DAYS_MAX} days, ${PROFILE_DAYS_MAX} of intervals`,
+    example: '2026-06-30',
+  }),
+  timezone: zoneParameter("the workgroup's"),
+  resolution: z
+    .enum(balanceResolutions, { error: `must be one of ${balanceResolutions.join(', ')}, given once` })
+    .default('day')
+    .meta({ description: 'What a row is of. Months and years are told as far as they are in the range' }),
+  device: z
+    .string(once)
+    .optional()
+    .meta({ description: 'Only this device, by its id or its name', example: 'garage' }),
+});
+
+/** The energy balance over the published lake: `GET .../balance` and `.../sites/{site}/balance`. */
+export function registerBalanceRoutes(app: FastifyInstance, deps: BalanceRouteDeps): void {
+  register(app, deps, {
+    url: '/api/v1/orgs/:workgroupId/balance',
+    summary: 'Energy balance',
+    description:
+      'Production, consumption, exchange with the grid and with batteries of a workgroup or of one of its devices, from the roles of sources: by interval, day, month or year in any time zone. What no source measures is computed where it is one role; what is measured and missing is null. A token of device groups sees the balance of its devices and of sites all of whose members it sees; that of a workgroup needs a token without device groups.',
+    params: addressSchema,
+    scopeOf: scopeOfWorkgroup,
+  });
+  register(app, deps, {
+    url: '/api/v1/orgs/:workgroupId/sites/:site/balance',
+    summary: 'Energy balance of a site',
+    description:
+      'As the energy balance, of the devices of a site by their signs and days of validity, or of one of them. A token of device groups sees sites all of whose members it sees.',
+    params: siteAddressSchema,
+    scopeOf: scopeOfSite,
+  });
+}
+
+type ScopeOf = (
+  request: FastifyRequest,
+  workgroup: WorkgroupConfig,
+  authorization: Authorization,
+) => BalanceScope;
+
+function register(
+  app: FastifyInstance,
+  { lake, guard, clock, log }: BalanceRouteDeps,
+  route: { url: string; summary: string; description: string; params: z.ZodType; scopeOf: ScopeOf },
+): void {
+  const { url, summary, description, params, scopeOf } = route;
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary,
+        description,
+        tags: ['report'],
+        params,
+        querystring: querySchema,
+        response: { ...taggedAnswers(balanceAnswerSchema), 404: errorSchema },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, authorization } = await guard(request);
+      const scope = scopeOf(request, workgroup, authorization);
+      const generation = await lake.current(workgroup.id);
+      const asked: BalanceQuestion = {
+        scope,
+        ...rangeOf(request.query as Parameters, workgroup, clock.now()),
+        ownZone: workgroup.timezone,
+        nowMs: clock.now(),
+        generation,
+      };
+      const statement = balanceStatement(asked);
+      const { nowMs: _, generation: __, ...facts } = asked;
+      const files = statement.files.map(({ sha256 }) => sha256);
+      return sendParts(request, reply, {
+        share: lake.share,
+        etag: etagOf(['balance', facts, elapsedOf(asked), files]),
+        read: (signal) => statement.read(lake, signal),
+        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.balance'),
+      });
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}
+
+type Parameters = z.output<typeof querySchema>;
+
+function rangeOf(parameters: Parameters, workgroup: WorkgroupConfig, nowMs: number) {
+  const { timezone: zone = workgroup.timezone, resolution } = parameters;
+  const daysMax = resolution === 'interval' ? PROFILE_DAYS_MAX : DAYS_MAX;
+  return { ...rangeOrYesterday(parameters, { zone, nowMs, daysMax }), zone, resolution };
+}
+
+/** The workgroup as a whole, or one of its devices. */
+const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
+  const { device } = request.query as Parameters;
+  const whole = workgroupScope(workgroup);
+  if (device !== undefined) {
+    const id = findDevice(workgroup, device);
+    if (id === undefined || (devices !== 'all' && !devices.has(id))) throw unknownDevice(device);
+    return deviceScope(whole, id);
+  }
+  if (devices !== 'all')
+    throw new StreamError(
+      'InsufficientScope',
+      'the balance of a workgroup needs a token without device groups; ask for a device (device=) or a site that it sees as a whole',
+    );
+  return whole;
+};
+
+/** A site by its devices, or one of these. */
+const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
+  const { site: name } = request.params as z.output<typeof siteAddressSchema>;
+  const { device } = request.query as Parameters;
+  // Of a site that names no members, everybody sees all of them.
+  const seen =
+    authorization.devices === 'all'
+      ? workgroup
+      : { ...workgroup, sites: workgroup.sites.filter((site) => !holdsAll(siteScope(site))) };
+  const whole = siteScope(findSite(seen, authorization, name));
+  if (whole.members.length === 0)
+    throw invalid(
+      'site',
+      `${quote(name)} has meters alone, and a balance is of devices; list them in the configuration`,
+    );
+  if (device === undefined) return whole;
+  const id = findDevice(workgroup, device);
+  const part = id === undefined ? undefined : deviceScope(whole, id);
+  if (!part || part.members.length === 0) throw unknownDevice(device);
+  return part;
+};
+
+function unknownDevice(device: string): StreamError {
+  return new StreamError('NotFound', `device: there is no device ${quote(device)} here`, {
+    parameter: 'device',
+  });
+}

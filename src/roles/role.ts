@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { nameSchema } from '../contract/messages.ts';
+import { isLocalDate } from '../time.ts';
+
+/** What the energy of a source is, in the order in which a device with several roles is told by one of them. */
+export const sourceRoles = [
+  'production',
+  'consumption',
+  'grid_import',
+  'grid_export',
+  'battery_discharge',
+  'battery_charge',
+  'other',
+] as const;
+export type SourceRole = (typeof sourceRoles)[number];
+
+/** The roles that are part of an energy balance: all but `other`. */
+export const balanceRoles = sourceRoles.filter((role) => role !== 'other');
+
+/** Which way the energy of a role goes: into what is balanced (1), or out of it (-1). `other` goes nowhere. */
+export const sideOfRole: Readonly<Record<SourceRole, 1 | -1 | 0>> = {
+  production: 1,
+  consumption: -1,
+  grid_import: 1,
+  grid_export: -1,
+  battery_discharge: 1,
+  battery_charge: -1,
+  other: 0,
+};
+
+export const roleSchema = z.enum(sourceRoles, { error: `must be one of ${sourceRoles.join(', ')}` });
+const dateSchema = z.string().refine(isLocalDate, 'must be a day that exists, such as "2026-04-01"');
+
+/** The value of `within` for a source that is contained in what is computed of a whole site. */
+export const WITHIN_SITE = 'site';
+
+/** What the configuration says of the role of a source, or of several by a pattern. */
+export const roleEntrySchema = z
+  .strictObject({
+    /** Id or name of the only device that this is said of; without it all devices. */
+    device: z.string().min(1).optional(),
+    /** Name of the source, with `*` for any text and `?` for any character; without it all sources of the device. */
+    source: nameSchema.optional(),
+    role: roleSchema,
+    /** Of a register that may fall: what its negative intervals count as. */
+    negativeRole: roleSchema.optional(),
+    /** The source that measures this one too, as `<device>.<source>`; or `site`: contained in what is computed. */
+    within: z.string().min(1).optional(),
+    /** First and last local day, both included; without them ever. */
+    from: dateSchema.optional(),
+    to: dateSchema.optional(),
+  })
+  .superRefine((entry, context) => {
+    const refuse = (at: string, message: string) => context.addIssue({ code: 'custom', path: [at], message });
+    const { device, source, role, negativeRole, within, from, to } = entry;
+    if (device === undefined && source === undefined)
+      refuse('source', 'is missing: name a source, a pattern such as "grid_*", or a device');
+    if (from !== undefined && to !== undefined && from > to) refuse('to', `is before from (${from})`);
+    if (negativeRole !== undefined && negativeRole !== 'other') {
+      if (sideOfRole[role] * sideOfRole[negativeRole] !== -1)
+        refuse(
+          'negativeRole',
+          `must go the other way than ${role}, such as ${oppositeRole[role] ?? 'other'} or other`,
+        );
+    } else if (negativeRole === 'other' && role === 'other')
+      refuse('negativeRole', 'has no meaning beside role other; remove it');
+    if (within !== undefined && role === 'other')
+      refuse('within', 'has no meaning for role other, which is never added; remove it');
+    if (within !== undefined && within !== WITHIN_SITE && !within.includes('.'))
+      refuse('within', 'must be "site", or a device and a source with a dot between, such as "garage.main"');
+  });
+export type RoleEntry = z.output<typeof roleEntrySchema>;
+
+const oppositeRole: Partial<Record<SourceRole, SourceRole>> = {
+  production: 'consumption',
+  consumption: 'production',
+  grid_import: 'grid_export',
+  grid_export: 'grid_import',
+  battery_discharge: 'battery_charge',
+  battery_charge: 'battery_discharge',
+};
+
+/** Peak power of the production of a device (kWp), each from a local day on until the next. */
+export const peakPowerSchema = z
+  .array(
+    z.strictObject({
+      kWp: z.number().finite().positive('must be more than 0'),
+      from: dateSchema.optional(),
+    }),
+  )
+  .min(1, 'must have an entry, such as { kWp: 9.6, from: 2026-01-01 }, or be left out')
+  .superRefine((entries, context) => {
+    for (const [index, { from }] of entries.entries()) {
+      if (entries.findIndex((other) => other.from === from) < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'from'],
+          message:
+            from === undefined ? 'is missing: the first entry has none either' : `${from} is used twice`,
+        });
+    }
+  });
+
+/** Roles that a site is known not to have. */
+export const absentSchema = z
+  .array(z.enum(balanceRoles, { error: `must be one of ${balanceRoles.join(', ')}` }))
+  .default([]);

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readBalanceCase } from '../../src/cli/replay-balance-case.ts';
+import { runBalanceCase } from '../../src/cli/replay-balance-run.ts';
+import { openConnection } from './support.ts';
+
+interface GoldenBalance {
+  id: string;
+  /** The arithmetic. */
+  why: string;
+  expected: Record<string, unknown>;
+}
+
+const folder = join(import.meta.dirname, '..', 'golden', 'balance');
+const files = readdirSync(folder).map((name) => ({
+  name,
+  cases: JSON.parse(readFileSync(join(folder, name), 'utf8')) as GoldenBalance[],
+}));
+
+/** What differs from what a case says, as far as it says anything. */
+function differences(path: string, wanted: unknown, found: unknown): string[] {
+  if (typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted)) {
+    // Of a set of named things none may be there that is not said, but for fields.
+    const extra =
+      /\.restWh$/.test(path) && typeof found === 'object' && found !== null
+        ? Object.keys(found).filter((key) => !(key in wanted))
+        : [];
+    return [
+      ...extra.map((key) => `${path}.${key} is there`),
+      ...Object.entries(wanted).flatMap(([key, value]) =>
+        differences(`${path}.${key}`, value, (found as Record<string, unknown> | undefined)?.[key]),
+      ),
+    ];
+  }
+  const [want, got] = [wanted, found].map((value) => JSON.stringify(value));
+  return want === got ? [] : [`${path}: ${want}, not ${got}`];
+}
+
+test.each(files)('the cases of $name come out as their arithmetic says', async ({ name, cases }) => {
+  const connection = await openConnection();
+  const problems: string[] = [];
+  for (const [index, one] of cases.entries()) {
+    const told = await runBalanceCase(connection, readBalanceCase(name, one, index));
+    if (typeof one.expected.error === 'string') {
+      expect.soft('error' in told && told.error, one.id).toContain(one.expected.error);
+      continue;
+    }
+    problems.push(...differences(one.id, one.expected, told));
+  }
+  expect(problems).toEqual([]);
+});
+
+test('there are cases of every kind, each with its arithmetic and an id of its own', () => {
+  const cases = files.flatMap((file) => file.cases);
+  expect(cases.length).toBeGreaterThanOrEqual(60);
+  expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+  expect(cases.filter(({ why }) => why.length < 10)).toEqual([]);
+});

@@ -1,0 +1,260 @@
+import { expect, test } from 'vitest';
+import { workgroupSchema } from '../../src/config.ts';
+import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import { WORKGROUP } from '../publish/support.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { deviceId } from '../support/messages.ts';
+import type { Balances } from './balance-support.ts';
+import { openReport } from './support.ts';
+
+const [roof, meter] = [deviceId(1), deviceId(2)];
+const roles = [
+  { source: 'pv', role: 'production' },
+  { source: 'load', role: 'consumption' },
+  { source: 'import', role: 'grid_import' },
+  { source: 'export', role: 'grid_export' },
+  { source: 'net', role: 'grid_import', negativeRole: 'grid_export' },
+];
+const register: EnergyStreamInput = { table: 't', field: 'total', method: 'total_energy', maxPower: '1 MW' };
+const daily: EnergyStreamInput = { table: 't', field: 'today', method: 'daily_energy', maxPower: '1 MW' };
+const byDay: EnergyStreamInput = {
+  table: 't',
+  field: 'day',
+  method: 'interval_energy',
+  interval: '1d',
+  maxPower: '1 MW',
+};
+
+/** Balances of what follows from readings of real methods. */
+async function openReadings(streams: EnergyStreamInput[], readings: CaseReading[], settings: object = {}) {
+  const workgroup = workgroupSchema.parse({ id: WORKGROUP, roles, energyStreams: streams, ...settings });
+  const at = await openReport(workgroup);
+  await landReadings(at.shard, readings);
+  await rollUpSite(at.shard, { timezone: workgroup.timezone, streams, devices: workgroup.devices });
+  await at.publish();
+  const get = async <Answer>(path: string) => {
+    const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`);
+    if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+    return { answer: (await response.json()) as Answer, headers: response.headers };
+  };
+  return {
+    ...at,
+    get: get,
+    ask: async (day: string, more = '') =>
+      (await get<Balances>(`balance?startDate=${day}&endDate=${day}${more}`)).answer,
+  };
+}
+
+/** Values of a field at times of the day. */
+function read(device: string, source: string, field: string, values: Record<string, number>): CaseReading[] {
+  return Object.entries(values).map(([time, value]) => ({
+    event_time: time.includes('T') ? time : `2026-06-02T${time}:00Z`,
+    device,
+    source,
+    data: { [field]: value },
+  }));
+}
+
+/** A register that is read each quarter of an hour and grows by so much in each, from midnight to midnight. */
+function steady(device: string, source: string, wh: (index: number) => number, first = 0): CaseReading[] {
+  let total = first;
+  return Array.from({ length: 97 }, (_, index) => {
+    if (index > 0) total += wh(index - 1);
+    const event_time = new Date(Date.UTC(2026, 5, 2) + index * 900_000).toISOString();
+    return { event_time, device, source, data: { total } };
+  });
+}
+
+test('a register that shows nothing by night lies between two readings, and is known', async () => {
+  const at = await openReadings(
+    [register, daily],
+    [
+      // Asleep from 18:00 on until 06:00, and from zero again.
+      ...read(roof, 'pv', 'today', { '2026-06-01T06:00:00Z': 0, '2026-06-01T18:00:00Z': 900 }),
+      ...read(roof, 'pv', 'today', {
+        '06:00': 10,
+        '06:15': 10,
+        '12:00': 500,
+        '12:15': 600,
+        '12:30': 650,
+        '18:00': 650,
+      }),
+      ...read(roof, 'pv', 'today', { '2026-06-03T06:00:00Z': 5, '2026-06-03T18:00:00Z': 500 }),
+      ...steady(meter, 'import', () => 10, 5_000),
+      ...steady(meter, 'export', () => 0, 700),
+    ],
+  );
+  const { '2026-06-02': told } = await at.ask('2026-06-02');
+  expect(told).toMatchObject({
+    productionWh: 650,
+    gridImportWh: 960,
+    consumptionWh: 1_610,
+    coverage: 1,
+    missing: [],
+  });
+});
+
+test('a measurement that begins or ends on the way leaves its intervals unknown', async () => {
+  const at = await openReadings(
+    [register],
+    [
+      ...steady(meter, 'import', () => 10),
+      ...read(meter, 'export', 'total', {
+        '10:07': 100,
+        '10:30': 120,
+        '10:45': 140,
+        '11:00': 140,
+        '11:10': 150,
+      }),
+    ],
+  );
+  const intervals = await at.ask('2026-06-02', '&resolution=interval');
+  const missing = (time: string) => intervals[`2026-06-02T${time}:00Z`]!.missing;
+  expect(['10:00', '10:15', '10:45', '11:00'].map(missing)).toEqual([
+    ['grid_export'],
+    [],
+    [],
+    ['grid_export'],
+  ]);
+  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    coverage: 0.0313,
+    gridExportWh: null,
+    gridImportWh: 960,
+  });
+});
+
+test('values of whole days have no shape: what is netted is not known, its bounds are', async () => {
+  const values = [
+    { event_time: '2026-06-02T00:00:00Z', device: roof, source: 'pv', data: { day: 20_000 } },
+    { event_time: '2026-06-02T00:00:00Z', device: roof, source: 'load', data: { day: 12_000 } },
+  ];
+  const at = await openReadings([byDay], values);
+  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    productionWh: 20_000,
+    consumptionWh: 12_000,
+    gridNetWh: -8_000,
+    gridImportWh: null,
+    gridExportWh: null,
+    selfConsumptionWh: null,
+    selfConsumptionMaxWh: 12_000,
+    autarkyMax: 1,
+    residualWh: 0,
+    flags: ['netted', 'shape_unknown'],
+  });
+});
+
+test('a register that was silent for hours has no shape there, unless hardly anything flowed', async () => {
+  const load = steady(meter, 'load', () => 100);
+  const silent = (wh: number) =>
+    read(roof, 'pv', 'total', { '2026-06-01T23:45:00Z': 0, '00:00': 0, '05:00': wh, ...even(wh) });
+  const even = (wh: number) =>
+    Object.fromEntries(
+      Array.from({ length: 77 }, (_, index) => [
+        new Date(Date.UTC(2026, 5, 2, 5, 15 * index)).toISOString(),
+        wh,
+      ]),
+    );
+  const at = await openReadings([register], [...load, ...silent(2_000)]);
+  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    productionWh: 2_000,
+    gridNetWh: 7_600,
+    gridImportWh: null,
+    flags: ['estimated', 'netted', 'shape_unknown'],
+  });
+  const little = await openReadings([register], [...load, ...silent(15)]);
+  expect((await little.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    gridImportWh: 9_585,
+    flags: ['estimated', 'netted'],
+  });
+});
+
+test('registers that count in large steps are off by their steps, and no more', async () => {
+  const coarse = (device: string, source: string, wh: number) =>
+    steady(device, source, (index) => (index % 10 === 0 ? wh : 0));
+  const readings = [
+    ...coarse(meter, 'import', 1_000),
+    ...coarse(roof, 'load', 1_100),
+    ...coarse(roof, 'pv', 0),
+  ];
+  const at = await openReadings([{ ...register, jitter: '2 kWh' }], readings, { roles: [...roles] });
+  // Import 10,000, consumption 11,000: a difference of three steps of 1,000, which is 3,000 at most.
+  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    gridExportWh: -1_000,
+    flags: ['noise'],
+  });
+  const fine = await openReadings([{ ...register, jitter: '2 Wh' }], readings);
+  expect((await fine.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    gridExportWh: -1_000,
+    flags: ['imbalance'],
+  });
+});
+
+test('a register that may fall is import where it rises and export where it falls, also for its device', async () => {
+  const net = steady(meter, 'net', (index) => (index < 40 ? 50 : index < 60 ? -100 : 0), 10_000);
+  const at = await openReadings(
+    [{ ...register, register: 'net' }],
+    [...net, ...steady(roof, 'pv', (index) => (index >= 40 && index < 60 ? 150 : 0))],
+    {
+      devices: [{ id: meter, name: 'meter' }],
+      meters: [
+        { code: 'M', device: meter },
+        { code: 'N', device: meter, source: 'net' },
+      ],
+    },
+  );
+  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+    gridImportWh: 2_000,
+    gridExportWh: 2_000,
+    gridNetWh: 0,
+    productionWh: 3_000,
+    consumptionWh: 3_000,
+    flags: ['netted'],
+  });
+  const range = 'startDate=2026-06-02&endDate=2026-06-02';
+  const plain = await at.get<Record<string, Record<string, number>>>(`daily-energy?${range}`);
+  expect(plain.answer['2026-06-02']).toEqual({ [roof]: 3_000, [meter]: 2_000 });
+  expect(plain.headers.get('Wattline-Flags')).toBe('mixed=1');
+  const bySource = await at.get<Record<string, Record<string, number>>>(
+    `daily-energy?${range}&groupBy=source`,
+  );
+  expect(bySource.answer['2026-06-02']![`${meter}.net`]).toBe(0);
+  expect(bySource.headers.get('Wattline-Flags')).toBeNull();
+  const profile = await at.get<Record<string, { energyWh: Record<string, number[]> }>>(
+    `interval-energy?${range}`,
+  );
+  expect(profile.answer['2026-06-02']!.energyWh[meter]!.reduce((sum, wh) => sum + wh, 0)).toBe(2_000);
+  expect(
+    await at.analyse(
+      `SELECT energy_wh, array_to_string(flags, ' ') FROM device_daily_energy WHERE device = '${meter}' AND day = '2026-06-02'`,
+    ),
+  ).toEqual([[2_000n, 'mixed']]);
+  for (const zone of ['', '&timezone=Asia/Kolkata']) {
+    const { answer } = await at.get<Record<string, Record<string, number>>>(
+      `meter-data?startDate=2026-06-01&endDate=2026-06-03${zone}`,
+    );
+    const sum = (code: string) => Object.values(answer).reduce((total, day) => total + (day[code] ?? 0), 0);
+    expect([sum('M'), sum('N')]).toEqual([2_000, 0]);
+  }
+});
+
+test('a day that is not over is told up to now, and waits an hour for data that are on their way', async () => {
+  const until = (wh: number, source: string, last: number) =>
+    steady(meter, source, () => wh).slice(0, last + 1);
+  // Import is known until 12:00, export until 11:30.
+  const at = await openReadings(
+    [register],
+    [...until(10, 'import', 48), ...until(4, 'export', 46), ...steady(roof, 'pv', () => 20).slice(0, 49)],
+  );
+  const intervalsAt = async (time: string) => {
+    at.clock.set(Date.parse(`2026-06-02T${time}:00Z`));
+    const { '2026-06-02': told } = await at.ask('2026-06-02');
+    return [told?.intervals, told?.productionWh, told?.coverage];
+  };
+  // Whole intervals that are over: 46 that all know; 11:30 and 11:45 are on their way.
+  expect(await intervalsAt('12:05')).toEqual([46, 920, 1]);
+  expect(await intervalsAt('12:44')).toEqual([46, 920, 1]);
+  expect(await intervalsAt('12:45')).toEqual([47, 940, 0.9787]);
+  expect(await intervalsAt('13:00')).toEqual([48, 960, 0.9583]);
+  expect(await intervalsAt('06:05')).toEqual([24, 480, 1]);
+  expect(await intervalsAt('00:05')).toEqual([undefined, undefined, undefined]);
+});

@@ -1,0 +1,59 @@
+import { workgroupSchema } from '../../src/config.ts';
+import { dayBounds, INTERVAL_MS } from '../../src/time.ts';
+import { WORKGROUP } from '../publish/support.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { openReport, type ReportFixture } from './support.ts';
+
+/** Wh by interval, as readings of interval energy: every interval of the days is there, but those that are null. */
+export interface SourceEnergy {
+  device: string;
+  source: string;
+  wh?: Record<string, number | null>;
+  unlistedWh?: number | null;
+}
+
+export type Balance = Record<string, unknown> & {
+  flags: string[];
+  parts: Array<{ device: string; source: string; role: string; wh: number | null; within: string | null }>;
+};
+export type Balances = Record<string, Balance>;
+
+export interface BalanceFixture extends ReportFixture {
+  /** GETs a balance below the workgroup. @throws where it is refused */
+  ask(path: string, token?: string): Promise<Balances>;
+}
+
+/** Energies beyond every spike, so that the roll-up takes values as they are. */
+const streams = [
+  { table: 't', field: 'wh', method: 'interval_energy', unit: 'Wh', interval: '15m', maxPower: '1 GW' },
+] as const;
+
+/** A workgroup whose sources have had this energy on these local days. */
+export async function openBalance(
+  settings: Record<string, unknown>,
+  days: { from: string; to: string },
+  sources: readonly SourceEnergy[],
+): Promise<BalanceFixture> {
+  const workgroup = workgroupSchema.parse({ id: WORKGROUP, ...settings });
+  const at = await openReport(workgroup);
+  const bounds = dayBounds(days.from, days.to, workgroup.timezone);
+  const readings: CaseReading[] = [];
+  for (const { device, source, wh = {}, unlistedWh = 0 } of sources) {
+    for (let ms = bounds[0]!.startMs; ms < bounds.at(-1)!.endMs; ms += INTERVAL_MS) {
+      const start = new Date(ms).toISOString().replace('.000Z', 'Z');
+      const value = start in wh ? wh[start]! : unlistedWh;
+      if (value !== null) readings.push({ event_time: start, device, source, data: { wh: value } });
+    }
+  }
+  await landReadings(at.shard, readings);
+  await rollUpSite(at.shard, { timezone: workgroup.timezone, streams });
+  await at.publish();
+  return {
+    ...at,
+    async ask(path, token = at.token) {
+      const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`, { token });
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return (await response.json()) as Balances;
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import { workgroupSchema, zodProblems } from '../../src/config.ts';
+import { inWords } from '../../src/input-words.ts';
+import { deviceId } from '../support/messages.ts';
+
+const garage = deviceId(1);
+const base = {
+  id: 'home',
+  devices: [
+    { id: garage, name: 'garage' },
+    { id: deviceId(2), name: 'heat' },
+  ],
+};
+
+/** Problems as `path: message`. */
+function problemsOf(settings: object): string[] {
+  const parsed = workgroupSchema.safeParse({ ...base, ...settings }, inWords);
+  return parsed.success ? [] : zodProblems(parsed.error).map(({ path, message }) => `${path}: ${message}`);
+}
+const main = { device: 'garage', source: 'main', role: 'consumption' };
+const refused = (roles: object[], more: object = {}) => problemsOf({ roles, ...more }).join('\n');
+
+test('what the page shows can be used', () => {
+  expect(
+    problemsOf({
+      roles: [
+        { source: 'grid_import*', role: 'grid_import' },
+        { ...main, to: '2026-03-31' },
+        { ...main, role: 'grid_import', from: '2026-04-01' },
+        { device: 'heat', source: 'total', role: 'consumption', within: 'garage.main', to: '2026-03-31' },
+        { device: 'heat', source: 'rod', role: 'consumption', within: 'site' },
+        { device: 'heat', source: 'net', role: 'grid_import', negativeRole: 'grid_export' },
+        { device: 'heat', source: 'idle', role: 'production', negativeRole: 'other' },
+      ],
+      devices: [
+        { ...base.devices[0], energyRole: 'production', peakPower: [{ kWp: 9.6, from: '2026-01-01' }] },
+        base.devices[1],
+      ],
+      sites: [{ name: 'home', absent: ['grid_export'] }],
+    }),
+  ).toEqual([]);
+});
+
+test.each<[name: string, roles: object[], message: RegExp]>([
+  [
+    'an unknown role',
+    [{ ...main, role: 'solar' }],
+    /^roles\.0\.role: must be one of production, consumption/,
+  ],
+  ['neither device nor source', [{ role: 'production' }], /^roles\.0\.source: is missing: name a source/],
+  [
+    'a device that is not there',
+    [{ ...main, device: 'gerage' }],
+    /^roles\.0\.device: "gerage" is neither the id nor the name of a device; devices names garage, heat$/,
+  ],
+  [
+    'two exact entries on one day',
+    [
+      { ...main, to: '2026-03-31' },
+      { ...main, device: garage, role: 'grid_import', from: '2026-03-31' },
+    ],
+    /^roles\.1\.source: device ".*", source "main" has a role at that time already \(roles\.0, consumption\); let one end/,
+  ],
+  [
+    'an end before the beginning',
+    [{ ...main, from: '2026-04-01', to: '2026-03-31' }],
+    /^roles\.0\.to: is before from/,
+  ],
+  ['a day that is none', [{ ...main, from: '2026-02-30' }], /^roles\.0\.from: must be a day that exists/],
+  [
+    'a negative role that goes the same way',
+    [{ ...main, negativeRole: 'grid_export' }],
+    /^roles\.0\.negativeRole: must go the other way than consumption, such as production or other$/,
+  ],
+  [
+    'a parent that is no source',
+    [{ ...main, within: 'house' }],
+    /^roles\.0\.within: must be "site", or a device and a source/,
+  ],
+  [
+    'a parent of an unknown device',
+    [{ ...main, within: 'house.main' }],
+    /^roles\.0\.within: "house\.main" does not begin with the id or the name of a device and a dot/,
+  ],
+  [
+    'a parent without a role',
+    [{ ...main, within: 'heat.total' }],
+    /^roles\.0\.within: "heat\.total" has no role at that time/,
+  ],
+  [
+    'a parent of another role',
+    [
+      { ...main, within: 'heat.total' },
+      { device: 'heat', source: 't*', role: 'production' },
+    ],
+    /^roles\.0\.within: "heat\.total" has the role production \(roles\.1\) and this is consumption/,
+  ],
+  [
+    'a source within itself by a pattern',
+    [{ device: 'garage', source: 'm*', role: 'consumption', within: 'garage.main' }],
+    /^roles\.0\.within: forms a circle: garage\.main within garage\.main; remove one of them$/,
+  ],
+  [
+    'a circle of two on some days',
+    [
+      { ...main, within: 'heat.total' },
+      { device: 'heat', source: 'total', role: 'consumption', to: '2026-03-31' },
+      { device: 'heat', source: 'total', role: 'consumption', from: '2026-04-01', within: 'garage.main' },
+    ],
+    /^roles\.0\.within: forms a circle: heat\.total within garage\.main within heat\.total.*\nroles\.2\.within: forms a circle/,
+  ],
+])('%s is refused, and says why', (_, roles, message) => {
+  expect(refused(roles)).toMatch(message);
+});
+
+test('a total source cannot be within a part of itself', () => {
+  const roles = [main, { device: 'garage', source: 'all', role: 'consumption', within: 'garage.main' }];
+  expect(refused(roles, { totalSource: 'all' })).toMatch(
+    /^roles\.1\.within: "garage\.main" is part of the total source of its device, which contains it/,
+  );
+  expect(refused(roles)).toBe('');
+});
+
+test("a meter's direction agrees with the role of its source, or of its device", () => {
+  const meters = (more: object) => ({
+    meters: [{ code: 'M', device: garage, direction: 'import', ...more }],
+  });
+  expect(refused([main], meters({ source: 'main' }))).toBe(
+    'meters.0.direction: meter "M" says direction: import, which is grid_import, and its source has the role consumption (roles.0); correct one of them',
+  );
+  expect(refused([{ ...main, role: 'other' }], meters({ source: 'main' }))).toBe('');
+  const signed = { ...main, role: 'grid_export', negativeRole: 'grid_import' };
+  expect(refused([signed], meters({ source: 'main' }))).toBe('');
+  const devices = [{ id: garage, energyRole: 'production' }];
+  expect(problemsOf({ devices, ...meters({}) }).join()).toMatch(
+    /^meters\.0\.direction: .* the energyRole of its device is production/,
+  );
+});
+
+test('a role that a source of the site has cannot be absent', () => {
+  const sites = [{ name: 'home', devices: [{ id: garage }], absent: ['consumption'] }];
+  expect(refused([main], { sites })).toMatch(
+    /^sites\.0\.absent\.0: consumption is what source "main" of device/,
+  );
+  expect(refused([main], { sites: [{ ...sites[0], devices: [{ id: deviceId(2) }] }] })).toBe('');
+});
+
+test('peak power is told once from each day on', () => {
+  const peak = (peakPower: object[]) => problemsOf({ devices: [{ id: garage, peakPower }] }).join('\n');
+  expect(peak([{ kWp: 4 }, { kWp: 5, from: '2026-01-01' }])).toBe('');
+  expect(peak([{ kWp: 4 }, { kWp: 5 }])).toMatch(/^devices\.0\.peakPower\.1\.from: is missing/);
+  expect(peak([{ kWp: 0 }])).toMatch(/^devices\.0\.peakPower\.0\.kWp: must be more than 0/);
+  expect(peak([])).toMatch(/^devices\.0\.peakPower: must have an entry/);
+});

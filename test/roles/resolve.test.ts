@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { workgroupSchema } from '../../src/config.ts';
+import { createRoleResolver, parseSourceKey } from '../../src/roles/resolve.ts';
+import { deviceId } from '../support/messages.ts';
+
+const [garage, heat] = [deviceId(1), deviceId(2)];
+const devices = [
+  { id: garage, name: 'garage' },
+  { id: heat, name: 'heat.pump' },
+];
+
+function resolverOf(roles: object[], settings: object = {}) {
+  return createRoleResolver(workgroupSchema.parse({ id: 'home', devices, roles, ...settings }));
+}
+
+/** Roles of a source as `role from..to`. */
+function rolesOf(roles: object[], source: string, device = garage): string[] {
+  return resolverOf(roles)
+    .spansOf({ device, source })
+    .map(({ role, from = '', to = '' }) => `${role} ${from}..${to}`);
+}
+
+test('an exact device and source beat a device and a pattern, then an exact source, then a pattern, then the order of the list', () => {
+  const roles = [
+    { source: '*', role: 'other' },
+    { source: 'm*', role: 'battery_charge' },
+    { source: 'main', role: 'grid_export' },
+    { device: 'Garage', source: 'm?in', role: 'production' },
+    { device: garage, source: 'main', role: 'consumption' },
+  ];
+  expect(rolesOf(roles, 'main')).toEqual(['consumption ..']);
+  expect(rolesOf(roles.slice(0, 4), 'main')).toEqual(['production ..']);
+  expect(rolesOf(roles.slice(0, 3), 'main')).toEqual(['grid_export ..']);
+  expect(rolesOf(roles.slice(0, 2), 'main')).toEqual(['other ..']);
+  expect(rolesOf(roles, 'main', heat)).toEqual(['grid_export ..']);
+  expect(rolesOf([{ device: 'garage', role: 'production' }, ...roles], 'x')).toEqual(['production ..']);
+  expect(rolesOf([{ source: 'a.b', role: 'production' }], 'axb')).toEqual([]);
+});
+
+test('an entry counts on its days, and on the others the next best does', () => {
+  const roles = [
+    { device: 'garage', source: 'main', role: 'consumption', to: '2026-03-31' },
+    { device: 'garage', source: 'main', role: 'grid_import', from: '2026-05-01', to: '2026-05-31' },
+    { source: 'm*', role: 'other', from: '2026-05-15' },
+  ];
+  expect(rolesOf(roles, 'main')).toEqual([
+    'consumption ..2026-03-31',
+    'grid_import 2026-05-01..2026-05-14',
+    'grid_import 2026-05-15..2026-05-31',
+    'other 2026-06-01..',
+  ]);
+});
+
+test('a total source contains the other sources of its device of equal role, on the days on which it has that role', () => {
+  const resolver = resolverOf(
+    [
+      { source: 'l?', role: 'consumption' },
+      { source: 'pv', role: 'production' },
+      { source: 'total', role: 'consumption', from: '2026-02-01' },
+    ],
+    { totalSource: 'total' },
+  );
+  const known = ['l1', 'pv', 'total'].map((source) => ({ device: garage, source }));
+  const parent = { device: garage, source: 'total' };
+  expect(resolver.spans([...known, { device: heat, source: 'l1' }])).toEqual([
+    expect.objectContaining({ source: 'l1', from: undefined, to: '2026-01-31', within: undefined }),
+    expect.objectContaining({ source: 'l1', from: '2026-02-01', to: undefined, within: parent }),
+    expect.objectContaining({ source: 'pv', within: undefined }),
+    expect.objectContaining({ source: 'total', within: undefined }),
+    // This device has no total source.
+    expect.objectContaining({ device: heat, source: 'l1', within: undefined }),
+  ]);
+});
+
+test('sources that are named exactly are known before anything came of them', () => {
+  const resolver = resolverOf([
+    { device: 'garage', source: 'pv', role: 'production' },
+    { device: 'garage', source: 'l1', role: 'consumption', within: 'heat.pump.total' },
+    { device: heat, source: 'total', role: 'consumption' },
+  ]);
+  expect(resolver.spans([]).map(({ device, source, within }) => [device, source, within])).toEqual([
+    [garage, 'pv', undefined],
+    [garage, 'l1', { device: heat, source: 'total' }],
+    [heat, 'total', undefined],
+  ]);
+});
+
+test('a device in front of a dot may have dots in its name, and sources too', () => {
+  expect(parseSourceKey('heat.pump.total.l1', devices)).toEqual({ device: heat, source: 'total.l1' });
+  expect(parseSourceKey(`${garage}.x`, devices)).toEqual({ device: garage, source: 'x' });
+  expect(parseSourceKey('nobody.x', devices)).toBeUndefined();
+  expect(parseSourceKey('garage.', devices)).toBeUndefined();
+});
