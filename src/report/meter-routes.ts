@@ -118,7 +118,7 @@ function registerMeterRoute(
       const { workgroup, authorization } = await guard(request);
       const parameters = request.query as MeterParameters;
       const visible = visibleMeters(workgroup.meters, authorization);
-      const query = meterQuery(parameters, visible);
+      const query = meterQuery(parameters, { visible, ownZone: workgroup.timezone });
       refuseTooMany(query, route.valuesMax);
       const generation = await lake.current(workgroup.id);
       const source = { query, visible, generation, workgroup, asked: parameters.scenario };

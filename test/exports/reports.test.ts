@@ -78,7 +78,7 @@ async function openFiles() {
   };
 }
 
-const range = 'startDate=2026-05-01&endDate=2026-05-03&timezone=Europe/Berlin';
+const range = 'startDate=2026-05-01&endDate=2026-05-03';
 const days = '2026-05-01_to_2026-05-03';
 
 test('meter data, budgets, reconciliation and variance are exported as their endpoints answer', async () => {
