@@ -27,7 +27,7 @@ export const rangeShape = {
 };
 export const scenarioParameter = z.string({ error: 'must be given once' }).optional().meta({
   description:
-    'Which budget, such as P50, P90, contract or reforecast. Default: the only one there is; of several `contract`, else `P50`',
+    'Only budgets of this scenario, such as P50, P90, contract or reforecast. Default: for each meter and day the first that has a budget, of contract, P50, P90, reforecast, then the others by name',
   example: 'P50',
 });
 export const zoneParameter = zoneSchema.optional().meta({
