@@ -27,7 +27,13 @@ interface Part {
 
 const foundation = ['contract', 'ground'];
 /** What every server of ours has, beside its routes. */
-const httpEdge = ['src/http.ts', 'src/http-errors.ts', 'src/rate-limit.ts', 'src/health.ts'];
+const httpEdge = [
+  'src/http.ts',
+  'src/http-errors.ts',
+  'src/query-parameters.ts',
+  'src/rate-limit.ts',
+  'src/health.ts',
+];
 const httpHomes = [...httpEdge, 'src/stream/', 'src/report/', 'src/upload/routes.ts'];
 export const parts: readonly Part[] = [
   {
