@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
 import { InputError, TerminalError } from '../errors.ts';
+import type { Reason } from '../import/guess-reasons.ts';
 import type { Mapping } from '../import/mapping.ts';
 import { chooseWorkgroup } from './choose-workgroup.ts';
 import { printData, printNote } from './output.ts';
@@ -46,15 +47,15 @@ async function runCommand(
     throw new InputError('the command line', [{ path: '--table', message: table.error.issues[0]!.message }]);
   const files = findFiles(named, terminal.cwd);
   const isGuess = options.mapping === undefined;
-  const mapping = isGuess
+  const { mapping, reasons } = isGuess
     ? await guessFor(files[0]!, workgroup, options.table)
-    : readMapping(resolve(terminal.cwd, options.mapping!));
+    : { mapping: readMapping(resolve(terminal.cwd, options.mapping!)), reasons: [] };
   if (isGuess && !options.dryRun) {
-    printNote(command, terminal, `the columns are taken for\n${mappingText(mapping)}`);
+    printNote(command, terminal, `the columns are taken for\n${mappingText(mapping, reasons)}`);
   }
   const request = { workgroup, table: options.table, mapping, threads: config.pipeline.threads };
   await checkFiles(files, request, service);
-  if (options.dryRun) await dryRun(command, service, files, request, isGuess);
+  if (options.dryRun) await dryRun(command, service, files, request, isGuess ? reasons : undefined);
   else await importAll(command, config, service, files, request);
 }
 
@@ -71,7 +72,7 @@ async function dryRun(
   { terminal, clock, signal }: Service,
   files: readonly string[],
   request: Request,
-  isGuess: boolean,
+  reasons: readonly Reason[] | undefined,
 ): Promise<void> {
   const { checkWhole } = await import('../import/content-hash.ts');
   const { previewFile } = await import('../import/preview.ts');
@@ -83,12 +84,13 @@ async function dryRun(
     const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
     previews.push({ path, ...preview });
   }
-  printData(command, terminal, { mapping: request.mapping, files: previews }, () => {
-    const heading = isGuess
+  const data = { mapping: request.mapping, ...(reasons && { reasons }), files: previews };
+  printData(command, terminal, data, () => {
+    const heading = reasons
       ? '# Guessed. Save it as a file, change what is wrong, and name it with --mapping.\n'
       : '';
     const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
-    return `${heading}${mappingText(request.mapping)}\n${rows.trimEnd().replace(/^/gm, '# ')}\n`;
+    return `${heading}${mappingText(request.mapping, reasons)}\n${rows.trimEnd().replace(/^/gm, '# ')}\n`;
   });
 }
 

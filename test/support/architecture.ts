@@ -170,7 +170,9 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'fastify-type-provider-zod': { homes: httpHomes },
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
-    'csv-parse': { homes: ['src/cli/', 'src/upload/read-csv.ts', 'src/meter-files.ts'] },
+    'csv-parse': {
+      homes: ['src/cli/', 'src/import/heading.ts', 'src/upload/read-csv.ts', 'src/meter-files.ts'],
+    },
     pino: { homes: ['src/log.ts'] },
     'temporal-polyfill': { homes: ['src/time.ts'] },
     yaml: { homes: ['src/config.ts'] },
