@@ -108,7 +108,7 @@ function suggestionLines(table: string, suggested: readonly SuggestedStream[]): 
     ];
   const lines = suggested.map(
     (one) =>
-      `    - ${streamText(table, one)}   # ${one.why}${one.unit === undefined ? '; its name says no unit: write it' : ''}`,
+      `    - ${streamText(table, one)}   # ${one.why}${one.unit === undefined ? '; its name says no unit: write the right one' : ''}`,
   );
   const registers = suggested.filter(({ method }) => method !== 'power_curve');
   return [
@@ -122,8 +122,11 @@ function suggestionLines(table: string, suggested: readonly SuggestedStream[]): 
   ];
 }
 
+/** Refused by "config check" with the units that there are, so that nobody takes a wrong one by accident. */
+const UNKNOWN_UNIT = 'unknown';
+
 function streamText(table: string, { field, method, unit }: SuggestedStream): string {
-  const stream = { table, field, method, unit: unit ?? (method === 'power_curve' ? 'W' : 'kWh') };
+  const stream = { table, field, method, unit: unit ?? UNKNOWN_UNIT };
   return stringify(stream, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 }
 

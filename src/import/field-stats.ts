@@ -11,13 +11,15 @@ export interface FieldStats {
   /** Null where there is no number. */
   min: number | null;
   max: number | null;
-  /** Steps between neighbouring values of a device and source, in the order of time. */
-  rises: number;
-  falls: number;
-  /** Falls to less than a tenth: a register that starts again. */
+  /** How much the values rise and fall between neighbours of a device and source in the order of time, falls to less than a tenth and what follows in one step apart. */
+  risen: number;
+  fallen: number;
+  /** Falls to less than a tenth: of a register that starts again, */
   restarts: number;
-  /** Restarts that come with another local day. */
-  dayRestarts: number;
+  /** or of one that comes back in one step, which is a drop-out. */
+  dropOuts: number;
+  /** Steps into another local day. */
+  dayChanges: number;
 }
 
 export interface FieldStatsCollector {
@@ -31,11 +33,15 @@ const ROWS_MAX = 200_000;
 /** Series whose last value is remembered; steps of further ones are not looked at. */
 const SERIES_MAX = 20_000;
 const RESTART_PART = 0.1;
+/** What rises to this share of the value before in one step has only dropped out. */
+const BACK_PART = 0.9;
 
 interface Last {
   ms: number;
   value: number;
   day: LocalDate;
+  /** The value before it fell to less than a tenth, until it rises again. */
+  before: number | undefined;
 }
 
 /** @param zone of the days: the workgroup's */
@@ -48,16 +54,17 @@ export function createFieldStats(zone: string): FieldStatsCollector {
   function statsOf(field: string): FieldStats {
     const known = fields.get(field);
     if (known) return known;
-    const stats = {
+    const stats: FieldStats = {
       field,
       values: 0,
       texts: 0,
       min: null,
       max: null,
-      rises: 0,
-      falls: 0,
+      risen: 0,
+      fallen: 0,
       restarts: 0,
-      dayRestarts: 0,
+      dropOuts: 0,
+      dayChanges: 0,
     };
     fields.set(field, stats);
     return stats;
@@ -69,14 +76,25 @@ export function createFieldStats(zone: string): FieldStatsCollector {
     // A row that is out of order tells nothing of the shape.
     if (last && ms <= last.ms) return;
     const day = dayOf(ms);
-    lasts.set(key, { ms, value, day });
+    const now: Last = { ms, value, day, before: last?.before };
+    lasts.set(key, now);
     if (!last) return;
-    if (value > last.value) stats.rises += 1;
-    if (value >= last.value) return;
-    stats.falls += 1;
-    if (last.value <= 0 || value > RESTART_PART * last.value) return;
-    stats.restarts += 1;
-    if (day !== last.day) stats.dayRestarts += 1;
+    if (day !== last.day) stats.dayChanges += 1;
+    const growth = value - last.value;
+    if (growth < 0 && last.value > 0 && value <= RESTART_PART * last.value) {
+      stats.restarts += 1;
+      now.before = last.value;
+    } else if (growth < 0) {
+      stats.fallen -= growth;
+    } else if (growth > 0) {
+      now.before = undefined;
+      if (last.before === undefined || value < BACK_PART * last.before) {
+        stats.risen += growth;
+      } else {
+        stats.restarts -= 1;
+        stats.dropOuts += 1;
+      }
+    }
   }
 
   return {
@@ -111,7 +129,7 @@ export function createFieldStats(zone: string): FieldStatsCollector {
 export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStats[] {
   const fields = Map.groupBy(files.flat(), ({ field }) => field);
   return [...fields].map(([field, list]) => {
-    const sum = (name: 'values' | 'texts' | 'rises' | 'falls' | 'restarts' | 'dayRestarts') =>
+    const sum = (name: 'values' | 'texts' | 'risen' | 'fallen' | 'restarts' | 'dropOuts' | 'dayChanges') =>
       list.reduce((total, one) => total + one[name], 0);
     const ends = list.flatMap(({ min, max }) => (min === null || max === null ? [] : [min, max]));
     return {
@@ -120,10 +138,11 @@ export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStat
       texts: sum('texts'),
       min: ends.length === 0 ? null : Math.min(...ends),
       max: ends.length === 0 ? null : Math.max(...ends),
-      rises: sum('rises'),
-      falls: sum('falls'),
+      risen: sum('risen'),
+      fallen: sum('fallen'),
       restarts: sum('restarts'),
-      dayRestarts: sum('dayRestarts'),
+      dropOuts: sum('dropOuts'),
+      dayChanges: sum('dayChanges'),
     };
   });
 }

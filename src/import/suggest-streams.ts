@@ -16,10 +16,14 @@ const powerNames = /power|leistung|puissance|potencia|watt|^p[_ -]?(ac|dc|v|pv)?
 const energyNames =
   /energ|ertrag|yield|erzeug|verbrauch|bezug|einspeis|import|export|consum|product|z(ä|ae)hler|meter|counter|register|total|wh\b/i;
 const dayNames = /today|daily|day|heute|tag|jour|hoy/i;
+const totalNames = /total|gesamt|lifetime|cumul|stand$/i;
 const countNames = /^(id|index|row|no|nr)$|time|uptime|count$|seconds/i;
-/** Of a lifetime register so many steps may fall: some loggers repeat rows or round. */
-const FALLS_PART_MAX = 0.005;
-const RISES_MIN = 3;
+/** Of a register nearly all steps go up: it falls by its last digit now and then. Power falls as much as it rises. */
+const NET_GROWTH_MIN = 0.5;
+/** A register that starts again each day does so once; averages and drop-outs add some. */
+const RESTARTS_PER_DAY_MAX = 2;
+/** A lifetime register that drops out on one day in ten is still one. */
+const RESTARTS_PER_DAY_MIN = 0.3;
 
 /**
  * The energy streams that would read fields, the best first: registers, then energy of intervals, then power. A field that looks like
@@ -43,8 +47,7 @@ function suggestStream(stats: FieldStats): SuggestedStream | undefined {
   const range = `${plain(min)} to ${plain(max)}`;
   if (isPower) return { field, method: 'power_curve', unit, why: `${words[shape]}, ${range}` };
   // Without a name that says so only a register looks like energy.
-  if (!isEnergy && (shape === 'varies' || shape === 'still' || min < 0 || stats.rises < RISES_MIN))
-    return undefined;
+  if (!isEnergy && (shape === 'varies' || shape === 'still' || min < 0)) return undefined;
   return { field, method: methodOf(shape, field), unit, why: `${words[shape]}, ${range}` };
 }
 
@@ -56,12 +59,11 @@ const words: Readonly<Record<Shape, string>> = {
   still: 'does not change',
 };
 
-function shapeOf({ rises, falls, restarts, dayRestarts }: FieldStats): Shape {
-  if (rises + falls === 0) return 'still';
-  if (falls <= FALLS_PART_MAX * (rises + falls)) return 'grows';
-  // A register that restarts in the evening or at sunrise restarts once a day all the same.
-  if (restarts >= 0.8 * falls && dayRestarts >= 0.5 * restarts && rises > falls) return 'restarts';
-  return 'varies';
+function shapeOf({ risen, fallen, restarts, dropOuts, dayChanges }: FieldStats): Shape {
+  if (risen + fallen === 0) return restarts + dropOuts === 0 ? 'still' : 'varies';
+  if (risen - fallen < NET_GROWTH_MIN * (risen + fallen)) return 'varies';
+  if (restarts === 0 || restarts < RESTARTS_PER_DAY_MIN * dayChanges) return 'grows';
+  return restarts <= RESTARTS_PER_DAY_MAX * Math.max(1, dayChanges) ? 'restarts' : 'varies';
 }
 
 function methodOf(shape: Shape, field: string): EnergyMethod {
@@ -72,17 +74,22 @@ function methodOf(shape: Shape, field: string): EnergyMethod {
     case 'still':
       return dayNames.test(field) ? 'daily_energy' : 'total_energy';
     case 'varies':
-      return 'interval_energy';
+      // Averages and drop-outs hide the shape of a register, not its name.
+      if (dayNames.test(field)) return 'daily_energy';
+      return totalNames.test(field) ? 'total_energy' : 'interval_energy';
     default:
       return shape satisfies never;
   }
 }
 
-/** The unit that a name ends with: `Total (kWh)`, `power_w`. */
+/** The unit in a name: `Total (kWh)`, `power_w`, `total_wh_out`. */
 function unitOf(field: string): { unit: string; dimension: 'energy' | 'power' } | 'another' | undefined {
   const bracket = /[([]\s*([^()[\]]+?)\s*[)\]]\s*$/.exec(field)?.[1];
-  const text = bracket ?? /[_ /-]([A-Za-z]+)$/.exec(field)?.[1] ?? field;
-  const unit = parseUnit(text) ?? ambiguous[text];
+  const words = bracket === undefined ? field.split(/[^A-Za-z]+/) : [bracket];
+  const unit = words
+    .filter((word, index) => word.length > 1 || index === words.length - 1)
+    .map((word) => parseUnit(word) ?? ambiguous[word])
+    .findLast((known) => known !== undefined);
   if (unit !== undefined)
     return { unit, dimension: unitFactor('power', unit) === undefined ? 'energy' : 'power' };
   // What stands in brackets and is no unit of energy or power is another one: V, A, °C.

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { describeNews, newsOfImport } from '../../src/cli/import-summary.ts';
 import { configSchema } from '../../src/config.ts';
 import type { ImportSummary } from '../../src/import/summary.ts';
@@ -77,4 +78,17 @@ test('a file of many fields none of which is read names some of them', () => {
       '"c10", "c11" and 3 more.\n  The energy streams of workgroup home read solar.wh.\n  None of the fields looks like energy or power',
     ),
   ]);
+});
+
+test('a suggested line of a field whose name says no unit is refused until somebody writes the unit', () => {
+  const fields = [{ field: 'total', values: 3, streams: [], rejected: {} }];
+  const stats = { values: 3, texts: 0, min: 1, max: 9, risen: 8, fallen: 0, restarts: 0, dropOuts: 0 };
+  const { warnings } = newsOfImport({ ...summaryOf(0), fields }, workgroup, [
+    { field: 'total', ...stats, dayChanges: 0 },
+  ]);
+  const [, line = ''] = /- (\{.*\}) {3}# only grows, 1 to 9; its name says no unit/.exec(warnings[0]!) ?? [];
+  const pasted = (text: string) =>
+    configSchema.safeParse({ workgroups: [{ id: 'home', energyStreams: [parse(text)] }] });
+  expect(pasted(line).error?.issues[0]?.message).toContain('"unknown" is not a unit of energy; use one of');
+  expect(pasted(line.replace('unknown', 'kWh')).success).toBe(true);
 });

@@ -24,6 +24,12 @@ async function suggested(name: string, shapeOf: (hour: number, device: number) =
 
 const lifetime = (hour: number, device: number) => 1_000 * (device + 1) + hour * 0.4;
 const today = (hour: number) => (hour % 24) * 0.4;
+/** Falls by its last digit every third hour, as computed registers do. */
+const jitter = (hour: number) => 100 + hour - (hour % 3 === 2 ? 1.1 : 0);
+/** Drops out to zero once on the second day. */
+const dropOut = (hour: number) => (hour === 36 ? 0 : 500 + hour);
+const todayWithDropOut = (hour: number) => (hour === 36 ? 0 : today(hour));
+const onAndOff = (hour: number) => (hour % 4 === 0 ? 3 : 0);
 const power = (hour: number) => Math.max(0, 3_000 - 200 * Math.abs((hour % 24) - 12));
 
 test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string | undefined, why: string]>([
@@ -35,6 +41,11 @@ test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string 
   ['1.8.0', lifetime, 'total_energy', undefined, 'only grows, 1,000 to 2,028.4'],
   ['Ertrag heute (kWh)', today, 'daily_energy', 'kWh', 'starts again each day, 0 to 9.2'],
   ['yield', today, 'daily_energy', undefined, 'starts again each day, 0 to 9.2'],
+  ['load total (kWh)', jitter, 'total_energy', 'kWh', 'only grows, 100 to 170'],
+  ['Zähler (kWh)', dropOut, 'total_energy', 'kWh', 'only grows, 0 to 571'],
+  ['DAILY_YIELD', todayWithDropOut, 'daily_energy', undefined, 'starts again each day, 0 to 9.2'],
+  ['today', today, 'daily_energy', undefined, 'starts again each day, 0 to 9.2'],
+  ['Verbrauch (kWh)', onAndOff, 'interval_energy', 'kWh', 'rises and falls, 0 to 3'],
   ['Energy (Wh)', power, 'interval_energy', 'Wh', 'rises and falls, 600 to 3,000'],
   ['PV Leistung (W)', power, 'power_curve', 'W', 'rises and falls, 600 to 3,000'],
   ['Pac', power, 'power_curve', undefined, 'rises and falls, 600 to 3,000'],
