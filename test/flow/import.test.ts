@@ -156,6 +156,43 @@ Month    Source      kWh  Devices  Days
   );
 }, 60_000);
 
+test('the energy of an import is that of its own devices, sources and days, and its readings are its own', async () => {
+  const cwd = folderOf(1);
+  const other = '0b0e7c1e-0000-4000-8000-000000000002';
+  /** Hourly registers of so many days of March from the first on, with so many Wh an hour. */
+  const file = (name: string, device: string, source: string, days: number, wh: number) => {
+    const rows = Array.from({ length: 24 * days + 1 }, (_, hour) => {
+      const time = new Date(Date.UTC(2026, 2, 1, -1) + hour * 3_600_000).toISOString();
+      return `${time},${device},${source},${1_000 + wh * hour}\n`;
+    });
+    writeFileSync(join(cwd, name), `time,device,source,total_wh\n${rows.join('')}`);
+  };
+  file('roof.csv', DEVICE, 'roof', 5, 100);
+  file('other.csv', other, 'shed', 5, 200);
+  file('shed.csv', DEVICE, 'shed', 2, 10);
+  const told = async (name: string) =>
+    JSON.parse((await runCli(['import', name, ...to, '--json'], { cwd })).stdout);
+  expect(await told('roof.csv')).toMatchObject({
+    fields: [{ values: 121, streams: [{ taken: 121 }] }],
+    months: [{ month: '2026-03', source: 'roof', energyWh: 12_000, devices: 1, days: 5 }],
+  });
+  // Of the same source and days as the next one, but another device.
+  await told('other.csv');
+  // Neither the other source of the device nor the other device is in it.
+  const shed = await told('shed.csv');
+  expect(shed).toMatchObject({
+    fields: [{ values: 49, streams: [{ taken: 49 }] }],
+    firstDay: '2026-03-01',
+    lastDay: '2026-03-03',
+    devices: 1,
+  });
+  expect(shed.months).toEqual([{ month: '2026-03', source: 'shed', energyWh: 480, devices: 1, days: 2 }]);
+  // The first days of the roof alone: energy of the days after them is not of this import.
+  file('again.csv', DEVICE, 'roof', 2, 100);
+  const again = await told('again.csv');
+  expect(again.months).toEqual([{ month: '2026-03', source: 'roof', energyWh: 7_200, devices: 1, days: 3 }]);
+}, 60_000);
+
 test('an import of which no field is read warns, and names lines of configuration that make energy of it', async () => {
   const cwd = folderOf(1);
   writeFileSync(join(cwd, 'log.csv'), wideCsv());

@@ -27,6 +27,24 @@ describe('the line that names the columns is found', () => {
       ['Plant of somebody'],
     ],
     ['behind a title in quotes with a break', `"one\ntwo";;\nZeit;Zähler;Leistung\n${rows}`, 2, ['one\ntwo']],
+    [
+      'next to the data, where a title has as many cells',
+      `Anlage;Haus;Ort\nZeit;Zähler;Leistung\n${rows}`,
+      1,
+      ['Anlage Haus Ort'],
+    ],
+    [
+      'above a row with a time and texts',
+      `Zeit;Zähler;Leistung\n27.03.2026 23:45;keine;Daten\n${rows}`,
+      0,
+      [],
+    ],
+    [
+      'behind a title with more cells than the table',
+      `Haus;Ort;Land;Netz;Rest\nZeit;Zähler;Leistung\n${rows}`,
+      1,
+      ['Haus Ort Land Netz Rest'],
+    ],
     ['above a line of units', `Titel;;\nZeit;Zähler;Leistung\n;kWh;W\n${rows}`, 1, ['Titel']],
     [
       'above rows without a value',
@@ -53,6 +71,10 @@ describe('the line that names the columns is found', () => {
 test.each([
   ['no line names the columns', rows],
   ['titles stand above rows without names', `Titel;;\n${rows}`],
+  [
+    'a title of two cells stands above rows without names',
+    `Anlage;Haus;;;\n${rows.replaceAll('\n', ';OK;\n')}`,
+  ],
   ['there is no time', 'a;b\n1;2\n3;4\n'],
   ['there is nothing', ''],
   ['a quote is never closed', '"a;b\n'],
