@@ -10,6 +10,9 @@ export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
 
+/** Routes of reports and uploads. They refuse parameters that they do not know; those of the stream pass over them, as its contract says. */
+export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
+
 /** Sends an error in the form of the route it belongs to, with the headers that go with it. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: StreamError): FastifyReply {
   reply.code(error.status).header('Cache-Control', 'no-store');

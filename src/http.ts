@@ -5,8 +5,9 @@ import type { Duplex } from 'node:stream';
 import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { StreamError, type StreamErrorCode } from './contract/errors.ts';
-import { sendError, toStreamError } from './http-errors.ts';
+import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
 import type { Log } from './log.ts';
+import { refuseUnknownParameters } from './query-parameters.ts';
 import { createRateLimit, rateLimitKey } from './rate-limit.ts';
 import { type Clock, SECOND_MS, systemClock } from './time.ts';
 
@@ -83,7 +84,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     setTimeout(() => app.server.closeAllConnections(), options.closeWithinMs ?? CLOSE_MS).unref();
     done();
   });
-  app.setValidatorCompiler(validatorCompiler);
+  refuseUnknownParameters(app, REPORT_ROUTES_PREFIX, validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
 
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });

@@ -46,6 +46,15 @@ export function unitTable(dimension: Dimension): ReadonlyArray<readonly [unit: s
   return Object.entries(UNITS[dimension]);
 }
 
+const knownUnits = [...Object.keys(ENERGY_WH), ...Object.keys(POWER_W)];
+
+/** A unit of energy or power; `kwh` and `KWH` are understood too, but not units that differ from another only by their case. @returns undefined for none */
+export function parseUnit(text: string): string | undefined {
+  if (knownUnits.includes(text)) return text;
+  const meant = knownUnits.filter((unit) => unit.toLowerCase() === text.toLowerCase());
+  return meant.length === 1 ? meant[0] : undefined;
+}
+
 /**
  * What is wrong with a unit, and which one is meant: written differently, or of another dimension.
  * @returns undefined where nothing is wrong

@@ -51,6 +51,25 @@ describe('errors outside the stream', () => {
     expect((await app.inject('/report?startDate=2026-11-20')).json()).toEqual({ ok: true });
   });
 
+  test('a report without parameters of its own takes none, and the stream passes over unknown ones', async () => {
+    const app = setUp();
+    for (const url of ['/api/v1/orgs/:workgroupId/things', '/api/v1/tables/:workgroupId/things'])
+      app.get(url, async () => ({ ok: true }));
+    expect((await app.inject('/api/v1/orgs/home/things')).json()).toEqual({ ok: true });
+    expect((await app.inject('/api/v1/orgs/home/things?verbose=1')).json()).toMatchObject({
+      message: 'verbose: is not a known parameter; this request takes no parameters',
+      status: 400,
+      parameter: 'verbose',
+    });
+    expect((await app.inject('/api/v1/tables/home/things?verbose=1')).json()).toEqual({ ok: true });
+  });
+
+  test('a report whose parameters cannot be known is refused when it is registered', async () => {
+    const app = setUp();
+    app.get('/api/v1/orgs/:workgroupId/things', { schema: { querystring: z.any() } }, async () => 'ok');
+    await expect(app.ready()).rejects.toThrow('/api/v1/orgs/:workgroupId/things must be a z.object');
+  });
+
   test('what was thrown by mistake stays inside; the log has it under the correlation id', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
     const app = setUp({ log: recordingLog(events) });

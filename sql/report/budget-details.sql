@@ -1,9 +1,9 @@
--- As meters, of budgets, each value an object with the period that it is part of. $scenario: of all of them.
+-- As meters, of budgets, each value an object with its scenario and the period that it is part of.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', key, '":', to_json({
     energyWh: energy_wh,
-    scenario: $scenario,
+    scenario: scenario,
     periodStart: period_start::VARCHAR,
     periodEnd: period_end::VARCHAR,
     periodWh: period_wh,

@@ -1,14 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { Document, isMap, isScalar, parse } from 'yaml';
 import { type WorkgroupConfig, zodProblems } from '../config.ts';
 import { errorMessage, InputError } from '../errors.ts';
 import { checkWhole } from '../import/content-hash.ts';
-import { firstBytes } from '../import/first-bytes.ts';
-import { guessMapping } from '../import/guess.ts';
+import { type Guess, guessFile } from '../import/guess-file.ts';
+import type { Reason } from '../import/guess-reasons.ts';
 import { type Mapping, mappingSchema } from '../import/mapping.ts';
-import { openReader, type Reader } from '../import/reader.ts';
-import { sampleFile } from '../import/sample.ts';
+import { openReader } from '../import/reader.ts';
 import { inWords } from '../input-words.ts';
 
 const THREADS = 2;
@@ -44,16 +43,10 @@ export function readMapping(path: string): Mapping {
 }
 
 /** What the columns of a file seem to mean. @throws InputError where that cannot be told */
-export async function guessFor(path: string, workgroup: WorkgroupConfig, table: string): Promise<Mapping> {
+export async function guessFor(path: string, workgroup: WorkgroupConfig, table: string): Promise<Guess> {
   const reader = await openReader(path, { threads: THREADS });
   try {
-    const sample = await sampleFile(reader);
-    // A file of one column may begin with lines about the table, which is wider.
-    const below =
-      sample.format === 'csv' && sample.columns.length === 1
-        ? await guessBelow(reader, workgroup, table)
-        : undefined;
-    return below ?? guessMapping(reader.path, sample, workgroup, table);
+    return await guessFile(reader, workgroup, table);
   } catch (error) {
     await checkWhole(path, new AbortController().signal);
     throw error;
@@ -62,35 +55,30 @@ export async function guessFor(path: string, workgroup: WorkgroupConfig, table: 
   }
 }
 
-const HEADING_LINES_MAX = 30;
-
-/** The mapping of a table that begins further down. */
-async function guessBelow(
-  reader: Reader,
-  workgroup: WorkgroupConfig,
-  table: string,
-): Promise<Mapping | undefined> {
-  const start = await firstBytes(reader.path, reader.kind.compression);
-  const lines = Buffer.from(start).toString('latin1').replaceAll('\0', '').split('\n');
-  for (let skipLines = 1; skipLines <= HEADING_LINES_MAX; skipLines++) {
-    if ((lines[skipLines] ?? '').trim() === '') continue;
-    try {
-      const sample = await sampleFile(reader, skipLines);
-      if (sample.columns.length > 1) return guessMapping(reader.path, sample, workgroup, table);
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-    }
-  }
-  return undefined;
-}
-
-/** A mapping as a file to be edited, without what is so by default. */
-export function mappingText(mapping: Mapping): string {
+/**
+ * A mapping as a file to be edited, without what is so by default.
+ * @param reasons of a guess, which become comments
+ */
+export function mappingText(mapping: Mapping, reasons: readonly Reason[] = []): string {
   const { column, ...time } = mapping.time;
-  const shown = { ...mapping, time: { column: column.length === 1 ? column[0] : column, ...time } };
+  const shown = {
+    ...mapping,
+    time: { column: column.length === 1 ? column[0] : column, ...time },
+    ...(mapping.device.id !== undefined && { device: { id: mapping.device.id } }),
+  };
   const defaults = mappingSchema.parse({ time: { column: '-' }, device: { id: '-' }, fields: { '-': '-' } });
   const text = Object.entries(shown).filter(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(defaults[key as keyof Mapping]),
   );
-  return stringify(Object.fromEntries(text), { lineWidth: 0 });
+  const document = new Document(Object.fromEntries(text));
+  for (const { path, why } of reasons) comment(document, path, why);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Writes a comment above a key. */
+function comment(document: Document, path: readonly string[], text: string): void {
+  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  if (!isMap(parent)) return;
+  const key = parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key;
+  if (isScalar(key)) key.commentBefore = ` ${text}`;
 }

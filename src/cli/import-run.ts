@@ -56,6 +56,9 @@ export async function runImport(
         state: () => owner.ask('importState', undefined),
         onProgress: (part) => options.onProgress({ kind: 'after', part }),
       });
+      // The configuration may read more of a file than when it was imported. A service has taken that in by itself.
+      if (last.outcome.kind === 'landed-before' && !owner.isService)
+        while (await owner.followUp()) signal.throwIfAborted();
     }
   } catch (error) {
     throw signal.aborted ? interrupted() : error;

@@ -100,6 +100,9 @@ export function describePreview(
   return `${basename(path)}: ${describeCounts(counts)}${range}\n${rows.length > 0 ? table : ''}${describeRejected(counts, examples)}`;
 }
 
+const SKIPPED_TIMES =
+  '    in spring the clocks of the zone skip these times: if the file is in UTC, write zone: Etc/UTC in the mapping; if it keeps winter time all year, write its offset, such as zone: "+01:00"';
+
 function describeCounts({
   rowsLanded,
   rowsRejected,
@@ -114,6 +117,7 @@ function describeRejected({ rejected, rowsRejected }: FileCounts, examples: read
     ...examples
       .filter((one) => one.reason === reason)
       .map(({ detail, content }) => `    ${detail}  ${content.slice(0, 100)}`),
+    ...(reason === 'no_such_local_time' ? [SKIPPED_TIMES] : []),
   ]);
   const kept =
     rowsRejected > REJECTED_KEPT_MAX ? `  the first ${REJECTED_KEPT_MAX} are in the quarantine\n` : '';

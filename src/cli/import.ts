@@ -3,9 +3,14 @@ import type { Command } from 'commander';
 import type { Config, WorkgroupConfig } from '../config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
 import { InputError, TerminalError } from '../errors.ts';
+import type { Reason } from '../import/guess-reasons.ts';
 import type { Mapping } from '../import/mapping.ts';
+import { MINUTE_MS } from '../time.ts';
 import { chooseWorkgroup } from './choose-workgroup.ts';
+import type { ImportedFile } from './import-run.ts';
+import type { ImportNews } from './import-summary.ts';
 import { printData, printNote } from './output.ts';
+import type { WarehouseOwner } from './owner.ts';
 import { runTask, type Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -46,15 +51,15 @@ async function runCommand(
     throw new InputError('the command line', [{ path: '--table', message: table.error.issues[0]!.message }]);
   const files = findFiles(named, terminal.cwd);
   const isGuess = options.mapping === undefined;
-  const mapping = isGuess
+  const { mapping, reasons } = isGuess
     ? await guessFor(files[0]!, workgroup, options.table)
-    : readMapping(resolve(terminal.cwd, options.mapping!));
+    : { mapping: readMapping(resolve(terminal.cwd, options.mapping!)), reasons: [] };
   if (isGuess && !options.dryRun) {
-    printNote(command, terminal, `the columns are taken for\n${mappingText(mapping)}`);
+    printNote(command, terminal, `the columns are taken for\n${mappingText(mapping, reasons)}`);
   }
   const request = { workgroup, table: options.table, mapping, threads: config.pipeline.threads };
   await checkFiles(files, request, service);
-  if (options.dryRun) await dryRun(command, service, files, request, isGuess);
+  if (options.dryRun) await dryRun(command, service, files, request, isGuess ? reasons : undefined);
   else await importAll(command, config, service, files, request);
 }
 
@@ -71,25 +76,32 @@ async function dryRun(
   { terminal, clock, signal }: Service,
   files: readonly string[],
   request: Request,
-  isGuess: boolean,
+  reasons: readonly Reason[] | undefined,
 ): Promise<void> {
   const { checkWhole } = await import('../import/content-hash.ts');
   const { previewFile } = await import('../import/preview.ts');
+  const { addStats } = await import('../import/field-stats.ts');
   const { describePreview } = await import('./import-view.ts');
   const { mappingText } = await import('./import-mapping.ts');
+  const { describeNews, newsOfPreview } = await import('./import-summary.ts');
   const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
   for (const path of files) {
     await checkWhole(path, signal);
     const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
     previews.push({ path, ...preview });
   }
-  printData(command, terminal, { mapping: request.mapping, files: previews }, () => {
-    const heading = isGuess
+  const stats = addStats(previews.map(({ fields }) => fields));
+  const news = newsOfPreview(request.table, stats, request.workgroup);
+  const data = { mapping: request.mapping, ...(reasons && { reasons }), files: previews, ...news };
+  printData(command, terminal, data, (columnsMax) => {
+    const heading = reasons
       ? '# Guessed. Save it as a file, change what is wrong, and name it with --mapping.\n'
       : '';
     const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
-    return `${heading}${mappingText(request.mapping)}\n${rows.trimEnd().replace(/^/gm, '# ')}\n`;
+    const told = `${rows.trimEnd()}\n${describeNews(news, columnsMax)}`.trimEnd();
+    return `${heading}${mappingText(request.mapping, reasons)}\n${told.replace(/^(?=.)/gm, '# ').replace(/^$/gm, '#')}\n`;
   });
+  for (const warning of news.warnings) printNote(command, terminal, `WARNING: ${warning}`);
 }
 
 async function importAll(
@@ -97,27 +109,35 @@ async function importAll(
   config: Config,
   service: Service,
   files: readonly string[],
-  { workgroup, table, mapping }: Request,
+  request: Request,
 ): Promise<void> {
   const { terminal, signal } = service;
+  const { workgroup, table, mapping } = request;
   const { findOwner } = await import('./owner.ts');
   const { runImport } = await import('./import-run.ts');
   const { createProgressView, describeFile } = await import('./import-view.ts');
+  const { describeNews } = await import('./import-summary.ts');
   const view = createProgressView(terminal, () => performance.now());
   const done: Parameters<typeof describeFile>[0][] = [];
   const startMs = performance.now();
   const owner = await findOwner(config, workgroup, service);
+  let news: ImportNews | undefined;
   try {
     await runImport({ owner, files, table, mapping, signal, onProgress: view.show }, (file) => {
       view.clear();
       done.push(file);
     });
+    news = await newsOf(owner, done, request, service);
   } finally {
     view.clear();
     const seconds = Math.round((performance.now() - startMs) / 100) / 10;
-    printData(command, terminal, { files: done, seconds }, () => done.map(describeFile).join(''));
+    printData(command, terminal, { files: done, seconds, ...news }, (columnsMax) => {
+      const files = done.map(describeFile).join('');
+      return news ? `${files}${describeNews(news, columnsMax)}` : files;
+    });
     await owner.close();
   }
+  for (const warning of news?.warnings ?? []) printNote(command, terminal, `WARNING: ${warning}`);
   const unusable = done.filter(
     ({ outcome }) => outcome.kind === 'nothing-usable' && outcome.counts.rowsRejected > 0,
   );
@@ -127,6 +147,36 @@ async function importAll(
       `of ${unusable.map(({ path }) => path).join(', ')} nothing could be used; see --dry-run and --mapping`,
     );
   }
+}
+
+/** Rows of a file that are looked at to say which energy streams could read it. */
+const SUGGESTION_ROWS = 100_000;
+/** Of ten million rows it takes some seconds, behind whatever else the service does. */
+const SUMMARY_MS_MAX = 10 * MINUTE_MS;
+
+/** What became of the files that count. @returns undefined where there is none */
+async function newsOf(
+  owner: WarehouseOwner,
+  done: readonly ImportedFile[],
+  request: Request,
+  { clock, signal }: Service,
+): Promise<ImportNews | undefined> {
+  const { workgroup, table } = request;
+  const counted = done.filter(({ outcome }) => outcome.kind !== 'nothing-usable');
+  const importIds = counted.flatMap(({ outcome }) => ('importId' in outcome ? [outcome.importId] : []));
+  if (importIds.length === 0) return undefined;
+  const { newsOfImport } = await import('./import-summary.ts');
+  const summary = await owner.ask(
+    'importSummary',
+    { importIds, table },
+    { signal, withinMs: SUMMARY_MS_MAX },
+  );
+  const isRead = summary.fields.some(({ streams }) => streams.length > 0);
+  if (isRead) return newsOfImport(summary, workgroup, []);
+  const { previewFile } = await import('../import/preview.ts');
+  const [{ path }] = counted as [ImportedFile];
+  const rows = { ...request, path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
+  return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
 }
 
 /** @throws InputError with everything in which the files and the mapping do not fit */
@@ -168,6 +218,10 @@ const help = `
 A file is imported as a whole or not at all. Ctrl-C, a crash or a power cut lose nothing: the same command goes on where it stopped, a file
 that has been imported is passed over, and the same readings in another file change no energy. While "wattline up" runs it does the work;
 otherwise this command does, rolls up and publishes. Rows that cannot be used go to the quarantine and are counted by reason.
+
+At the end it says which energy stream reads each field, how many readings were taken and rejected, and what energy the devices of the import
+have on its days, by month and source. Where no field is read, no energy comes of it: a warning shows lines for energyStreams in the
+configuration that would read the fields. A dry run says the same beforehand, without energy. "wattline status" shows the newest imports.
 
 A mapping file:
   time: { column: Zeit, format: "%d.%m.%Y %H:%M", zone: Europe/Berlin }

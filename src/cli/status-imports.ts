@@ -2,9 +2,12 @@ import type { Config, WorkgroupConfig } from '../config.ts';
 import { createControl } from '../control/control.ts';
 import type { Told } from '../control/wire.ts';
 import { TransientError } from '../errors.ts';
-import { importsClosed } from '../pipeline/closed.ts';
+import type { LandedImport } from '../import/landed.ts';
+import type { ImportSummary } from '../import/summary.ts';
+import { importsClosed, importsNewestClosed } from '../pipeline/closed.ts';
 import { formatInstant, SECOND_MS, systemClock } from '../time.ts';
 import type { OpenImport } from '../warehouse/status.ts';
+import { kwh, newsOfImport } from './import-summary.ts';
 
 /** A file whose import does not count, and whether somebody works on it. */
 export interface ListedImport extends Told<OpenImport> {
@@ -52,6 +55,37 @@ export async function listImports(
   }
 }
 
+/** An import that counts, with what is wrong with it. */
+export interface ListedNewestImport extends LandedImport {
+  warnings: string[];
+}
+
+/**
+ * The newest imports that count, with what became of them, from whoever has the warehouse open, or else from the warehouse.
+ * @returns none where nobody can say it now
+ */
+export async function listNewestImports(
+  config: Config,
+  workgroup: WorkgroupConfig,
+): Promise<ListedNewestImport[]> {
+  const newest = await askForNewest(config, workgroup);
+  return newest.map((one) => ({ ...one, warnings: newsOfImport(one.summary, workgroup, []).warnings }));
+}
+
+async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise<LandedImport[]> {
+  const control = createControl(config.dataDir);
+  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, { withinMs: ANSWER_MS });
+  if (asked.kind === 'answer') return asked.answer;
+  if (asked.kind === 'failed') return [];
+  const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+  try {
+    return await importsNewestClosed(assignment, systemClock);
+  } catch (error) {
+    if (error instanceof TransientError) return [];
+    throw error;
+  }
+}
+
 function heldBySomebody(written: readonly OpenImport[]): ListedImport[] {
   return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
 }
@@ -67,4 +101,40 @@ function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: ListedImport): str
   return state === 'landing'
     ? `stopped after ${rows} at ${at}, none of which count yet; the same "wattline import" goes on there`
     : `given up at ${at} after ${rows}, none of which count; import it again`;
+}
+
+export function describeNewestImport(
+  workgroupId: string,
+  { path, landedAtMs, rowsLanded, rowsRejected, summary, warnings }: ListedNewestImport,
+): string {
+  const rejected = rowsRejected > 0 ? `, ${count(rowsRejected)} rejected` : '';
+  const [warning] = warnings;
+  const became =
+    warning === undefined
+      ? energyInWords(summary)
+      : `WARNING: ${warning.split('\n')[0]} "wattline import ${path} --table ${summary.table} --dry-run" says more`;
+  return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${count(rowsLanded)} rows${rejected}; ${became}\n`;
+}
+
+const SOURCES_SHOWN_MAX = 4;
+
+function energyInWords({ fields, firstDay, lastDay, devices, months }: ImportSummary): string {
+  const taken = sumOf(fields.flatMap(({ streams }) => streams.map((one) => one.taken)));
+  const rejected = sumOf(fields.flatMap((field) => Object.values(field.rejected)));
+  const bySource = [...Map.groupBy(months, ({ source }) => source)].map(
+    ([source, list]) => `${source} ${kwh(sumOf(list.map(({ energyWh }) => energyWh)))} kWh`,
+  );
+  const energy =
+    months.length === 0
+      ? 'no energy'
+      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${count(devices)} ${devices === 1 ? 'device' : 'devices'} from ${firstDay} to ${lastDay}`;
+  return `${count(taken)} readings taken${rejected > 0 ? `, ${count(rejected)} rejected` : ''}; ${energy}`;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
 }

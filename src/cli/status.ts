@@ -9,13 +9,22 @@ import { chooseWorkgroup } from './choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from './exports-view.ts';
 import { readConfig } from './options.ts';
 import { printData } from './output.ts';
-import { describeImport, type ListedImport, listImports } from './status-imports.ts';
+import {
+  describeImport,
+  describeNewestImport,
+  type ListedImport,
+  type ListedNewestImport,
+  listImports,
+  listNewestImports,
+} from './status-imports.ts';
 import { formatTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a workgroup's worker wrote down, and whether it still writes. */
 interface ListedStatus extends Omit<WorkgroupStatus, 'imports'> {
   imports: ListedImport[];
+  /** The newest imports that count, and what became of them. */
+  newestImports: ListedNewestImport[];
   state: 'running' | 'stopped' | 'failing' | 'never run';
   /** How its exports went. */
   exports: ExportState[];
@@ -68,10 +77,13 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
   const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
   const chosen = chooseWorkgroups(config, only);
   const imports = new Map<string, ListedImport[]>();
+  const newest = new Map<string, ListedNewestImport[]>();
   for (const workgroup of chosen) {
     imports.set(workgroup.id, await listImports(config, workgroup, written.get(workgroup.id)?.imports ?? []));
+    newest.set(workgroup.id, await listNewestImports(config, workgroup));
   }
-  if (chosen.every(({ id }) => !written.has(id) && imports.get(id)!.length === 0)) {
+  const isEmpty = (id: string) => imports.get(id)!.length === 0 && newest.get(id)!.length === 0;
+  if (chosen.every(({ id }) => !written.has(id) && isEmpty(id))) {
     throw new TransientError(
       'NothingRuns',
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
@@ -80,6 +92,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
   return chosen.map(({ id: workgroupId }) => {
     const status = written.get(workgroupId);
     const open = imports.get(workgroupId)!;
+    const newestImports = newest.get(workgroupId)!;
     const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
     const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
     const exports = config.exports
@@ -89,6 +102,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       return {
         ...emptyStatus(workgroupId, 0),
         imports: open,
+        newestImports,
         exports,
         problems: warnings,
         state: 'never run',
@@ -98,6 +112,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
     return {
       ...status,
       imports: open,
+      newestImports,
       exports,
       problems: [...status.problems, ...warnings],
       state: nowMs - status.updatedAtMs > SILENT_MS ? 'stopped' : isFailing ? 'failing' : 'running',
@@ -117,9 +132,10 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
   const problems = statuses.flatMap((status) =>
     status.problems.map(({ path, message }) => `problem: ${path}: ${message}\n`),
   );
-  const imports = statuses.flatMap(({ workgroupId, imports: open }) =>
-    open.map((one) => describeImport(workgroupId, one)),
-  );
+  const imports = statuses.flatMap(({ workgroupId, imports: open, newestImports }) => [
+    ...open.map((one) => describeImport(workgroupId, one)),
+    ...newestImports.map((one) => describeNewestImport(workgroupId, one)),
+  ]);
   const exports = statuses.flatMap(({ workgroupId, exports: own }) =>
     own.flatMap(exportNotes).map((note) => `export: ${workgroupId}, ${note}\n`),
   );
@@ -168,6 +184,9 @@ const help = `
 Lag is how many messages, and how many seconds, the warehouse is behind the head of the stream. State is stopped where no worker has
 written for half a minute. By is how the stream was read last: over REST, or over a socket where upstream.transport asks for one. A problem is a place in the configuration, what is wrong there, and what to change: what config check warns of, and
 what the data say against it, looked for every pipeline.maintainEvery. Works while the worker runs and afterwards.
+
+Imports that are under way, were stopped or were given up are shown with what to do. So are the newest three of the last week that count, with
+the readings and the energy that came of them, or with a warning where none came.
 
 Online and Offline count devices by what was last said of them: by whoever reports them, or, with stream.deviceTimeout, by their silence.
 

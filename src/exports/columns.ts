@@ -98,7 +98,7 @@ export const columnTypes = {
   },
   kind: text('Kind', "uploaded; derived: from a device's telemetry", 11),
   budget_wh: energy('Budget (Wh)', 'Budget in watt-hours; empty where there is none'),
-  scenario: text('Scenario', 'Which budget', 12),
+  scenario: text('Scenario', 'Which budget; several where meters of a site have different ones', 12),
   period_start: day('Period from', 'First day of the period that was budgeted'),
   period_end: day('Period to', 'Its last day, included'),
   period_wh: energy('Period (Wh)', 'Budget of the whole period, which is spread over its days'),

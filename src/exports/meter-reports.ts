@@ -1,5 +1,5 @@
 import type { MeterConfig } from '../meters.ts';
-import { budgetDays, chooseScenario } from '../report/budget-days.ts';
+import { budgetDays, checkScenario } from '../report/budget-days.ts';
 import { type DaysSource, memberDays, memberOf, meterDaysJson } from '../report/meter-days.ts';
 import type { DayRange } from '../report/site-report.ts';
 import { hasSplits } from '../roles/resolve.ts';
@@ -40,10 +40,10 @@ export const openMeterData: OpenReport = (query, at) => {
 
 export const openBudgetData: OpenReport = async (query, at) => {
   const meters = metersOf(query);
-  const codes = query.workgroup.meters.map(({ code }) => code);
-  const scenario = await chooseScenario(at.lake, at.generation, codes, query.config.scenario, at.signal);
-  const chosen = meters.map(({ code }) => code);
-  const days = (range: DayRange) => budgetDays(at.generation, { ...range, codes: chosen }, scenario);
+  const codes = meters.map(({ code }) => code);
+  const { scenario } = query.config;
+  await checkScenario(at.lake, at.generation, codes, scenario, at.signal);
+  const days = (range: DayRange) => budgetDays(at.generation, { ...range, codes }, scenario);
   const shape: RowShape = {
     columns: [
       ...(['day', 'meter', 'meter_name', 'scenario', 'budget_wh', 'period_start', 'period_end'] as const),

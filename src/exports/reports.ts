@@ -16,5 +16,5 @@ const reports: Readonly<Record<ExportReport, OpenReport>> = {
   balance: openBalance,
 };
 
-/** Opens what an export is of, in one generation. @throws StreamError where the scenario of a budget has to be said */
+/** Opens what an export is of, in one generation. @throws StreamError where no budget of its meters has the scenario that is asked for */
 export const openReport: OpenReport = (query, at) => reports[query.config.report](query, at);

@@ -49,11 +49,17 @@ export const openVariance: OpenReport = async (query, { generation, lake, signal
   const today = addDays(query.period.endDay, 1);
   const report = siteVariance({ ...questionOf(query), generation }, { scenario, today });
   const read = await report.read(lake, signal);
-  const opened = reportOf(read, varianceShape, rowsOfVariance, ({ months, total, metersWithoutBudget }) => [
-    ...monthsOf(months).map(([month, sum]): [string, string] => [month, varianceInWords(sum)]),
-    ['In all', varianceInWords(total)],
-    ['Meters without a budget, left out', metersWithoutBudget.join(', ') || 'none'],
-  ]);
+  const opened = reportOf(
+    read,
+    varianceShape,
+    rowsOfVariance,
+    ({ months, total, scenarios, metersWithoutBudget }) => [
+      ...monthsOf(months).map(([month, sum]): [string, string] => [month, varianceInWords(sum)]),
+      ['In all', varianceInWords(total)],
+      ['Scenarios', scenariosInWords(scenarios)],
+      ['Meters without a budget, left out', metersWithoutBudget.join(', ') || 'none'],
+    ],
+  );
   return { ...opened, dependsOnRange: true };
 };
 
@@ -81,17 +87,23 @@ function rowsOfReconciliation({ site, days, incompleteDays }: Reconciliation, ra
   });
 }
 
-function rowsOfVariance({ site, scenario, days }: Variance): Row[] {
+function rowsOfVariance({ site, days }: Variance): Row[] {
   return Object.entries(days).map(([day, value]) => ({
     day,
     site,
-    scenario,
+    scenario: value.scenarios.join(', ') || null,
     actual_wh: value.actualWh,
     budget_wh: value.budgetWh,
     variance_wh: value.varianceWh,
     variance_percent: value.variancePercent,
     partial: value.partial,
   }));
+}
+
+function scenariosInWords(scenarios: Variance['scenarios']): string {
+  return Object.entries(scenarios)
+    .map(([meter, names]) => `${meter}: ${names.join(', ')}`)
+    .join('; ');
 }
 
 /** One month is all that there is. */

@@ -6,6 +6,8 @@ export interface TimeGuess {
   /** The share of the sample that it fits. */
   share: number;
   hasZone: boolean;
+  /** Another format that fits as well: day and month may be the other way round. */
+  rival?: string;
 }
 
 const zone = String.raw`( ?(Z|[+-]\d{2}(:?\d{2})?))?`;
@@ -77,8 +79,15 @@ export function guessTime(texts: readonly string[]): TimeGuess | undefined {
         left.falls - right.falls ||
         Number(isAmerican(right)) - Number(isAmerican(left)),
     );
-  const [best] = fitting;
-  return best && { format: best.format, share: best.share, hasZone: false };
+  const [best, next] = fitting;
+  return (
+    best && {
+      format: best.format,
+      share: best.share,
+      hasZone: false,
+      ...(next?.share === best.share && { rival: next.format }),
+    }
+  );
 }
 
 function isAmerican({ format }: { format: string }): boolean {

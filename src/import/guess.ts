@@ -63,7 +63,7 @@ export function guessMapping(
   };
   const long = findLong(left, isNumeric);
   for (const column of long ?? []) take(column);
-  const device = take(left.find((column) => isDevice(column)));
+  const device = take(left.find((column) => isDevice(column) && !(isNumeric(column) && isMeasured(column))));
   const source = take(left.find(({ name, texts }) => sourceNames.test(name) && texts.length > 0));
   const streams = workgroup.energyStreams.filter((stream) => stream.table === tableNameSchema.parse(table));
   const fields = long ? undefined : guessFields(left, isNumeric, streams);
@@ -167,6 +167,11 @@ function isDevice({ name, texts }: Column): boolean {
   if (texts.length === 0) return false;
   if (texts.every((text) => uuidPattern.test(text))) return true;
   return name !== '' && deviceNames.test(name) && !countNames.test(name);
+}
+
+/** Numbers with fractions, or another one in nearly every row, are measured: a column "Zähler" may be a register and no meter. */
+function isMeasured({ texts }: Column): boolean {
+  return texts.some((text) => /[.,]/.test(text)) || new Set(texts).size > Math.max(2, texts.length / 2);
 }
 
 function deviceMapping({ name, texts }: Column, workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>) {

@@ -21,9 +21,22 @@ export interface ImportRequest {
 }
 
 export type ImportOutcome =
-  | { kind: 'landed'; counts: FileCounts; examples: RejectedRow[]; lastBatchId: number; resumed: boolean }
+  | {
+      kind: 'landed';
+      importId: number;
+      counts: FileCounts;
+      examples: RejectedRow[];
+      lastBatchId: number;
+      resumed: boolean;
+    }
   /** The same file was imported in the same way before: nothing was done. */
-  | { kind: 'landed-before'; counts: FileCounts; lastBatchId: number; landedAtMs: number }
+  | {
+      kind: 'landed-before';
+      importId: number;
+      counts: FileCounts;
+      lastBatchId: number;
+      landedAtMs: number;
+    }
   /** Not one of its rows could be used: nothing has landed. */
   | { kind: 'nothing-usable'; counts: FileCounts; examples: RejectedRow[] };
 
@@ -118,7 +131,8 @@ export async function importFile(
       },
       'import.landed',
     );
-    return { kind: 'landed', counts, examples, lastBatchId, resumed: entry.isResumed };
+    const { importId, isResumed: resumed } = entry;
+    return { kind: 'landed', importId, counts, examples, lastBatchId, resumed };
   } catch (error) {
     // What may go better another time is kept for it.
     if (!signal.aborted && !isRetryable(error)) await giveUpQuietly(shard, entry, options);

@@ -38,7 +38,7 @@ export type BeginOutcome =
   | { kind: 'landed-before'; importId: number; lastBatchId: number; counts: FileCounts; landedAtMs: number };
 
 /** Ids of batches that an import has for itself; a stream of a batch a second has landed as many after 30 years. */
-const BATCHES_MAX = 1_000_000_000;
+export const BATCHES_MAX = 1_000_000_000;
 /** Offsets of the stream begin at 2^60; a file has at most 2^36 rows. */
 const ROW_BITS = 36n;
 

@@ -3,6 +3,7 @@ import { clearColumns, createColumns } from '../contract/columns-buffer.ts';
 import { deviceText } from '../contract/device-words.ts';
 import { createNameTable } from '../contract/names.ts';
 import { formatInstant } from '../time.ts';
+import { createFieldStats, type FieldStats } from './field-stats.ts';
 import type { FileCounts } from './ledger.ts';
 import { type OpenImportOptions, openImport } from './open-import.ts';
 import type { RejectedRow } from './rejections.ts';
@@ -21,20 +22,27 @@ export interface Preview {
   examples: RejectedRow[];
   firstTime: string | undefined;
   lastTime: string | undefined;
+  /** What the values of each field look like. */
+  fields: FieldStats[];
 }
 
 const ROWS_MAX = 5;
 
-/** Reads a whole file as an import would, and lands nothing. */
+/**
+ * Reads a file as an import would, and lands nothing.
+ * @param options.rowsMax about how many rows to read; without it all of them
+ */
 export async function previewFile(
-  options: Omit<OpenImportOptions, 'names' | 'baseOffset'>,
+  options: Omit<OpenImportOptions, 'names' | 'baseOffset'> & { rowsMax?: number },
   signal: AbortSignal,
 ): Promise<Preview> {
+  const { rowsMax = Number.POSITIVE_INFINITY, workgroup } = options;
   const names = createNameTable();
   const opened = await openImport({ ...options, names, baseOffset: 0n });
   try {
     const columns = createColumns();
     const rows: PreviewRow[] = [];
+    const stats = createFieldStats(workgroup.timezone);
     let rowsRead = 0;
     let rowsLanded = 0;
     let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -45,14 +53,17 @@ export async function previewFile(
       opened.rejections.take();
       rowsRead += chunk.rowCount;
       rowsLanded += columns.count;
+      stats.add(columns, names);
       for (let row = 0; row < columns.count; row++) {
         const ms = timeOf(columns, row);
         firstMs = Math.min(firstMs, ms);
         lastMs = Math.max(lastMs, ms);
         if (rows.length < ROWS_MAX) rows.push(rowOf(columns, row, names));
       }
+      if (rowsRead >= rowsMax) break;
     }
-    await opened.rejectBrokenLines();
+    // Broken lines become known at the end of the file.
+    if (rowsRead < rowsMax) await opened.rejectBrokenLines();
     const { rejections } = opened;
     return {
       rows,
@@ -60,6 +71,7 @@ export async function previewFile(
       examples: rejections.examples(),
       firstTime: rowsLanded > 0 ? formatInstant(firstMs) : undefined,
       lastTime: rowsLanded > 0 ? formatInstant(lastMs) : undefined,
+      fields: stats.stats(),
     };
   } finally {
     opened.close();

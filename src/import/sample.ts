@@ -1,6 +1,6 @@
 import { guessEncoding } from './first-bytes.ts';
 import type { Sample } from './guess.ts';
-import { mappingSchema } from './mapping.ts';
+import { type Mapping, mappingSchema } from './mapping.ts';
 import { fileProblem, type Reader, unreadable } from './reader.ts';
 import { jsonObjects, jsonPointer, openSource } from './source-file.ts';
 
@@ -10,13 +10,13 @@ const MEMBERS_MAX = 500;
 
 /**
  * The first rows of a file of which nothing is known yet.
- * @param skipLines lines before those that are a table, where that is known
+ * @param given what is known of a CSV file
  * @throws InputError where it cannot be read or is empty
  */
-export async function sampleFile(reader: Reader, skipLines?: number): Promise<Sample> {
+export async function sampleFile(reader: Reader, given: Partial<Mapping['csv']> = {}): Promise<Sample> {
   const { format, compression } = reader.kind;
   const encoding = format === 'csv' ? await guessEncoding(reader.path, compression) : undefined;
-  const csv = mappingSchema.shape.csv.parse({ encoding, skipLines });
+  const csv = mappingSchema.shape.csv.parse({ encoding, ...given });
   let source = await openSource(reader, { format: undefined, csv }, []);
   if (source.format === 'ndjson') {
     source = await openSource(reader, { format: 'ndjson', csv }, await findMembers(reader));

@@ -19,6 +19,8 @@ export const askable = {
   importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
   importState: z.undefined(),
   importStop: z.undefined(),
+  importSummary: z.strictObject({ importIds: z.array(z.int()).max(100_000), table: tableNameSchema }),
+  importsNewest: z.undefined(),
   upload: z.strictObject({
     path: z.string(),
     name: z.string().max(4_096),

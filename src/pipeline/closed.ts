@@ -1,5 +1,6 @@
 import { explainDay } from '../explain/explain.ts';
 import type { ExplainArgs, Explained } from '../explain/explained.ts';
+import { type LandedImport, newestImports } from '../import/landed.ts';
 import type { Clock } from '../time.ts';
 import { listUploads, type UploadList } from '../upload/list.ts';
 import { readShard } from '../warehouse/read-shard.ts';
@@ -26,6 +27,13 @@ export function uploadsClosed(assignment: Assignment, clock: Clock): Promise<Upl
 /** The imports that do not count, as in the operation `status`, of a warehouse that no process has open; else as `explainClosed`. */
 export function importsClosed(assignment: Assignment, clock: Clock): Promise<OpenImport[]> {
   return readClosed(assignment, clock, readOpenImports);
+}
+
+/** As the operation `importsNewest`, of a warehouse that no process has open; else as `explainClosed`. */
+export function importsNewestClosed(assignment: Assignment, clock: Clock): Promise<LandedImport[]> {
+  return readClosed(assignment, clock, (connection) =>
+    newestImports(connection, assignment.workgroup, clock.now()),
+  );
 }
 
 function readClosed<Result>(

@@ -12,6 +12,8 @@ import { explainDay } from '../explain/explain.ts';
 import type { ExplainArgs, Explained } from '../explain/explained.ts';
 import type { ImportRequest } from '../import/import-file.ts';
 import type { ImportState } from '../import/job.ts';
+import { type LandedImport, newestImports } from '../import/landed.ts';
+import { type ImportSummary, summarizeImports } from '../import/summary.ts';
 import { findProblems } from '../problems/find.ts';
 import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
@@ -43,6 +45,10 @@ export interface Operations {
   importStart: { args: ImportRequest; result: undefined };
   importState: { args: undefined; result: ImportState };
   importStop: { args: undefined; result: undefined };
+  /** What became of imports: which fields are read as energy, and the energy of their devices by month. */
+  importSummary: { args: { importIds: number[]; table: string }; result: ImportSummary };
+  /** The same of the newest imports. */
+  importsNewest: { args: undefined; result: LandedImport[] };
   /** Stores meter data or budgets that were uploaded. */
   upload: { args: TakeRequest; result: StoreOutcome };
   /** What was uploaded and counts. */
@@ -119,6 +125,10 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   importStart: async ({ imports }, request) => void imports.start(request),
   importState: ({ imports }) => imports.state(),
   importStop: async ({ imports }) => void (await imports.stop()),
+  importsNewest: ({ shard, assignment, clock }) =>
+    shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
+  importSummary: ({ shard, assignment }, args) =>
+    shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
   upload: ({ shard, assignment: { dataDir }, clock, log }, request) => {
     const audit = createAudit({ dataDir, actor: localActor(), clock });
     return takeUpload(shard, request, { audit, clock, log });

@@ -113,7 +113,10 @@ export const errorSchema = z.object({
   parameter: z.string().optional(),
 });
 export const errorAnswers = {
-  400: errorSchema,
+  400: errorSchema.meta({
+    description:
+      'A parameter is unknown, empty, given twice, or has a value that cannot be used; `parameter` names it, and the message says what is meant',
+  }),
   401: errorSchema,
   403: errorSchema,
   429: errorSchema,

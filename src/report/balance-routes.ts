@@ -45,7 +45,7 @@ const querySchema = z.object({
     description: `Last day of the range, included. Default: yesterday. At most ${DAYS_MAX} days, ${PROFILE_DAYS_MAX} of intervals`,
     example: '2026-06-30',
   }),
-  timezone: zoneParameter("the workgroup's"),
+  timezone: zoneParameter,
   resolution: z
     .enum(balanceResolutions, { error: `must be one of ${balanceResolutions.join(', ')}, given once` })
     .default('day')

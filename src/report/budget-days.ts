@@ -6,17 +6,20 @@ import type { DaysSource } from './meter-days.ts';
 import { knownText } from './meter-request.ts';
 import { invalid, quote } from './request.ts';
 
-/** What is asked for where nobody says it, where there are several. */
-const PREFERRED = ['contract', 'P50'] as const;
+/** Which scenario a meter has on a day where nobody asks for one: the first of these that has a budget of the day, else the first by name. */
+export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
-/** Days of the budget of a scenario as "meter_day"; see sql/report/budget-days. */
+/**
+ * Days of budgets as "meter_day"; see sql/report/budget-days.
+ * @param scenario the only one that counts. Without it each meter has its own on each day, which does not depend on the other meters
+ */
 export function budgetDays(
   generation: Generation | undefined,
   { startDay, endDay, codes }: { startDay: LocalDate; endDay: LocalDate; codes: readonly string[] },
   scenario: string | undefined,
 ): DaysSource {
   const files = generation?.files('budget') ?? [];
-  if (!generation || files.length === 0 || scenario === undefined) return { files, statements: undefined };
+  if (!generation || files.length === 0) return { files, statements: undefined };
   return {
     files,
     statements: {
@@ -26,24 +29,25 @@ export function budgetDays(
         codes,
         start_day: startDay,
         end_day: endDay,
-        scenario,
+        scenario: scenario ?? null,
+        scenario_order: scenarioOrder,
       },
     },
   };
 }
 
 /**
- * The scenario that is meant, of those that there are budgets of for these meters.
- * @returns undefined where nobody asks for one and there is none
- * @throws StreamError InvalidRequest where it is not known, or where there are several and none of them is usual
+ * Refuses a scenario that none of the meters has: it is a typing error, or of other meters. Capitals make no difference.
+ * @throws StreamError InvalidRequest that names the scenarios of these meters
  */
-export async function chooseScenario(
+export async function checkScenario(
   lake: LakeReader,
   generation: Generation | undefined,
   codes: readonly string[],
   asked: string | undefined,
   signal?: AbortSignal,
-): Promise<string | undefined> {
+): Promise<void> {
+  if (asked === undefined) return;
   const files = generation?.files('budget') ?? [];
   const found =
     files.length === 0
@@ -57,15 +61,9 @@ export async function chooseScenario(
           signal,
         );
   const known = found.map(({ scenario }) => scenario);
-  if (asked === undefined) {
-    const usual = known.length === 1 ? known[0] : PREFERRED.find((name) => known.includes(name));
-    if (usual === undefined && known.length > 0)
-      throw invalid('scenario', `say which one; ${knownText('scenarios', known)}`);
-    return usual;
-  }
-  const chosen =
-    known.find((name) => name === asked) ?? known.find((name) => name.toLowerCase() === asked.toLowerCase());
-  if (chosen === undefined)
-    throw invalid('scenario', `no budget has the scenario ${quote(asked)}; ${knownText('scenarios', known)}`);
-  return chosen;
+  if (known.some((name) => name.toLowerCase() === asked.toLowerCase())) return;
+  throw invalid(
+    'scenario',
+    `no budget of these meters has the scenario ${quote(asked)}; ${knownText('scenarios', known)}`,
+  );
 }

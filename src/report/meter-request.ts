@@ -27,18 +27,17 @@ export const rangeShape = {
 };
 export const scenarioParameter = z.string({ error: 'must be given once' }).optional().meta({
   description:
-    'Which budget, such as P50, P90, contract or reforecast. Default: the only one there is; of several `contract`, else `P50`',
+    'Only budgets of this scenario, such as P50, P90, contract or reforecast. Default: for each meter and day the first that has a budget, of contract, P50, P90, reforecast, then the others by name',
   example: 'P50',
 });
-export const zoneParameter = (fallback: string) =>
-  zoneSchema.optional().meta({
-    description: `IANA time zone that the days are aligned to. Default: ${fallback}`,
-    example: 'Europe/Paris',
-  });
+export const zoneParameter = zoneSchema.optional().meta({
+  description: "IANA time zone of the days, such as Etc/UTC. Default: the workgroup's time zone",
+  example: 'Europe/Paris',
+});
 
 export const meterQuerySchema = z.object({
   ...rangeShape,
-  timezone: zoneParameter('Etc/UTC'),
+  timezone: zoneParameter,
   meterCodes: z
     .union([z.string(), z.array(z.string())])
     .optional()
@@ -48,7 +47,7 @@ export const meterQuerySchema = z.object({
     }),
 });
 export const budgetQuerySchema = meterQuerySchema.extend({
-  timezone: zoneParameter('Etc/UTC').meta({
+  timezone: zoneParameter.meta({
     description:
       'IANA time zone. A day of a budget is a calendar day whatever the zone, so the answer is the same for all of them',
     example: 'Europe/Paris',
@@ -66,16 +65,20 @@ export interface MeterQuery {
   meters: readonly MeterConfig[];
 }
 
-/** @throws StreamError InvalidRequest that names the parameter and what is wrong with it */
+/**
+ * What is asked for, with the defaults filled in.
+ * @param ownZone the workgroup's time zone, which the days are of unless another one is asked for
+ * @throws StreamError InvalidRequest that names the parameter and what is wrong with it
+ */
 export function meterQuery(
-  { startDate, endDate, timezone = 'Etc/UTC', meterCodes }: MeterParameters,
-  visible: readonly MeterConfig[],
+  { startDate, endDate, timezone, meterCodes }: MeterParameters,
+  { visible, ownZone }: { visible: readonly MeterConfig[]; ownZone: string },
 ): MeterQuery {
   checkRange(startDate, endDate, DAYS_MAX);
   return {
     startDay: startDate,
     endDay: endDate,
-    zone: timezone,
+    zone: timezone ?? ownZone,
     meters: meterCodes === undefined ? visible : chooseMeters(meterCodes, visible),
   };
 }

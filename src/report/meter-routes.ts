@@ -4,11 +4,10 @@ import type { WorkgroupConfig } from '../config.ts';
 import { StreamError } from '../contract/errors.ts';
 import { rejectOtherMethods } from '../http.ts';
 import type { Log } from '../log.ts';
-import type { MeterConfig } from '../meters.ts';
 import { hasSplits } from '../roles/resolve.ts';
 import { daysBetween } from '../time.ts';
 import { taggedAnswers } from './answers.ts';
-import { budgetDays, chooseScenario } from './budget-days.ts';
+import { budgetDays, checkScenario } from './budget-days.ts';
 import { etagOf } from './etag.ts';
 import type { Guard } from './guard.ts';
 import type { Generation, LakeReader } from './lake.ts';
@@ -73,7 +72,7 @@ const routes: readonly MeterRoute[] = [
     path: 'budget-data',
     summary: 'Budget data',
     description:
-      'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so that they add up to it; of several periods that hold a day the shortest counts, and the rest of the longer one stays as it is. A token of device groups sees the budgets of the meters of its devices.',
+      'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so that they add up to it; of several periods that hold a day the shortest counts, and the rest of the longer one stays as it is. Without `scenario` each meter has on each day the first that has a budget: contract, P50, P90, reforecast, then the first by name; the details say which. A token of device groups sees the budgets of the meters of its devices.',
     kind: 'budget',
     select: 'report/meters',
     answer: budgetDataSchema,
@@ -119,26 +118,27 @@ function registerMeterRoute(
       const { workgroup, authorization } = await guard(request);
       const parameters = request.query as MeterParameters;
       const visible = visibleMeters(workgroup.meters, authorization);
-      const query = meterQuery(parameters, visible);
+      const query = meterQuery(parameters, { visible, ownZone: workgroup.timezone });
       refuseTooMany(query, route.valuesMax);
       const generation = await lake.current(workgroup.id);
-      const source = { query, visible, generation, workgroup, asked: parameters.scenario };
-      const { files } = route.kind === 'budget' ? budgetDaysOf(source, undefined) : meterDays(source);
+      const { scenario } = parameters;
+      const days =
+        route.kind === 'meter'
+          ? meterDays(generation, query, workgroup)
+          : budgetDays(generation, { ...query, codes: codesOf(query) }, scenario);
       return sendParts(request, reply, {
         share: lake.share,
         etag: etagOf([
           route.path,
           query,
           visible,
-          parameters.scenario,
+          scenario,
           workgroup.timezone,
-          files.map(({ sha256 }) => sha256),
+          days.files.map(({ sha256 }) => sha256),
         ]),
         read: async (signal) => {
-          const days =
-            route.kind === 'meter'
-              ? meterDays(source)
-              : budgetDaysOf(source, await scenarioOf(lake, source, signal));
+          if (route.kind === 'budget')
+            await checkScenario(lake, generation, codesOf(query), scenario, signal);
           return meterDaysJson(lake, days, route.select, query, signal);
         },
         told: (fields) => log.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
@@ -150,16 +150,11 @@ function registerMeterRoute(
   rejectOtherMethods(app, url, others);
 }
 
-interface Source {
-  query: MeterQuery;
-  visible: readonly MeterConfig[];
-  generation: Generation | undefined;
-  workgroup: WorkgroupConfig;
-  /** Scenario. */
-  asked: string | undefined;
-}
-
-function meterDays({ generation, query, workgroup }: Source): DaysSource {
+function meterDays(
+  generation: Generation | undefined,
+  query: MeterQuery,
+  workgroup: WorkgroupConfig,
+): DaysSource {
   const members = query.meters.map(memberOf);
   return memberDays(generation, {
     ...query,
@@ -169,13 +164,8 @@ function meterDays({ generation, query, workgroup }: Source): DaysSource {
   });
 }
 
-function budgetDaysOf({ generation, query }: Source, scenario: string | undefined): DaysSource {
-  return budgetDays(generation, { ...query, codes: query.meters.map(({ code }) => code) }, scenario);
-}
-
-function scenarioOf(lake: LakeReader, source: Source, signal: AbortSignal): Promise<string | undefined> {
-  const codes = source.visible.map(({ code }) => code);
-  return chooseScenario(lake, source.generation, codes, source.asked, signal);
+function codesOf({ meters }: MeterQuery): string[] {
+  return meters.map(({ code }) => code);
 }
 
 function refuseTooMany({ startDay, endDay, meters }: MeterQuery, valuesMax: number): void {

@@ -25,7 +25,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
         version: options.version,
         license: { name: 'MIT', identifier: 'MIT' },
         description:
-          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON. The stream can also be followed over socket.io, see docs/stream.md.',
+          'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON. The stream can also be followed over socket.io, see docs/stream.md. Requests below /api/v1/orgs refuse query parameters that are not described here.',
       },
       servers: [{ url: '/' }],
       tags: [

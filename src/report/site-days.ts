@@ -22,6 +22,8 @@ export interface DayValue {
   /** Share of the day that readings cover. */
   coverage: number;
   flags: readonly string[];
+  /** Of a budget. */
+  scenario?: string;
 }
 
 /** Values by key, by day. */
@@ -60,12 +62,18 @@ export async function readDayValues(
         energy_wh: number | null;
         coverage: number;
         flags: string | null;
+        scenario: string | null;
       }>(connection, statements.sql + loadSql(`report/${kind}-values`), statements.parameters),
     signal,
   );
-  for (const { key, day, energy_wh, coverage, flags } of rows) {
+  for (const { key, day, energy_wh, coverage, flags, scenario } of rows) {
     const values = days.get(day) ?? new Map<string, DayValue>();
-    values.set(key, { energyWh: energy_wh, coverage, flags: flags ? flags.split(',') : [] });
+    values.set(key, {
+      energyWh: energy_wh,
+      coverage,
+      flags: flags ? flags.split(',') : [],
+      ...(scenario !== null && { scenario }),
+    });
     days.set(day, values);
   }
   return days;

@@ -3,7 +3,7 @@ import type { SiteConfig } from '../meters.ts';
 import type { LakeFile } from '../publish/commit.ts';
 import { hasSplits } from '../roles/resolve.ts';
 import { addDays, daysBetween, type LocalDate } from '../time.ts';
-import { budgetDays, chooseScenario } from './budget-days.ts';
+import { budgetDays, checkScenario } from './budget-days.ts';
 import type { Generation, LakeReader } from './lake.ts';
 import { type Member, memberDays, memberOf } from './meter-days.ts';
 import { type Reconciliation, reconcile } from './reconciliation.ts';
@@ -57,7 +57,7 @@ export function siteReconciliation(asked: SiteQuestion): SiteReport<Reconciliati
  */
 export function siteVariance(
   asked: SiteQuestion,
-  { scenario: wanted, today }: { scenario: string | undefined; today: LocalDate },
+  { scenario, today }: { scenario: string | undefined; today: LocalDate },
 ): SiteReport<Variance> {
   const { site, zone, generation } = asked;
   const meters = metersOf(site);
@@ -66,14 +66,13 @@ export function siteVariance(
   return {
     files: [...source.files, ...(generation?.files('budget') ?? [])],
     async read(lake, signal) {
-      const scenario = await chooseScenario(lake, generation, codes, wanted, signal);
+      await checkScenario(lake, generation, codes, scenario, signal);
       const budgeted = budgetDays(generation, { ...asked, codes }, scenario);
       const budget = await readDayValues(lake, budgeted, 'budget', signal);
       const actual = await readDayValues(lake, source, 'meter', signal);
       return (range) => ({
         site: site.name,
         timezone: zone,
-        scenario: scenario ?? null,
         ...varianceOf(daysOf(range), meters, { actual, budget, today }),
       });
     },

@@ -33,7 +33,7 @@ export const siteAddressSchema = addressSchema.extend({
 });
 const siteQuerySchema = z.object({
   ...rangeShape,
-  timezone: zoneParameter("the workgroup's"),
+  timezone: zoneParameter,
 });
 const varianceQuerySchema = siteQuerySchema.extend({ scenario: scenarioParameter });
 

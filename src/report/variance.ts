@@ -10,6 +10,7 @@ const varianceDaySchema = z.object({
   varianceWh: wh.nullable().meta({ description: 'Actual minus budget, of days that are over and have both' }),
   variancePercent: percent,
   partial: z.boolean().meta({ description: 'Whether readings cover only a part of the day' }),
+  scenarios: z.array(z.string()).meta({ description: 'Scenarios of the budgets of the day' }),
 });
 const sumSchema = z.object({
   days: z.number().int().meta({ description: 'Days of the range' }),
@@ -44,7 +45,13 @@ export const varianceSchema = z
   .object({
     site: z.string(),
     timezone: z.string(),
-    scenario: z.string().nullable().meta({ description: 'Null where there is no budget' }),
+    scenario: z.string().nullable().meta({
+      description:
+        'The scenario of all budgets in the range; null where they have several, or where there is none',
+    }),
+    scenarios: z
+      .record(z.string().meta({ description: 'Code of the meter' }), z.array(z.string()))
+      .meta({ description: 'The scenarios of the budgets of each meter in the range, the first day first' }),
     metersWithoutBudget: z
       .array(z.string())
       .meta({ description: 'Meters that have no budget in the range, which are left out of both sides' }),
@@ -61,6 +68,7 @@ export const varianceSchema = z
       site: 'roof',
       timezone: 'Europe/Paris',
       scenario: 'P50',
+      scenarios: { PV: ['P50'] },
       metersWithoutBudget: ['GRID-1'],
       total: exampleSum,
       months: { '2026-11': exampleSum },
@@ -71,6 +79,7 @@ export const varianceSchema = z
           varianceWh: 1_000,
           variancePercent: 5.56,
           partial: false,
+          scenarios: ['P50'],
         },
       },
     },
@@ -86,7 +95,7 @@ export function varianceOf(
   days: readonly LocalDate[],
   meters: readonly SiteMember[],
   { actual, budget, today }: { actual: DayValues; budget: DayValues; today: LocalDate },
-): Pick<Variance, 'metersWithoutBudget' | 'total' | 'months' | 'days'> {
+): Omit<Variance, 'site' | 'timezone'> {
   const budgeted = new Set(days.flatMap((day) => [...(budget.get(day)?.keys() ?? [])]));
   const compared = meters.filter(({ key }) => budgeted.has(key));
   const found = days.map((day) => {
@@ -97,15 +106,32 @@ export function varianceOf(
     const varianceWh = isCompared ? actualWh - budgetWh : null;
     const variancePercent = isCompared ? percentOf(actualWh - budgetWh, budgetWh) : null;
     const partial = members.some(({ key }) => actual.get(day)?.get(key)?.flags.includes('partial'));
-    return { day, value: { actualWh, budgetWh, varianceWh, variancePercent, partial } };
+    const scenarios = distinct(members.map(({ key }) => budget.get(day)?.get(key)?.scenario));
+    return { day, value: { actualWh, budgetWh, varianceWh, variancePercent, partial, scenarios } };
   });
+  const used = distinct(found.flatMap(({ value }) => value.scenarios));
   const months = Map.groupBy(found, ({ day }) => day.slice(0, 7));
   return {
+    scenario: used.length === 1 ? used[0]! : null,
+    scenarios: Object.fromEntries(
+      compared.map((member) => [
+        member.key,
+        distinct(
+          days
+            .filter((day) => isMemberOn(member, day))
+            .map((day) => budget.get(day)?.get(member.key)?.scenario),
+        ),
+      ]),
+    ),
     metersWithoutBudget: [...new Set(meters.map(({ key }) => key))].filter((key) => !budgeted.has(key)),
     total: sumDays(found, today),
     months: Object.fromEntries([...months].map(([month, list]) => [month, sumDays(list, today)])),
     days: Object.fromEntries(found.map(({ day, value }) => [day, value])),
   };
+}
+
+function distinct(names: ReadonlyArray<string | undefined>): string[] {
+  return [...new Set(names)].filter((name) => name !== undefined);
 }
 
 function sumDays(list: ReadonlyArray<{ day: LocalDate; value: VarianceDay }>, today: LocalDate): VarianceSum {

@@ -1,4 +1,4 @@
-import { parseUnit } from './unit.ts';
+import { parseUnit } from '../units.ts';
 
 /** What a column can tell. */
 export type ColumnRole =

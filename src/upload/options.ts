@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isTimeZone, MINUTE_MS } from '../time.ts';
-import { parseQuantity, unitTable } from '../units.ts';
+import { parseQuantity, parseUnit, unitTable } from '../units.ts';
 import { type ColumnRole, columnRoles } from './columns.ts';
 import { scenarioSchema } from './rows.ts';
-import { parseUnit } from './unit.ts';
 
 /** What is said of a file because it does not say it itself. All of it is text, as it comes from a command line or an address. */
 export const uploadOptionsSchema = z.object({

@@ -1,5 +1,5 @@
 import type { MeterConfig } from '../meters.ts';
-import { unitFactor } from '../units.ts';
+import { parseUnit, unitFactor } from '../units.ts';
 import type { Columns, FoundColumn } from './columns.ts';
 import { clip } from './instants.ts';
 import { type Decimal, guessDecimal, parseNumber } from './numbers.ts';
@@ -7,7 +7,7 @@ import type { UploadOptions } from './options.ts';
 import type { Refusals } from './refusals.ts';
 import { ENERGY_WH_MAX } from './rows.ts';
 import type { Sheet, SheetRow } from './sheet.ts';
-import { energyFactor, parseUnit } from './unit.ts';
+import { energyFactor } from './unit.ts';
 
 /** What readers of every kind of file need. */
 export interface Reading {

@@ -161,7 +161,10 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
             querystring: querySchema,
             response: {
               200: answerSchema,
-              400: errorSchema,
+              400: errorSchema.meta({
+                description:
+                  'A parameter is unknown, empty, given twice or wrong (`parameter` names it), or the body is (`problems` lists it by line). Nothing was stored',
+              }),
               401: errorSchema,
               403: errorSchema,
               413: errorSchema,

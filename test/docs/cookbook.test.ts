@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config.ts';
 import { columnsFromMessages } from '../../src/contract/columns-from.ts';
@@ -13,36 +12,13 @@ import { readText } from '../../src/upload/read-upload.ts';
 import { storeUpload } from '../../src/upload/store.ts';
 import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
-import { pages } from '../support/readme.ts';
+import { askRecipe, recipes } from '../support/recipes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 const timezone = 'Europe/Paris';
 const startMs = dayStart('2026-10-24', timezone);
 const DAYS = 8;
-
-interface Recipe {
-  title: string;
-  sql: string;
-  columns: string[];
-  says: string;
-}
-
-/** The queries of the page, each with the columns that it says they have. */
-const recipes: Recipe[] = pages
-  .get('docs/cookbook.md')!
-  .split(/^## /m)
-  .slice(1)
-  .flatMap((says) => {
-    const title = says.slice(0, says.indexOf('\n'));
-    const columns = [...says.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!);
-    return [...says.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql]) => ({
-      title,
-      sql: sql!,
-      columns,
-      says,
-    }));
-  });
 
 /** A lake of a simulated site with uploads, faults, outages and a day that was restated. @returns where it lies */
 async function publishSite(): Promise<string> {
@@ -148,34 +124,21 @@ async function publishSite(): Promise<string> {
 test('every query of the cookbook answers what it says, with the columns that it says, on the views and on the files', async () => {
   expect(new Set(recipes.map(({ title }) => title)).size).toBeGreaterThanOrEqual(12);
   const lake = await publishSite();
-  const views = await DuckDBInstance.create(join(lake, 'current', 'analytics.duckdb'), {
-    access_mode: 'READ_ONLY',
-  });
-  const files = await DuckDBInstance.create(':memory:');
+  const csv = join(tempDir(), 'daily-energy-2026.csv');
   const problems: string[] = [];
-  try {
-    for (const { title, sql, columns } of recipes) {
-      const instance = sql.includes('read_parquet') ? files : views;
-      const connection = await instance.connect();
-      const pasted = sql
-        .replaceAll('data/lake/home', lake)
-        .replace("'daily-energy-2026.csv'", `'${join(tempDir(), 'daily-energy-2026.csv')}'`);
-      try {
-        const reader = await connection.runAndReadAll(pasted);
-        const rows = reader.getRows();
-        // A column in which nothing is ever said is not what the page promises.
-        const said = reader.columnNames().filter((_, index) => rows.some((row) => row[index] !== null));
-        if (said.join() !== columns.join())
-          problems.push(`${title}: ${rows.length} rows with values in ${said.join()}`);
-      } catch (error) {
-        problems.push(`${title}: ${error}`);
-      } finally {
-        connection.closeSync();
-      }
+  for (const recipe of recipes) {
+    const { title, columns } = recipe;
+    try {
+      const answer = await askRecipe(lake, recipe, (sql) =>
+        sql.replace("'daily-energy-2026.csv'", `'${csv}'`),
+      );
+      // A column in which nothing is ever said is not what the page promises.
+      const said = answer.columns.filter((name) => answer.rows.some((row) => row[name] !== null));
+      if (said.join() !== columns.join())
+        problems.push(`${title}: ${answer.rows.length} rows with values in ${said.join()}`);
+    } catch (error) {
+      problems.push(`${title}: ${error}`);
     }
-  } finally {
-    views.closeSync();
-    files.closeSync();
   }
   expect(problems).toEqual([]);
 }, 120_000);

@@ -78,7 +78,7 @@ async function openFiles() {
   };
 }
 
-const range = 'startDate=2026-05-01&endDate=2026-05-03&timezone=Europe/Berlin';
+const range = 'startDate=2026-05-01&endDate=2026-05-03';
 const days = '2026-05-01_to_2026-05-03';
 
 test('meter data, budgets, reconciliation and variance are exported as their endpoints answer', async () => {
@@ -132,9 +132,31 @@ test('meter data, budgets, reconciliation and variance are exported as their end
     '3,550 Wh, budget 3,000 Wh, variance 550 Wh (18.33 %), of 3 of 3 days',
   ]);
   expect(readSheet(sheet, 2)).toContainEqual(['Meters without a budget, left out', 'NEW']);
+  expect(readSheet(sheet, 2)).toContainEqual(['Scenarios', 'GRID-1: P50']);
+  // Each meter has its own scenario: NEW has nothing but P50 in May, GRID-1 a contract from the 2nd on.
+  await at.put(
+    budgets(budget('NEW', '2026-05', 3_100), budget('GRID-1', '2026-05-02/2026-05-31', 60_000, 'contract')),
+  );
+  const chosen = (await at.write({ report: 'budget_data' }, days)).lines;
+  expect(chosen.map((line) => line.split(',').slice(0, 5).join())).toEqual([
+    'day,meter,meter_name,scenario,budget_wh',
+    "2026-05-01,GRID-1,'+Übergabe,P50,1000",
+    '2026-05-01,NEW,,P50,100',
+    "2026-05-02,GRID-1,'+Übergabe,contract,2000",
+    '2026-05-02,NEW,,P50,100',
+    "2026-05-03,GRID-1,'+Übergabe,contract,2000",
+    '2026-05-03,NEW,,P50,100',
+  ]);
+  expect((await at.write({ site: 'Halle Ost' }, days)).lines.map((line) => line.split(',')[2])).toEqual([
+    'scenario',
+    'P50',
+    '"contract',
+    '"contract',
+  ]);
+  expect(await json({ report: 'budget_data' })).toEqual(await at.ask(`budget-data?${range}`));
   expect((await at.write({ report: 'budget_data' }, '2019')).file).toMatchObject({ rows: 0, days: [] });
   await expect(at.write({ site, scenario: 'P10' }, days)).rejects.toThrow(
-    'scenario: no budget has the scenario "P10"; the scenarios are P50, P90',
+    'scenario: no budget of these meters has the scenario "P10"; the scenarios are P50, P90',
   );
 });
 

@@ -80,8 +80,185 @@ test('without a service: a dry run tells the mapping and lands nothing, the impo
   const again = await runCli(command, { cwd });
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [{ outcome: { kind: 'landed-before' } }] });
   const words = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
-  expect(words.stdout).toMatch(/^log.csv: nothing to do, imported before at .* \(577 rows, 0 rejected\)\n$/);
+  expect(words.stdout).toMatch(/^log.csv: nothing to do, imported before at .* \(577 rows, 0 rejected\)\n\n/);
   expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
+}, 60_000);
+
+/** Two tables of three days each in March and April, with a kWh an hour, beside text and a voltage. */
+function wideCsv(): string {
+  const lines = ['2026-03-30', '2026-03-31', '2026-04-01'].flatMap((day, index) =>
+    Array.from(
+      { length: 24 },
+      (_, hour) =>
+        `${day} ${String(hour).padStart(2, '0')}:00;${500 + 24 * index + hour};${230 + (hour % 3)};OK`,
+    ),
+  );
+  return `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n${lines.join('\n')}\n`;
+}
+
+test('an import says which fields were read, what was taken and rejected, and what energy came of it by month', async () => {
+  const cwd = tempDir();
+  const energyStreams = [
+    { table: 'solar', field: 'Zähler (kWh)', method: 'total_energy' as const, unit: 'kWh' },
+    { table: 'solar', field: 'Spannung (V)', method: 'power_curve' as const, unit: 'W' },
+  ];
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    stringify({ logLevel: 'silent', workgroups: [{ ...home, energyStreams }] }),
+  );
+  const [one, other] = ['one.csv', 'other.csv'];
+  writeFileSync(join(cwd, one), wideCsv());
+  // The last values cannot be: a register that is negative, and a power that says that there is none.
+  writeFileSync(
+    join(cwd, other),
+    `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n2026-04-02 00:00;572;230;OK\n2026-04-02 01:00;-1;32767;OK\n`,
+  );
+  const { code, stdout, stderr } = await runCli(['import', one, other, ...to], { cwd });
+  expect([code, stderr.includes('WARNING')]).toEqual([0, false]);
+  expect(stdout).toBe(`one.csv: 72 rows, 0 rejected
+other.csv: 2 rows, 0 rejected
+
+Field         Values  Read by                              Taken  Rejected
+Spannung (V)      74  energyStreams.1 (power_curve, W)        73         1
+Zähler (kWh)      74  energyStreams.0 (total_energy, kWh)     73         1
+  Spannung (V) rejected, sentinel: 1
+  Zähler (kWh) rejected, negative: 1
+
+Energy of its device from 2026-03-30 to 2026-04-02, the days of this import
+Month    Source      kWh  Devices  Days
+2026-03  default  48.000        1     2
+2026-04  default  24.000        1     1
+`);
+  const json = await runCli(['import', one, other, ...to, '--json'], { cwd });
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    files: [{ outcome: { kind: 'landed-before' } }, { outcome: { kind: 'landed-before' } }],
+    table: 'solar',
+    fields: [
+      { field: 'Spannung (V)', values: 74, rejected: { sentinel: 1 } },
+      { field: 'Zähler (kWh)', streams: [{ position: 0, taken: 73 }], rejected: { negative: 1 } },
+    ],
+    firstDay: '2026-03-30',
+    lastDay: '2026-04-02',
+    devices: 1,
+    months: [
+      { month: '2026-03', source: 'default', energyWh: 48_000, devices: 1, days: 2 },
+      { month: '2026-04', source: 'default', energyWh: 24_000, devices: 1, days: 1 },
+    ],
+    warnings: [],
+  });
+  // What is told is what the lake has.
+  const config = loadConfig({ cwd, environment: {} });
+  const days = await queryLake(config, 'home', energy);
+  expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
+  const status = await runCli(['status'], { cwd });
+  expect(status.stdout).toContain(
+    ', 72 rows; 144 readings taken; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
+  );
+}, 60_000);
+
+test('the energy of an import is that of its own devices, sources and days, and its readings are its own', async () => {
+  const cwd = folderOf(1);
+  const other = '0b0e7c1e-0000-4000-8000-000000000002';
+  /** Hourly registers of so many days of March from the first on, with so many Wh an hour. */
+  const file = (name: string, device: string, source: string, days: number, wh: number) => {
+    const rows = Array.from({ length: 24 * days + 1 }, (_, hour) => {
+      const time = new Date(Date.UTC(2026, 2, 1, -1) + hour * 3_600_000).toISOString();
+      return `${time},${device},${source},${1_000 + wh * hour}\n`;
+    });
+    writeFileSync(join(cwd, name), `time,device,source,total_wh\n${rows.join('')}`);
+  };
+  file('roof.csv', DEVICE, 'roof', 5, 100);
+  file('other.csv', other, 'shed', 5, 200);
+  file('shed.csv', DEVICE, 'shed', 2, 10);
+  const told = async (name: string) =>
+    JSON.parse((await runCli(['import', name, ...to, '--json'], { cwd })).stdout);
+  expect(await told('roof.csv')).toMatchObject({
+    fields: [{ values: 121, streams: [{ taken: 121 }] }],
+    months: [{ month: '2026-03', source: 'roof', energyWh: 12_000, devices: 1, days: 5 }],
+  });
+  // Of the same source and days as the next one, but another device.
+  await told('other.csv');
+  // Neither the other source of the device nor the other device is in it.
+  const shed = await told('shed.csv');
+  expect(shed).toMatchObject({
+    fields: [{ values: 49, streams: [{ taken: 49 }] }],
+    firstDay: '2026-03-01',
+    lastDay: '2026-03-03',
+    devices: 1,
+  });
+  expect(shed.months).toEqual([{ month: '2026-03', source: 'shed', energyWh: 480, devices: 1, days: 2 }]);
+  // The first days of the roof alone: energy of the days after them is not of this import.
+  file('again.csv', DEVICE, 'roof', 2, 100);
+  const again = await told('again.csv');
+  expect(again.months).toEqual([{ month: '2026-03', source: 'roof', energyWh: 7_200, devices: 1, days: 3 }]);
+}, 60_000);
+
+test('an import of which no field is read warns, and names lines of configuration that make energy of it', async () => {
+  const cwd = folderOf(1);
+  writeFileSync(join(cwd, 'log.csv'), wideCsv());
+  const line =
+    '- { table: solar, field: Zähler (kWh), method: total_energy, unit: kWh }   # only grows, 500 to 571';
+  const dry = await runCli(['import', 'log.csv', ...to, '--dry-run'], { cwd });
+  expect(dry.code).toBe(0);
+  expect(dry.stdout).toContain('# Zähler (kWh)      72  no energy stream\n');
+  expect(dry.stderr).toContain(
+    'WARNING: no energy comes of this import. No energy stream reads any of its fields.\n',
+  );
+  expect(dry.stderr).toContain(`    ${line}\n`);
+  expect(dry.stderr).not.toContain('The rows are stored.');
+
+  const { code, stdout, stderr } = await runCli(['import', 'log.csv', ...to], { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\nZähler \(kWh\) +72 +no energy stream +- +-\n/);
+  for (const text of [
+    'WARNING: no energy comes of this import.',
+    'The energy streams of workgroup home read solar.total_wh.',
+    line,
+    'The rows are stored.',
+    'wattline backfill --source archive --from 2026-03-30 --table solar',
+  ])
+    expect(stderr).toContain(text);
+  const status = await runCli(['status'], { cwd });
+  expect(status.stdout).toContain('72 rows; WARNING: no energy comes of this import.');
+  const json = await runCli(['import', 'log.csv', ...to, '--json'], { cwd });
+  expect(json.stderr).toBe('');
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    months: [],
+    warnings: [expect.stringContaining('No energy stream reads any of its fields')],
+    suggested: [{ field: 'Zähler (kWh)', method: 'total_energy', unit: 'kWh' }],
+  });
+
+  // Whoever pastes the line has the energy of what is stored.
+  const [stream] = parse(line) as Array<Record<string, string>>;
+  const energyStreams = [...home.energyStreams, stream];
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    stringify({ logLevel: 'silent', workgroups: [{ ...home, energyStreams }] }),
+  );
+  const again = await runCli(['import', 'log.csv', ...to], { cwd });
+  expect([again.code, again.stderr.includes('WARNING')]).toEqual([0, false]);
+  expect(again.stdout).toContain(
+    '\n2026-03  default  48.000        1     2\n2026-04  default  23.000        1     1\n',
+  );
+}, 60_000);
+
+test('an import of which every reading is rejected, or which comes to no energy, warns', async () => {
+  const cwd = folderOf(1);
+  const text = (values: number[]) =>
+    `Zeit;total_wh\n${values.map((value, hour) => `2026-03-30 0${hour}:00;${value}\n`).join('')}`;
+  writeFileSync(join(cwd, 'negative.csv'), text([-5, -6]));
+  const negative = await runCli(['import', 'negative.csv', ...to], { cwd });
+  expect(negative.code).toBe(0);
+  expect(negative.stderr).toContain(
+    'WARNING: no energy comes of this import. All readings of the fields that energy streams read were rejected (total_wh: 2 negative).',
+  );
+  writeFileSync(join(cwd, 'one.csv'), text([5]));
+  const one = await runCli(['import', 'one.csv', ...to], { cwd });
+  expect(one.stderr).toContain('Its readings were taken, but a register needs two readings');
+  // A table that is misspelt is told, with the one that is meant.
+  writeFileSync(join(cwd, 'log.csv'), text([5, 6]));
+  const typo = await runCli(['import', 'log.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
+  expect(typo.stderr).toContain('Is table solar meant? Then import the file again with --table solar.');
 }, 60_000);
 
 /** Runs a command in the folder of a service, while that runs. */

@@ -10,7 +10,7 @@ const table = 'time,total\n2024-07-01T00:00:00Z,1\n2024-07-01T01:00:00Z,2.5\n';
 
 /** What a file comes to when nothing is said of it. */
 async function read(path: string) {
-  const mapping = await guessFor(path, workgroup, 't');
+  const { mapping } = await guessFor(path, workgroup, 't');
   const { rows, counts } = await preview(path, mapping, workgroup);
   return { mapping, values: rows.map(({ fields }) => fields), counts };
 }
@@ -72,6 +72,19 @@ describe('found out of the file is', () => {
     const { mapping, values, counts } = await read(path);
     expect(mapping.csv).toMatchObject({ skipLines: 3, header: true });
     expect([values, counts.rowsRejected]).toEqual([both, 0]);
+  });
+
+  test('where its table begins below title lines that are as wide as the table', async () => {
+    const rows = ['28.03.2026 00:00;1234,5;OK;', '28.03.2026 00:15;1234,6;OK;'];
+    const path = fileOf(
+      'a.csv',
+      ['Datenexport;;;', 'Nummer: 7;;;', ';;;', 'Zeit;Zähler (kWh);Status;', ...rows, ''].join('\n'),
+    );
+    const { mapping, values, counts } = await read(path);
+    expect(mapping.csv).toMatchObject({ delimiter: ';', skipLines: 3, header: true });
+    expect(mapping.time.column).toEqual(['Zeit']);
+    expect(values).toEqual([{ 'Zähler (kWh)': 1234.5 }, { 'Zähler (kWh)': 1234.6 }]);
+    expect(counts.rowsRejected).toBe(0);
   });
 
   test('that its objects are one array', async () => {

@@ -359,7 +359,7 @@ test.each([
   ['startDate=2026-01-01&endDate=2026-04-03&resolution=interval', 400, /93 days and 92 are the most/],
   ['startDate=2020-01-01&endDate=2026-04-03', 400, /days and 1827 are the most/],
   ['startDate=2100-01-01', 400, /endDate: is yesterday .* unless it is given/],
-  ['device=a&device=b', 400, /device: must be given once/],
+  ['device=a&device=b', 400, /device: is given 2 times; give it once/],
 ])('%s is refused with %i', async (query, status, message) => {
   const at = await openBalance(home, days, []);
   const response = await at.get(`/api/v1/orgs/${WORKGROUP}/balance?${query}`);

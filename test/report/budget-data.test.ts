@@ -69,25 +69,94 @@ test('a day counts before its month, a month before its year; the rest of the lo
   });
 });
 
-test('without a scenario the only one counts, else contract, else P50, and else it has to be said', async () => {
+test('without a scenario contract counts, else P50, P90, reforecast, else the first name', async () => {
   const at = await openMeters();
   const question = `budget-data?${range('2026-05-01', '2026-05-01')}`;
   const value = async (more = '') => (await at.ask(question + more))['2026-05-01']!['GRID-1'];
-  await at.put(budgets(budget('GRID-1', '2026-05-01', 1, 'P90')));
-  expect(await value()).toBe(1);
-  await at.put(budgets(budget('GRID-1', '2026-05-01', 2, 'board')));
-  const refusal = await at.refusal(question);
-  expect([refusal.status, refusal.parameter]).toEqual([400, 'scenario']);
-  expect(refusal.message).toBe('scenario: say which one; the scenarios are P90, board');
-  await at.put(budgets(budget('GRID-1', '2026-05-01', 3, 'P50')));
-  expect(await value()).toBe(3);
-  await at.put(budgets(budget('GRID-1', '2026-05-01', 4, 'contract')));
-  expect(await value()).toBe(4);
-  expect(await value('&scenario=p90')).toBe(1);
+  const ranked = ['owner', 'board', 'reforecast', 'P90', 'P50', 'contract'];
+  for (const [index, scenario] of ranked.entries()) {
+    await at.put(budgets(budget('GRID-1', '2026-05-01', index + 1, scenario)));
+    expect([scenario, await value()]).toEqual([scenario, index + 1]);
+  }
+  expect(await value('&scenario=P90')).toBe(4);
+  expect(await value('&scenario=p90')).toBe(4);
   const unknown = await at.refusal(`${question}&scenario=P75`);
   expect([unknown.status, unknown.parameter]).toEqual([400, 'scenario']);
-  expect(unknown.message).toContain('"P75"');
-  expect(unknown.message).toContain('P50, P90, board, contract');
+  expect(unknown.message).toBe(
+    'scenario: no budget of these meters has the scenario "P75"; the scenarios are P50, P90, board, contract, owner, reforecast',
+  );
+});
+
+/** PV and ROOF are devices 1 and 2. Only PV has a contract, from the 2nd on; GRID-1 has budgets that are rarely chosen. */
+async function openPlant() {
+  const at = await openMeters({
+    meters: [{ code: 'PV', device: deviceId(1) }, { code: 'ROOF', device: deviceId(2) }, { code: 'GRID-1' }],
+    deviceGroups: { one: [deviceId(1)], two: [deviceId(2)] },
+  });
+  await at.put(
+    budgets(
+      budget('PV', '2026-05', 31_000, 'P50'),
+      budget('PV', '2026-05-02/2026-05-31', 60_000, 'contract'),
+      budget('ROOF', '2026-05', 3_100, 'P50'),
+      budget('GRID-1', '2026-05', 310, 'board'),
+      budget('GRID-1', '2026-05', 620, 'agreed'),
+    ),
+  );
+  return at;
+}
+
+test('each meter has the budget of the first scenario that it has on the day, and none is left out', async () => {
+  const at = await openPlant();
+  const question = `budget-data?${range('2026-05-01', '2026-05-02')}`;
+  expect(await at.ask(question)).toEqual({
+    '2026-05-01': { PV: 1_000, ROOF: 100, 'GRID-1': 20 },
+    '2026-05-02': { PV: 2_000, ROOF: 100, 'GRID-1': 20 },
+  });
+  // Which days are asked for with it changes nothing.
+  expect(await at.ask(`budget-data?${range('2026-05-02', '2026-05-02')}`)).toEqual({
+    '2026-05-02': { PV: 2_000, ROOF: 100, 'GRID-1': 20 },
+  });
+  const details = await at.ask<Record<string, Record<string, { scenario: string }>>>(
+    question.replace('?', '/details?'),
+  );
+  const scenarios = Object.values(details).map((day) =>
+    Object.entries(day).map(([meter, { scenario }]) => `${meter} ${scenario}`),
+  );
+  expect(scenarios).toEqual([
+    ['GRID-1 agreed', 'PV P50', 'ROOF P50'],
+    ['GRID-1 agreed', 'PV contract', 'ROOF P50'],
+  ]);
+  expect(await at.ask(`${question}&scenario=contract`)).toEqual({
+    '2026-05-01': {},
+    '2026-05-02': { PV: 2_000 },
+  });
+});
+
+test('the budget of a meter is the same whatever other meters the token sees or are asked for', async () => {
+  const at = await openPlant();
+  const question = `budget-data?${range('2026-05-01', '2026-05-02')}`;
+  const everything = await at.ask(question);
+  const groups = { PV: ['one'], ROOF: ['two'], 'PV,ROOF': ['one', 'two'] };
+  for (const [codes, deviceGroups] of Object.entries(groups)) {
+    const token = await at.issue({ permissions: ['search:read'], deviceGroups });
+    const own = Object.fromEntries(
+      Object.entries(everything).map(([day, values]) => [
+        day,
+        Object.fromEntries(codes.split(',').map((code) => [code, values[code]!])),
+      ]),
+    );
+    expect([codes, await at.ask(question, token)]).toEqual([codes, own]);
+    expect([codes, await at.ask(`${question}&meterCodes=${codes}`)]).toEqual([codes, own]);
+  }
+});
+
+test('a scenario that none of the meters has is refused in the same words, whoever asks', async () => {
+  const at = await openPlant();
+  const two = await at.issue({ permissions: ['search:read'], deviceGroups: ['two'] });
+  const question = `budget-data?${range('2026-05-01', '2026-05-02')}&meterCodes=ROOF&scenario=contract`;
+  const refusal = 'scenario: no budget of these meters has the scenario "contract"; the scenarios are P50';
+  expect((await at.refusal(question)).message).toBe(refusal);
+  expect((await at.refusal(question, two)).message).toBe(refusal);
 });
 
 test('the latest revision counts, and changes the ETag', async () => {
@@ -108,6 +177,6 @@ test('a token of device groups sees budgets of the meters of its devices, and sc
   const question = `budget-data?${range('2026-05-01', '2026-05-01')}`;
   expect(await at.ask(question, roof)).toEqual({ '2026-05-01': { PV: 5 } });
   expect((await at.refusal(`${question}&scenario=secret`, roof)).message).toBe(
-    'scenario: no budget has the scenario "secret"; the scenarios are P50',
+    'scenario: no budget of these meters has the scenario "secret"; the scenarios are P50',
   );
 });

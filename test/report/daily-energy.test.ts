@@ -100,11 +100,6 @@ test('what cannot be asked is refused, naming the parameter', async () => {
   );
 });
 
-test('unknown parameters are ignored', async () => {
-  const at = await openReport();
-  expect(await at.report('startDate=2026-11-18&endDate=2026-11-18&verbose=1')).toEqual({ '2026-11-18': {} });
-});
-
 test('who may not ask hears nothing else', async () => {
   const at = await openReport();
   const bad = path('startDate=nonsense');

@@ -23,7 +23,7 @@ test('a day tells how it was read, its quality and its version', async () => {
     { event_time: '2026-11-18T12:00:00Z', source: 'pv', data: { e: 6_000 } },
     { event_time: '2026-11-18T18:00:00Z', source: 'pv', data: { e: 100 } },
   ]);
-  await rollUpSite(at.shard, { timezone: 'Etc/UTC', streams }, Date.parse('2026-11-19T06:00:00.250Z'));
+  await rollUpSite(at.shard, { timezone: 'Etc/UTC', streams }, Date.parse('2026-11-21T06:00:00.250Z'));
   await at.publish();
   const answer = await details(at, `${NOVEMBER}&groupBy=source`);
   const day = {
@@ -33,7 +33,7 @@ test('a day tells how it was read, its quality and its version', async () => {
     coverage: 0.75,
     status: 'final',
     version: 1,
-    computedAt: '2026-11-19T06:00:00.250Z',
+    computedAt: '2026-11-21T06:00:00.250Z',
   };
   expect(answer).toEqual({
     '2026-11-18': { '00000000-0000-4000-8000-000000000001.pv': day },
@@ -41,7 +41,7 @@ test('a day tells how it was read, its quality and its version', async () => {
   });
 
   await landReadings(at.shard, [{ event_time: '2026-11-19T00:00:00Z', source: 'pv', data: { e: 160 } }]);
-  await rollUpSite(at.shard, { timezone: 'Etc/UTC', streams }, Date.parse('2026-11-20T06:00:00Z'));
+  await rollUpSite(at.shard, { timezone: 'Etc/UTC', streams }, Date.parse('2026-11-22T06:00:00Z'));
   await at.publish();
   expect((await details(at, NOVEMBER))['2026-11-18']).toEqual({
     '00000000-0000-4000-8000-000000000001': {
@@ -51,7 +51,7 @@ test('a day tells how it was read, its quality and its version', async () => {
       coverage: 1,
       status: 'restated',
       version: 2,
-      computedAt: '2026-11-20T06:00:00.000Z',
+      computedAt: '2026-11-22T06:00:00.000Z',
     },
   });
   // The same columns for whoever asks the lake.

@@ -10,7 +10,7 @@ interface Document {
       string,
       {
         parameters: Array<{ name: string; in: string; required?: boolean }>;
-        responses: Record<string, { content: Record<string, { example?: unknown }> }>;
+        responses: Record<string, { description: string; content: Record<string, { example?: unknown }> }>;
       }
     >
   >;
@@ -42,6 +42,7 @@ test('the description names the endpoints, their parameters and what they answer
       ['workgroupId', 'path', true],
     ]);
     expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);
+    expect(operation!.responses['400']!.description).toMatch(/unknown, empty, given twice/);
     const answer = operation!.responses['200']!.content['application/json'] as {
       schema?: { example?: unknown; examples?: unknown };
       example?: unknown;

@@ -187,6 +187,7 @@ test('the variance of days, months cut by the range and in all counts days that 
     site: 'roof',
     timezone: 'Etc/UTC',
     scenario: 'P50',
+    scenarios: { 'GRID-1': ['P50'], 'GRID-2': ['P50'] },
     metersWithoutBudget: ['PV'],
   });
   // 100 - 10 a day of budget; the 19th has no reading of GRID-1, the 20th is not over.
@@ -196,6 +197,7 @@ test('the variance of days, months cut by the range and in all counts days that 
     varianceWh: 20,
     variancePercent: 22.22,
     partial: false,
+    scenarios: ['P50'],
   });
   expect(answer.days['2026-11-19']).toEqual({
     actualWh: null,
@@ -203,6 +205,7 @@ test('the variance of days, months cut by the range and in all counts days that 
     varianceWh: null,
     variancePercent: null,
     partial: false,
+    scenarios: ['P50'],
   });
   expect(answer.days['2026-11-20']).toEqual({
     actualWh: 30,
@@ -210,6 +213,7 @@ test('the variance of days, months cut by the range and in all counts days that 
     varianceWh: null,
     variancePercent: null,
     partial: true,
+    scenarios: ['P50'],
   });
   expect(answer.months).toEqual({
     '2026-10': {
@@ -238,6 +242,49 @@ test('the variance of days, months cut by the range and in all counts days that 
     },
   });
   expect(answer.total).toMatchObject({ days: 32, comparedDays: 20, varianceWh: 30, variancePercent: 1.67 });
+});
+
+test('the variance takes for each meter the budget that budget-data tells, and says which', async () => {
+  const at = await openMeters({
+    sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }, { code: 'GRID-2' }] }],
+  });
+  await at.put(
+    budgets(
+      budget('GRID-1', '2026-05', 3_100, 'P50'),
+      budget('GRID-1', '2026-05-02', 500, 'contract'),
+      budget('GRID-2', '2026-05', 310, 'P90'),
+    ),
+  );
+  await at.put(
+    intervals(
+      ...readings('GRID-1', '2026-05-01T00:00Z', 24, [120, 520]),
+      ...readings('GRID-2', '2026-05-01T00:00Z', 24, [9, 9]),
+    ),
+  );
+  const days = range('2026-05-01', '2026-05-02');
+  const answer = await at.ask<Variance>(`sites/roof/variance?${days}`);
+  const budgeted = await at.ask(`budget-data?${days}`);
+  expect(budgeted).toEqual({
+    '2026-05-01': { 'GRID-1': 100, 'GRID-2': 10 },
+    '2026-05-02': { 'GRID-1': 500, 'GRID-2': 10 },
+  });
+  expect(answer).toMatchObject({
+    scenario: null,
+    scenarios: { 'GRID-1': ['P50', 'contract'], 'GRID-2': ['P90'] },
+    metersWithoutBudget: [],
+    total: { comparedDays: 2, actualWh: 658, budgetWh: 620 },
+    days: {
+      '2026-05-01': { budgetWh: 110, varianceWh: 19, scenarios: ['P50', 'P90'] },
+      '2026-05-02': { budgetWh: 510, varianceWh: 19, scenarios: ['contract', 'P90'] },
+    },
+  });
+  // A scenario that is asked for is the only one: what has no budget of it is named.
+  expect(await at.ask<Variance>(`sites/roof/variance?${days}&scenario=p90`)).toMatchObject({
+    scenario: 'P90',
+    scenarios: { 'GRID-2': ['P90'] },
+    metersWithoutBudget: ['GRID-1'],
+    total: { comparedDays: 2, actualWh: 18, budgetWh: 20 },
+  });
 });
 
 test('the answer of a day changes when it is over', async () => {

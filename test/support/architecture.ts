@@ -27,7 +27,13 @@ interface Part {
 
 const foundation = ['contract', 'ground'];
 /** What every server of ours has, beside its routes. */
-const httpEdge = ['src/http.ts', 'src/http-errors.ts', 'src/rate-limit.ts', 'src/health.ts'];
+const httpEdge = [
+  'src/http.ts',
+  'src/http-errors.ts',
+  'src/query-parameters.ts',
+  'src/rate-limit.ts',
+  'src/health.ts',
+];
 const httpHomes = [...httpEdge, 'src/stream/', 'src/report/', 'src/upload/routes.ts'];
 export const parts: readonly Part[] = [
   {
@@ -166,7 +172,9 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'fastify-type-provider-zod': { homes: httpHomes },
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
-    'csv-parse': { homes: ['src/cli/', 'src/upload/read-csv.ts', 'src/meter-files.ts'] },
+    'csv-parse': {
+      homes: ['src/cli/', 'src/import/heading.ts', 'src/upload/read-csv.ts', 'src/meter-files.ts'],
+    },
     pino: { homes: ['src/log.ts'] },
     'temporal-polyfill': { homes: ['src/time.ts'] },
     yaml: { homes: ['src/config.ts'] },

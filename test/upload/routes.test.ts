@@ -15,6 +15,7 @@ import { takeUpload } from '../../src/upload/take.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
+import { rowsOf } from '../warehouse/support.ts';
 
 const csv = 'meter_code,period,energy_kwh,scenario\nPV,2026-05,1250,P50\nPV,2026-06,1300.5,P50\n';
 
@@ -165,6 +166,22 @@ test('a parameter that is wrong is refused by its name', async () => {
     const [parameter] = query.split('=');
     expect(await put(`budget-data?${query}`, csv)).toMatchObject({ status: 400, body: { parameter } });
   }
+});
+
+test('a parameter that is not known stores nothing, and says what is meant', async () => {
+  const { put, shard } = await openRoutes();
+  for (const [query, message] of [
+    ['dryrun=true', /^dryrun: is not a known parameter; is it dryRun\? This request takes timezone, unit, /],
+    ['zone=Europe/Paris', /; is it timezone\?/],
+    ['year=2026&dryRun=', /^dryRun: is empty; give it a value, or leave it out$/],
+    ['scenario=P50&scenario=P90', /^scenario: is given 2 times; give it once$/],
+  ] as const)
+    for (const path of ['budget-data', 'meter-data'])
+      expect(await put(`${path}?${query}`, csv)).toMatchObject({
+        status: 400,
+        body: { message: expect.stringMatching(message) },
+      });
+  expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS budgets FROM budget')).toEqual([{ budgets: 0 }]);
 });
 
 test('other types and larger bodies are refused', async () => {

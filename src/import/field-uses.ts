@@ -1,0 +1,37 @@
+import { tableNameSchema } from '../contract/messages.ts';
+import type { EnergyStream } from '../energy-stream.ts';
+
+/** An energy stream that reads a field. */
+export interface FieldUse {
+  /** Its place in the configuration: energyStreams.<position>. */
+  position: number;
+  method: EnergyStream['method'];
+  unit: string;
+  /** The field is not the amount but names its unit. */
+  isUnit: boolean;
+}
+
+/** Which energy streams read the fields of a table. A field that is not here is read by none. */
+export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<string, FieldUse[]> {
+  const name = tableNameSchema.parse(table);
+  const uses = new Map<string, FieldUse[]>();
+  for (const [position, stream] of streams.entries()) {
+    if (stream.table !== name) continue;
+    const { field, unitField, method, unit } = stream;
+    const add = (used: string, isUnit: boolean) =>
+      uses.set(used, [...(uses.get(used) ?? []), { position, method, unit, isUnit }]);
+    add(field, false);
+    if (unitField !== undefined) add(unitField, true);
+  }
+  return uses;
+}
+
+/** The energy streams that read a field, as a person reads it. */
+export function useText(uses: readonly FieldUse[]): string {
+  if (uses.length === 0) return 'no energy stream';
+  return uses
+    .map(({ position, method, unit, isUnit }) =>
+      isUnit ? `energyStreams.${position} as its unit` : `energyStreams.${position} (${method}, ${unit})`,
+    )
+    .join(', ');
+}

@@ -1,0 +1,47 @@
+import type { WorkgroupConfig } from '../config.ts';
+import { InputError } from '../errors.ts';
+import { firstBytes, guessEncoding } from './first-bytes.ts';
+import { guessMapping, type Sample } from './guess.ts';
+import { type Reason, reasonsOf } from './guess-reasons.ts';
+import { findHeading, type Heading } from './heading.ts';
+import type { Mapping } from './mapping.ts';
+import type { Reader } from './reader.ts';
+import { sampleFile } from './sample.ts';
+
+/** What the columns of a file are taken for, and why. */
+export interface Guess {
+  mapping: Mapping;
+  reasons: Reason[];
+}
+
+type GuessedWorkgroup = Pick<WorkgroupConfig, 'id' | 'devices' | 'timezone' | 'energyStreams'>;
+
+/** @throws InputError where it cannot be told what the columns mean, or where the file cannot be read */
+export async function guessFile(reader: Reader, workgroup: GuessedWorkgroup, table: string): Promise<Guess> {
+  const heading = await headingOf(reader);
+  const sample = await sampleBelow(reader, heading);
+  const mapping = guessMapping(reader.path, sample, workgroup, table);
+  return { mapping, reasons: reasonsOf(mapping, { sample, heading, workgroup, table }) };
+}
+
+/** The rows below the heading; where that does not fit after all, what DuckDB takes the file for. */
+async function sampleBelow(reader: Reader, heading: Heading | undefined): Promise<Sample> {
+  if (!heading) return sampleFile(reader);
+  const { delimiter, skipLines } = heading;
+  try {
+    return await sampleFile(reader, { delimiter, skipLines, header: true });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return sampleFile(reader);
+  }
+}
+
+async function headingOf({ path, kind }: Reader): Promise<Heading | undefined> {
+  if (kind.format !== 'csv') return undefined;
+  const encoding = await guessEncoding(path, kind.compression);
+  const bytes = await firstBytes(path, kind.compression);
+  const text = new TextDecoder(
+    encoding === 'utf-16' ? 'utf-16le' : encoding === 'latin-1' ? 'latin1' : 'utf-8',
+  ).decode(bytes);
+  return findHeading(text);
+}

@@ -1,0 +1,104 @@
+import { type EnergyMethod, energyMethods } from '../energy-stream.ts';
+import { parseUnit, unitFactor } from '../units.ts';
+import type { FieldStats } from './field-stats.ts';
+
+/** An energy stream that may read a field, guessed from the name of the field and its values. */
+export interface SuggestedStream {
+  field: string;
+  method: EnergyMethod;
+  /** Undefined where the name does not say it. */
+  unit: string | undefined;
+  /** What the values look like. */
+  why: string;
+}
+
+const powerNames = /power|leistung|puissance|potencia|watt|^p[_ -]?(ac|dc|v|pv)?\d*$/i;
+const energyNames =
+  /energ|ertrag|yield|erzeug|verbrauch|bezug|einspeis|import|export|consum|product|z(ä|ae)hler|meter|counter|register|total|wh\b/i;
+const dayNames = /today|daily|day|heute|tag|jour|hoy/i;
+const totalNames = /total|gesamt|lifetime|cumul|stand$/i;
+const countNames = /^(id|index|row|no|nr)$|time|uptime|count$|seconds/i;
+/** Of a register nearly all steps go up: it falls by its last digit now and then. Power falls as much as it rises. */
+const NET_GROWTH_MIN = 0.5;
+/** A register that starts again each day does so once; averages and drop-outs add some. */
+const RESTARTS_PER_DAY_MAX = 2;
+/** A lifetime register that drops out on one day in ten is still one. */
+const RESTARTS_PER_DAY_MIN = 0.3;
+
+/**
+ * The energy streams that would read fields, the best first: registers, then energy of intervals, then power. A field that looks like
+ * neither energy nor power is left out.
+ */
+export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[] {
+  return fields
+    .flatMap((stats) => suggestStream(stats) ?? [])
+    .sort((one, other) => energyMethods.indexOf(one.method) - energyMethods.indexOf(other.method));
+}
+
+function suggestStream(stats: FieldStats): SuggestedStream | undefined {
+  const { field, min, max, values, texts } = stats;
+  if (min === null || max === null || texts > values / 2) return undefined;
+  const said = unitOf(field);
+  if (said === 'another' || countNames.test(field)) return undefined;
+  const unit = said?.unit;
+  const shape = shapeOf(stats);
+  const isPower = said ? said.dimension === 'power' : powerNames.test(field);
+  const isEnergy = said ? said.dimension === 'energy' : !isPower && energyNames.test(field);
+  const range = `${plain(min)} to ${plain(max)}`;
+  if (isPower) return { field, method: 'power_curve', unit, why: `${words[shape]}, ${range}` };
+  // Without a name that says so only a register looks like energy.
+  if (!isEnergy && (shape === 'varies' || shape === 'still' || min < 0)) return undefined;
+  return { field, method: methodOf(shape, field), unit, why: `${words[shape]}, ${range}` };
+}
+
+type Shape = 'grows' | 'restarts' | 'varies' | 'still';
+const words: Readonly<Record<Shape, string>> = {
+  grows: 'only grows',
+  restarts: 'starts again each day',
+  varies: 'rises and falls',
+  still: 'does not change',
+};
+
+function shapeOf({ risen, fallen, restarts, dropOuts, dayChanges }: FieldStats): Shape {
+  if (risen + fallen === 0) return restarts + dropOuts === 0 ? 'still' : 'varies';
+  if (risen - fallen < NET_GROWTH_MIN * (risen + fallen)) return 'varies';
+  if (restarts === 0 || restarts < RESTARTS_PER_DAY_MIN * dayChanges) return 'grows';
+  return restarts <= RESTARTS_PER_DAY_MAX * Math.max(1, dayChanges) ? 'restarts' : 'varies';
+}
+
+function methodOf(shape: Shape, field: string): EnergyMethod {
+  switch (shape) {
+    case 'restarts':
+      return 'daily_energy';
+    case 'grows':
+    case 'still':
+      return dayNames.test(field) ? 'daily_energy' : 'total_energy';
+    case 'varies':
+      // Averages and drop-outs hide the shape of a register, not its name.
+      if (dayNames.test(field)) return 'daily_energy';
+      return totalNames.test(field) ? 'total_energy' : 'interval_energy';
+    default:
+      return shape satisfies never;
+  }
+}
+
+/** The unit in a name: `Total (kWh)`, `power_w`, `total_wh_out`. */
+function unitOf(field: string): { unit: string; dimension: 'energy' | 'power' } | 'another' | undefined {
+  const bracket = /[([]\s*([^()[\]]+?)\s*[)\]]\s*$/.exec(field)?.[1];
+  const words = bracket === undefined ? field.split(/[^A-Za-z]+/) : [bracket];
+  const unit = words
+    .filter((word, index) => word.length > 1 || index === words.length - 1)
+    .map((word) => parseUnit(word) ?? ambiguous[word])
+    .findLast((known) => known !== undefined);
+  if (unit !== undefined)
+    return { unit, dimension: unitFactor('power', unit) === undefined ? 'energy' : 'power' };
+  // What stands in brackets and is no unit of energy or power is another one: V, A, °C.
+  return bracket === undefined ? undefined : 'another';
+}
+
+/** Small letters of which the larger unit is meant: nobody logs milliwatt-hours. */
+const ambiguous: Readonly<Record<string, string>> = { mwh: 'MWh', MWH: 'MWh', mw: 'MW', mj: 'MJ' };
+
+function plain(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: 3 });
+}

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { describeNews, newsOfImport } from '../../src/cli/import-summary.ts';
+import { configSchema } from '../../src/config.ts';
+import type { ImportSummary } from '../../src/import/summary.ts';
+
+const workgroup = configSchema.parse({
+  workgroups: [
+    {
+      id: 'home',
+      energyStreams: [{ table: 'solar', field: 'wh', method: 'total_energy', unitField: 'unit' }],
+    },
+  ],
+}).workgroups[0]!;
+
+const use = { position: 0, method: 'total_energy' as const, unit: 'Wh', isUnit: false };
+
+/** Of so many sources with 1.5 kWh each, in one month. */
+function summaryOf(sources: number): ImportSummary {
+  return {
+    table: 'solar',
+    fields: [
+      {
+        field: 'wh',
+        values: 2_000,
+        streams: [{ ...use, taken: 1_990 }],
+        rejected: { negative: 7, future: 3 },
+      },
+      { field: 'unit', values: 2_000, streams: [{ ...use, isUnit: true, taken: 0 }], rejected: {} },
+      { field: 'volt', values: null, streams: [], rejected: {} },
+    ],
+    firstDay: '2026-03-01',
+    lastDay: '2026-03-31',
+    devices: 3,
+    months: Array.from({ length: sources }, (_, index) => ({
+      month: '2026-03',
+      source: `string ${index + 1}`,
+      energyWh: 1_500,
+      devices: 3,
+      days: 31 - index,
+    })),
+  };
+}
+
+test('few sources are told one by one', () => {
+  expect(describeNews(newsOfImport(summaryOf(2), workgroup, []), 200)).toBe(`
+Field  Values  Read by                             Taken  Rejected
+wh      2,000  energyStreams.0 (total_energy, Wh)  1,990        10
+unit    2,000  energyStreams.0 as its unit             -         -
+volt        -  no energy stream                        -         -
+  wh rejected, negative: 7
+  wh rejected, future: 3
+
+Energy of its 3 devices from 2026-03-01 to 2026-03-31, the days of this import
+Month    Source      kWh  Devices  Days
+2026-03  string 1  1.500        3    31
+2026-03  string 2  1.500        3    30
+`);
+});
+
+test('many sources are added, which is said', () => {
+  expect(describeNews(newsOfImport(summaryOf(9), workgroup, []), 200)).toContain(
+    'Month    Source               kWh  Devices  Days\n2026-03  9 sources, added  13.500        3    31\n',
+  );
+});
+
+test('a file of many fields none of which is read names some of them', () => {
+  const fields = Array.from({ length: 15 }, (_, index) => ({
+    field: `c${index}`,
+    values: 1,
+    streams: [],
+    rejected: {},
+  }));
+  const { warnings, suggested } = newsOfImport({ ...summaryOf(0), fields }, workgroup, []);
+  expect(suggested).toEqual([]);
+  expect(warnings).toEqual([
+    expect.stringContaining(
+      '"c10", "c11" and 3 more.\n  The energy streams of workgroup home read solar.wh.\n  None of the fields looks like energy or power',
+    ),
+  ]);
+});
+
+test('a suggested line of a field whose name says no unit is refused until somebody writes the unit', () => {
+  const fields = [{ field: 'total', values: 3, streams: [], rejected: {} }];
+  const stats = { values: 3, texts: 0, min: 1, max: 9, risen: 8, fallen: 0, restarts: 0, dropOuts: 0 };
+  const { warnings } = newsOfImport({ ...summaryOf(0), fields }, workgroup, [
+    { field: 'total', ...stats, dayChanges: 0 },
+  ]);
+  const [, line = ''] = /- (\{.*\}) {3}# only grows, 1 to 9; its name says no unit/.exec(warnings[0]!) ?? [];
+  const pasted = (text: string) =>
+    configSchema.safeParse({ workgroups: [{ id: 'home', energyStreams: [parse(text)] }] });
+  expect(pasted(line).error?.issues[0]?.message).toContain('"unknown" is not a unit of energy; use one of');
+  expect(pasted(line.replace('unknown', 'kWh')).success).toBe(true);
+});

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { guessFor, mappingText } from '../../src/cli/import-mapping.ts';
+import { mappingSchema } from '../../src/import/mapping.ts';
+import { DEVICE, fileOf, OTHER_DEVICE, testWorkgroup } from './support.ts';
+
+const energyStreams = [
+  { table: 't', field: 'Zähler', method: 'total_energy', unit: 'kWh', unitField: 'Einheit' },
+  { table: 't', field: 'Zähler', method: 'daily_energy', unit: 'kWh' },
+  { table: 'another', field: 'Leistung', method: 'power_curve' },
+];
+const log = `Export;;;
+;;;
+Zeit;Zähler;Leistung;Einheit
+01.02.2026 00:00;1,5;7;kWh
+02.02.2026 00:00;2,5;9;kWh
+`;
+
+/** The comments of what is printed, by the beginning of the line that follows. */
+async function printed(content: string, settings: Record<string, unknown>) {
+  const workgroup = testWorkgroup({ timezone: 'Europe/Berlin', energyStreams, ...settings });
+  const { mapping, reasons } = await guessFor(fileOf('log.csv', content), workgroup, 't');
+  const text = mappingText(mapping, reasons);
+  // It is a mapping file, and the comments change nothing of it.
+  expect(mappingSchema.parse(parse(text))).toEqual(mapping);
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.flatMap((line, index) =>
+    line.startsWith('# ') ? [`${lines[index + 1]!.replace(/:( .*)?$/, '')}: ${line.slice(2)}`] : [],
+  );
+}
+
+test('a guess says above each line of the mapping why it is so', async () => {
+  expect(await printed(log, {})).toEqual([
+    'skipLines: 2 lines stand above the names of the columns: "Export".',
+    'column: Its values are times, such as "01.02.2026 00:00".',
+    'zone: The times name no zone: this is the zone of workgroup acme. Write another where the file has another, such as Etc/UTC.',
+    'id: No column names a device, and workgroup acme has no devices in the configuration: all rows are of one device with this id. Write the id or the name of yours.',
+    'fields: No column names a source, so all readings have the source "default". Write source: { name: roof } for another.',
+    'Zähler: Read by energyStreams.0 (total_energy, kWh), energyStreams.1 (daily_energy, kWh).',
+    'Leistung: Read by no energy stream.',
+    'Einheit: Read by energyStreams.0 as its unit.',
+    'decimal: Most numbers have a comma.',
+  ]);
+});
+
+test('the device of a guess is the only one of the workgroup, or nobody knows which', async () => {
+  expect(await printed(log, { devices: [{ id: DEVICE, name: 'garage' }] })).toContain(
+    'id: No column names a device: this is the only device of workgroup acme.',
+  );
+  expect(await printed(log, { devices: [{ id: DEVICE }, { id: OTHER_DEVICE }] })).toContain(
+    'id: No column names a device, and workgroup acme has 2 devices, so nobody knows which one it is: all rows are of one device with this id. Write the id or the name of yours.',
+  );
+});
+
+test('columns of devices and sources, and days and months that could be swapped, are told', async () => {
+  const rows = ['01/02/2026', '02/02/2026', '01/03/2026'].map((day) => `${day} 00:00,SN-1,roof,5\n`);
+  expect(await printed(`time,device,source,Zähler\n${rows.join('')}`, {})).toEqual([
+    'column: Its values are times, such as "01/02/2026 00:00".',
+    'format: "%m/%d/%Y %H:%M" fits too. With this one the times fall less often.',
+    expect.stringMatching(/^zone: /),
+    'column: Its name tells that it is the device.',
+    'names: No device of the configuration has these names. Each gets an id that follows from its name; write the ids of yours.',
+    'column: Its name tells the source.',
+    expect.stringMatching(/^Zähler: /),
+  ]);
+});

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { blocksOf, pages } from './readme.ts';
+
+/** A query that people paste, with what the page says of its answer. */
+export interface Recipe {
+  title: string;
+  sql: string;
+  columns: string[];
+  says: string;
+  /** Reads the files of the lake; the others ask the views. */
+  isOnFiles: boolean;
+}
+
+/** The queries of the cookbook: of one title there may be two, on the views and on the files. */
+export const recipes: readonly Recipe[] = pages
+  .get('docs/cookbook.md')!
+  .split(/^## /m)
+  .slice(1)
+  .flatMap((says) => {
+    const title = says.slice(0, says.indexOf('\n'));
+    const columns = [...says.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!);
+    return [...says.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql]) =>
+      recipeOf({ title, sql: sql!, columns, says }),
+    );
+  });
+
+/** The queries of the README, which say in a comment what they answer. */
+export const readmeRecipes: readonly Recipe[] = blocksOf('README.md', 'sql').map((sql) =>
+  recipeOf({ title: `README: ${sql.split('\n')[0]!.replace(/^-- /, '')}`, sql, columns: [], says: '' }),
+);
+
+function recipeOf(recipe: Omit<Recipe, 'isOnFiles'>): Recipe {
+  return { ...recipe, isOnFiles: recipe.sql.includes('read_parquet') };
+}
+
+export interface RecipeAnswer {
+  columns: string[];
+  rows: Array<Record<string, unknown>>;
+}
+
+/**
+ * Asks the lake of a workgroup as somebody who pastes the query.
+ * @param lake the folder of the workgroup's lake
+ * @param change what the person puts instead of the examples, such as another year
+ */
+export async function askRecipe(
+  lake: string,
+  { sql, isOnFiles }: Recipe,
+  change: (sql: string) => string = (text) => text,
+): Promise<RecipeAnswer> {
+  const instance = isOnFiles
+    ? await DuckDBInstance.create(':memory:')
+    : await DuckDBInstance.create(join(lake, 'current', 'analytics.duckdb'), { access_mode: 'READ_ONLY' });
+  try {
+    const connection = await instance.connect();
+    const reader = await connection.runAndReadAll(change(sql.replaceAll('data/lake/home', lake)));
+    return {
+      columns: reader.columnNames(),
+      rows: reader.getRowObjectsJson().map((row) => {
+        const values = Object.entries(row).map(([name, value]) => [name, plain(value)]);
+        return Object.fromEntries(values);
+      }),
+    };
+  } finally {
+    instance.closeSync();
+  }
+}
+
+/** DuckDB tells large integers as text. */
+function plain(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+}
