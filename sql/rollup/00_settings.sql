@@ -29,7 +29,7 @@ CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
   coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
 -- Whether a pair may be a break: without the rules of its series, because joining them to every pair costs more than all the rest.
 CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w) AS
-  v1 < v0 OR v0 < v_before OR v0 = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
+  v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
 -- The largest power of ten (Wh) that a value is a multiple of.
 CREATE OR REPLACE TEMP MACRO decimal_step(value) AS CASE
   WHEN abs(value - round(value, 2)) >= 1e-6 THEN 0.001

@@ -64,13 +64,20 @@ function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | 
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
     const low = lows[0]!;
-    zeros &&= low.firstValue === 0 && low.lastValue === 0;
+    const isAverage: boolean = zeros && back > index + 2 && isOnTheWayUp(from, low, candidate);
+    zeros &&= isAverage || (low.firstValue === 0 && low.lastValue === 0);
     if (!continues(from, candidate)) continue;
     const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
     const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
     if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows) >= 0) return undefined;
-    return isLoneSpike(runs, back, lows) ? undefined : back;
+    return isLoneSpike(runs, back, isAverage ? [] : lows) ? undefined : back;
   }
+}
+
+/** Whether a single reading between zeros and what is at or above the value before them is an average of both. */
+function isOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
+  const isLone = low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= LONE_FALL_MS_MAX;
+  return low.firstValue > 0 && isLone && continues(from, candidate);
 }
 
 /**
@@ -140,6 +147,35 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
     if (!after || continues(candidate, after)) return false;
     const low = lows[originOf(after, lows)];
     if (low) return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
+  }
+  return false;
+}
+
+/** A register that has not counted so long after its first reading stands still. */
+const BEGINNING_MS_MAX = 2 * DAY_MS;
+
+/**
+ * Whether something is known of a register at a run that is believed: it has counted there. Until it has, it may be read as zero, or as an average over
+ * its start, as where a recording begins at night.
+ */
+export function hasBegun(
+  run: Run,
+  { firstReadingMs, firstReadingValue, restartsDaily }: RegisterRule,
+): boolean {
+  if (restartsDaily) return true;
+  const isFirst = run.firstMs === Number.NEGATIVE_INFINITY;
+  return (
+    hasCounted(isFirst ? { ...run, firstMs: firstReadingMs, firstValue: firstReadingValue } : run) ||
+    run.firstMs - firstReadingMs > BEGINNING_MS_MAX
+  );
+}
+
+/** Whether a register has counted between two runs, above the first of them. */
+export function hasCountedAbove(runs: Runs, from: number, back: number): boolean {
+  const { lastValue } = runs.at(from)!;
+  for (let place = from + 1; place < back; place += 1) {
+    const run = runs.at(place)!;
+    if (run.firstValue > lastValue && hasCounted(run)) return true;
   }
   return false;
 }
