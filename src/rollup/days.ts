@@ -48,6 +48,7 @@ async function bindLocalDays(working: Working, fromMs: UtcMs, toMs: UtcMs): Prom
 async function storeDays(working: Working, bounds: Bounds, options: DayOptions): Promise<number> {
   const { closeAfterMs, nowMs, batchId, restated } = options;
   await run(working, 'find_candidates', bounds);
+  await run(working, 'substitute_methods');
   await run(working, 'find_contradictions');
   const changed = await run(working, 'find_day_changes', {
     ...bounds,
