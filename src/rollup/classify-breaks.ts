@@ -1,5 +1,13 @@
 import type { UtcMs } from '../time.ts';
-import { hasBegun, hasCountedAbove, hasStoodStill, isPassedOver, returnIndex } from './excursions.ts';
+import {
+  backInUnit,
+  hasBegun,
+  hasCountedAbove,
+  hasStoodStill,
+  isOtherUnit,
+  isPassedOver,
+  returnIndex,
+} from './excursions.ts';
 import {
   continues,
   type EnergyEvent,
@@ -9,6 +17,7 @@ import {
   reachWh,
   type SeriesBreak,
 } from './register-rule.ts';
+import { ruleConstants } from './rules.ts';
 import { runsBetween } from './runs.ts';
 
 /**
@@ -72,6 +81,16 @@ export function classifyBreaks(
         events.push(excursion(believed, away));
         index = back;
         believed = runs.at(back)!;
+        continue;
+      }
+      if (hasStarted && !rule.restartsDaily && isOtherUnit(believed, next)) {
+        const unit = backInUnit(runs, index);
+        const last =
+          unit === undefined ? { ...next, lastMs: ruleConstants.forever_ms.value } : runs.at(unit - 1)!;
+        events.push(excursion(believed, [next, last]));
+        if (unit === undefined) break;
+        index = unit;
+        believed = runs.at(unit)!;
         continue;
       }
       const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next);

@@ -1,5 +1,13 @@
 import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
-import { continues, isCarriedOver, isReset, type RegisterRule, type Run, recounts } from './register-rule.ts';
+import {
+  continues,
+  isCarriedOver,
+  isReset,
+  type RegisterRule,
+  type Run,
+  reachWh,
+  recounts,
+} from './register-rule.ts';
 import type { Runs } from './runs.ts';
 
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
@@ -168,6 +176,40 @@ export function hasBegun(
     hasCounted(isFirst ? { ...run, firstMs: firstReadingMs, firstValue: firstReadingValue } : run) ||
     run.firstMs - firstReadingMs > BEGINNING_MS_MAX
   );
+}
+
+/** What a register shows in another unit is this many times what it showed before, or one of so many parts. */
+const UNIT_FACTORS = [10, 1_000];
+
+/** Within this share of the value a register counts so little until it is read again that a change of unit shows. */
+const UNIT_SHARE_MAX = 0.01;
+
+/** A value of fewer steps than this says too little of what it is a multiple of. */
+const UNIT_STEPS_MIN = 50;
+
+/**
+ * Whether a register goes on in another unit: at exactly 10 or 1000 times of what it showed, or a part of that. Its energy cannot be told until it is back,
+ * or somebody says which unit it is.
+ */
+export function isOtherUnit(from: Run, to: Run): boolean {
+  const grownWh = reachWh(to.firstMs - from.lastMs, to);
+  if (from.lastValue <= 0 || grownWh > UNIT_SHARE_MAX * from.lastValue) return false;
+  const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
+  if (less < UNIT_STEPS_MIN * to.jitterWh) return false;
+  return UNIT_FACTORS.some((factor) => {
+    const isPart = to.firstValue < from.lastValue;
+    const offWh = isPart ? to.firstValue * factor - from.lastValue : to.firstValue / factor - from.lastValue;
+    const roundedWh = to.jitterWh * (isPart ? factor : 1);
+    return less > 0 && more > less && offWh >= -roundedWh && offWh <= grownWh + roundedWh;
+  });
+}
+
+/** Where a register is back at what it showed before it changed its unit; undefined where it is not. */
+export function backInUnit(runs: Runs, index: number): number | undefined {
+  for (let place = index + 2; ; place += 1) {
+    const run = runs.at(place);
+    if (!run || continues(runs.at(index)!, run)) return run && place;
+  }
 }
 
 /** Whether a register has counted between two runs, above the first of them. */
