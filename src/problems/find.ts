@@ -16,8 +16,8 @@ export async function findProblems(
   connection: DuckDBConnection,
   workgroup: WorkgroupConfig,
 ): Promise<Problem[]> {
-  const rejected = await query<Rejected>(connection, 'problems/rejected');
-  const known = await query<KnownStream>(connection, 'problems/streams');
+  const rejected = await query<Rejected>(connection, 'problems/find_rejected');
+  const known = await query<KnownStream>(connection, 'problems/find_streams');
   const problems: Problem[] = [];
   for (const { position, series_count, highest_wh } of known) {
     const stream = workgroup.energyStreams[position];
@@ -57,7 +57,7 @@ async function silentProblem(
   rejected: readonly Rejected[],
 ): Promise<Problem | undefined> {
   const { table, field } = stream;
-  const tables = await query<{ table_name: string; messages: number }>(connection, 'problems/tables', {
+  const tables = await query<{ table_name: string; messages: number }>(connection, 'problems/find_tables', {
     table,
   });
   if (tables.length === 0) return undefined;
@@ -77,7 +77,7 @@ async function silentProblem(
       message: `all ${readings} readings of ${table}.${field} are rejected, as ${first.reason}: ${await advice(connection, stream, first)}`,
     };
   }
-  const fields = await query<{ field: string }>(connection, 'problems/fields', { table, field });
+  const fields = await query<{ field: string }>(connection, 'problems/find_fields', { table, field });
   const names = fields.map((one) => one.field);
   if (names.includes(field)) return undefined;
   return {
@@ -95,7 +95,7 @@ async function advice(
   switch (reason) {
     case 'unknown_unit': {
       const pointer = `/${(unitField ?? '').replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      const units = await query<{ unit: string }>(connection, 'problems/units', {
+      const units = await query<{ unit: string }>(connection, 'problems/find_units', {
         table,
         unit_pointer: pointer,
       });
