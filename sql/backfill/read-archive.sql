@@ -9,7 +9,7 @@ WITH chosen AS (
     AND event_time >= make_timestamptz($from_ms::BIGINT * 1000)
     AND event_time < make_timestamptz($to_ms::BIGINT * 1000)
 ),
--- As in publish/messages: names are looked up once a list of fields.
+-- As in publish/select_messages: names are looked up once a list of fields.
 place AS (
   SELECT fields, unnest(fields) AS name, generate_subscripts(fields, 1) AS place
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)

@@ -164,7 +164,7 @@ export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
       connection,
       `WITH source_day AS (
         SELECT *, [method] AS methods, day AS told_day, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh
-        FROM (${loadSql('publish/daily-energy')})
+        FROM (${loadSql('publish/select_daily_energy')})
       ),
       device_day AS (${loadSql('balance/11_device_day')})
       SELECT device::VARCHAR AS device, day::VARCHAR AS day, energy_wh::DOUBLE AS wh, to_json(methods)::VARCHAR AS methods,

@@ -1,3 +1,11 @@
+-- 30 Messages: what has landed, and what could not be read of the stream.
+--
+-- Reads   message, name, gap.
+-- Writes  the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns that the files of a
+--         dataset have, in the order of their rows.
+-- Why     The lake keeps whole messages, also the fields that no energy stream reads.
+
+-- name: select_messages
 -- The messages of one table and hour in the batches after $after_batch_id, up to $through_batch_id, names instead of ids.
 -- $table_id, $table_name; $start_ms, $end_ms: half-open window of store times. A field that a message holds twice counts once: the last.
 WITH chosen AS (
@@ -39,3 +47,19 @@ FROM chosen m
 LEFT JOIN shape s ON s.field_ids = m.field_ids
 LEFT JOIN name n ON n.name_id = m.source_id
 ORDER BY m.device, m.event_time_ms, m.stream_offset
+
+-- name: select_gap
+-- Stretches of the stream that could not be read.
+SELECT
+  gap_id,
+  origin,
+  reason,
+  from_offset,
+  to_offset,
+  make_timestamptz(from_time_ms * 1000) AS from_time,
+  make_timestamptz(to_time_ms * 1000) AS to_time,
+  make_timestamptz(detected_at_ms * 1000) AS detected_at,
+  make_timestamptz(closed_at_ms * 1000) AS closed_at,
+  note
+FROM gap
+ORDER BY gap_id
