@@ -29,16 +29,16 @@ FROM device_state
 ORDER BY device
 
 -- name: select_device_source
--- Which sources count in the energy of devices, by stretches of days. Temp table device_source: see balance/10_device_source.
+-- Which sources count in the energy of devices, by stretches of days. Temp table device_source: see balance/find_device_source.
 SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST
 
 -- name: select_source_role
--- The roles of sources by stretches of days, as they follow from the configuration. Temp table role_span: see balance/10_device_source.
+-- The roles of sources by stretches of days, as they follow from the configuration. Temp table role_span: see balance/find_device_source.
 -- within: series of the source that contains it, or site.
 SELECT *, CASE WHEN within_site THEN 'site' WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
 FROM role_span
 ORDER BY device, source, valid_from NULLS FIRST
 
 -- name: select_peak_power
--- The peak power of devices by stretches of days, kWp. Temp table declared_peak: see devices/declare.
+-- The peak power of devices by stretches of days, kWp. Temp table declared_peak: see devices/declare_devices.
 SELECT device, kwp, valid_from, valid_to FROM declared_peak ORDER BY device, valid_from NULLS FIRST

@@ -5,7 +5,7 @@
 -- Why     Uploads that were replaced stay in the lake, marked as not current, so that earlier answers can be explained.
 
 -- name: select_meter
--- The meters of the configuration. Temp table declared_meter: see meters/declare.
+-- The meters of the configuration. Temp table declared_meter: see meters/declare_meters.
 SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY meter_code
 
 -- name: select_meter_reading
@@ -27,12 +27,12 @@ ORDER BY meter_code, start_ms, end_ms, revision
 
 -- name: select_site_member
 -- What the sites of the configuration consist of: meters on the one side, devices on the other. Temp table declared_member: see
--- meters/declare-members.
+-- meters/declare_members.
 SELECT site, meter_code, device, source, sign, valid_from, valid_to FROM declared_member
 ORDER BY site, meter_code, device, source, valid_from
 
 -- name: select_absent_role
--- Roles that sites are declared not to have. Temp table declared_absent: see meters/declare-absent.
+-- Roles that sites are declared not to have. Temp table declared_absent: see meters/declare_absent.
 SELECT site, role FROM declared_absent ORDER BY site, role
 
 -- name: select_budget

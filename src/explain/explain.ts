@@ -119,14 +119,14 @@ async function hasVersions(
   connection: DuckDBConnection,
   key: { device: string; source: string; day: LocalDate },
 ): Promise<boolean> {
-  return (await query(connection, 'explain/versions', key)).length > 0;
+  return (await query(connection, 'explain/find_versions', key)).length > 0;
 }
 
 /** The sources that the energy of the whole device is the sum of. */
 async function readCounting(connection: DuckDBConnection, device: string): Promise<string[]> {
   const rows = await queryText<{ source: string }>(
     connection,
-    `SELECT source FROM (${loadSql('devices/sources')}) WHERE device = $device::UUID AND counts ORDER BY source`,
+    `SELECT source FROM (${loadSql('devices/list_sources')}) WHERE device = $device::UUID AND counts ORDER BY source`,
     { device },
   );
   return rows.map(({ source }) => source);
@@ -185,7 +185,7 @@ function judge(facts: {
 }
 
 async function readTakenIn(connection: DuckDBConnection): Promise<Explained['takenIn']> {
-  const [row] = await query<{ batch: string | null; waiting: number }>(connection, 'explain/taken-in');
+  const [row] = await query<{ batch: string | null; waiting: number }>(connection, 'explain/find_taken_in');
   return { batch: row!.batch, batchesWaiting: row!.waiting };
 }
 
@@ -196,7 +196,7 @@ async function readNearestDays(
 ): Promise<Explained['nearestDays']> {
   const [row] = await query<{ before: string | null; after: string | null }>(
     connection,
-    'explain/nearest-days',
+    'explain/find_nearest_days',
     { device, day },
   );
   return { before: row?.before ?? null, after: row?.after ?? null };

@@ -31,7 +31,7 @@ export async function readSeries(connection: DuckDBConnection, device: string): 
     method: EnergyMethod;
     first_ms: number;
     last_ms: number;
-  }>(connection, 'explain/known', { device });
+  }>(connection, 'explain/find_series', { device });
   return rows.map((row) => ({
     seriesId: row.series_id,
     streamId: row.stream_id,
@@ -147,7 +147,7 @@ export async function readLimits(
   { endMs }: Day,
 ): Promise<Limits> {
   const utc_day = Math.floor((endMs - 1) / DAY_MS);
-  const [row] = await query<LimitsRow>(connection, 'explain/limits', { series_id: seriesId, utc_day });
+  const [row] = await query<LimitsRow>(connection, 'explain/find_limits', { series_id: seriesId, utc_day });
   const isRegister = method === 'total_energy' || method === 'daily_energy';
   const isLine = method === 'power_curve' && stream.sampling === 'instantaneous';
   const isInterval =
