@@ -17,8 +17,8 @@ WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN c.first_ms AND c.last
     WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms);
 
 -- name: find_readings
--- Everything that was received of a series ($series_id: its stream's $field of $device and $source) between two instants ($low_ms, $high_ms,
--- both included) and what became of it, in order of time. Of more than $rows_max, what was not used and the two ends are left; readings: how many there are.
+-- Everything that was received of a series ($series_id: its stream's $field of $device and $source; null where messages of any source are
+-- booked as one) between two instants ($low_ms, $high_ms, both included) and what became of it, in order of time. Of more than $rows_max, what was not used and the two ends are left; readings: how many there are.
 SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, b.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
@@ -36,7 +36,7 @@ FROM (
   UNION ALL
   SELECT q.event_time_ms, NULL, 'rejected', q.reason, q.detail, q.batch_id, q.stream_offset
   FROM quarantine q
-  WHERE q.stage = 'rollup' AND q.device = $device::UUID AND q.source = $source AND q.field = $field
+  WHERE q.stage = 'rollup' AND q.device = $device::UUID AND ($source IS NULL OR q.source = $source) AND q.field = $field
     AND q.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f
 LEFT JOIN batch b USING (batch_id)

@@ -32,7 +32,8 @@ FROM (
 ) AS q
 WHERE NOT EXISTS (
   SELECT 1 FROM series s JOIN energy_stream e USING (stream_id)
-  WHERE s.device = q.device AND s.source = q.source AND json_extract_string(e.identity, '$.field') = q.field
+  WHERE s.device = q.device AND (s.source = q.source OR json_extract_string(e.identity, '$.as') IS NOT NULL)
+    AND json_extract_string(e.identity, '$.field') = q.field
 )
 GROUP BY q.field, q.device, q.source
 ORDER BY readings DESC, q.field, q.device, q.source
@@ -76,3 +77,34 @@ LIMIT 5;
 -- name: find_sources
 -- Which sources the devices have that energy is known of.
 SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FROM series GROUP BY device;
+
+-- name: find_source_clashes
+-- Sources that a stream books its energy as (as), and that messages of the same table name too: another stream reads them.
+-- position: of the stream with as; field: of the other one.
+SELECT json_extract(own.settings, '$.position')::INTEGER AS position, s.source, min(s.device)::VARCHAR AS device,
+  min(json_extract_string(other.settings, '$.field')) AS field, min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
+FROM energy_stream own
+JOIN energy_stream other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
+  AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
+JOIN series s ON s.stream_id = other.stream_id AND s.source = json_extract_string(own.settings, '$.as')
+WHERE own.settings IS NOT NULL
+GROUP BY position, s.source
+ORDER BY position;
+
+-- name: find_merged_sources
+-- Devices whose newest messages name several sources with a field ($table, $field) that is booked as one of them: readings of several
+-- registers would be taken for one.
+WITH newest AS (
+  SELECT device, source_id, field_ids, other FROM message
+  WHERE kind = 0 AND device IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)
+  ORDER BY batch_id DESC, stream_offset DESC
+  LIMIT 20000
+)
+SELECT m.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(n.name, 'default'))) AS sources
+FROM newest m
+LEFT JOIN name n ON n.name_id = m.source_id
+WHERE list_contains(m.field_ids, (SELECT name_id FROM name WHERE name = $field)) OR list_contains(json_keys(m.other), $field)
+GROUP BY m.device
+HAVING count(DISTINCT coalesce(n.name, 'default')) > 1
+ORDER BY device
+LIMIT 10;

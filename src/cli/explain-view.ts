@@ -77,17 +77,21 @@ function describeSource(
 
 const streamColumns: Array<Column<ExplainedSource['streams'][number]>> = [
   { title: '', value: ({ chosen }) => (chosen ? '*' : '') },
-  { title: 'Field', value: ({ table, field }) => `${table}.${field}` },
+  { title: 'Field', value: fieldText },
   { title: 'Method', value: ({ method }) => method },
   { title: 'Unit', value: ({ unit }) => unit },
   { title: 'Wh', value: ({ energyWh }) => (energyWh === null ? '-' : plainNumber(energyWh)), align: 'right' },
   { title: '', value: ({ reason }) => reason },
 ];
 
+function fieldText({ table, field, as }: { table: string; field: string; as: string | null }): string {
+  return `${table}.${field}${as === null ? '' : `, as ${as}`}`;
+}
+
 /** Fields that have no reading of the source stand in one line. */
 function describeStreams({ streams }: ExplainedSource): string {
   const silent = streams.filter(({ firstReading }) => firstReading === null);
-  const names = silent.map(({ table, field }) => `${table}.${field}`).join(', ');
+  const names = silent.map(fieldText).join('; ');
   const read = streams.filter(({ firstReading }) => firstReading !== null);
   return formatTable(streamColumns, read) + (names && `without any reading of this source: ${names}\n`);
 }
@@ -161,7 +165,7 @@ function describeKnown({ known, nearestDays, outcome }: Explained, at: At): stri
   const table = formatTable(
     [
       { title: 'Source', value: ({ source }) => source },
-      { title: 'Field', value: ({ table, field }) => `${table}.${field}` },
+      { title: 'Field', value: fieldText },
       { title: 'Method', value: ({ method }) => method },
       { title: 'First reading', value: ({ firstReading }) => at(firstReading) },
       { title: 'Last reading', value: ({ lastReading }) => at(lastReading) },

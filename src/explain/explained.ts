@@ -145,10 +145,16 @@ const limitsSchema = z.object({
 });
 export type Limits = z.output<typeof limitsSchema>;
 
+const asSchema = z.string().nullable().meta({
+  description:
+    'The source that its energy is booked as, whatever source a message names; null: the one that it names',
+});
+
 const streamSchema = z.object({
   place: z.number().int().meta({ description: 'In the order of the configuration, from 1' }),
   table: z.string(),
   field: z.string(),
+  as: asSchema,
   method,
   unit: z.string(),
   chosen: z.boolean(),
@@ -249,6 +255,7 @@ const knownSchema = z.object({
   source: z.string(),
   table: z.string(),
   field: z.string(),
+  as: asSchema,
   method,
   firstReading: time,
   lastReading: time,

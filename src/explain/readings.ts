@@ -33,13 +33,14 @@ type ReadingRow = {
 /** Everything received of a series in the bracket, and what became of it. */
 export async function readReadings(
   connection: DuckDBConnection,
-  { seriesId, device, source, field }: Series,
+  { seriesId, device, source, field, as }: Series,
   bracket: Span,
 ): Promise<{ readings: Reading[]; leftOut: number }> {
   const rows = await query<ReadingRow>(connection, 'explain/find_readings', {
     series_id: seriesId,
     device,
-    source,
+    // What is rejected is kept by the source that its message names.
+    source: as === null ? source : null,
     field,
     low_ms: BigInt(bracket.fromMs),
     high_ms: BigInt(bracket.toMs),

@@ -15,6 +15,8 @@ export interface Series {
   source: string;
   table: string;
   field: string;
+  /** The source is this one whatever source messages name. */
+  as: string | null;
   method: EnergyMethod;
   firstMs: UtcMs;
   lastMs: UtcMs;
@@ -28,6 +30,7 @@ export async function readSeries(connection: DuckDBConnection, device: string): 
     stream_id: number;
     table_name: string;
     field: string;
+    as_source: string | null;
     method: EnergyMethod;
     first_ms: number;
     last_ms: number;
@@ -39,14 +42,15 @@ export async function readSeries(connection: DuckDBConnection, device: string): 
     source: row.source,
     table: row.table_name,
     field: row.field,
+    as: row.as_source,
     method: row.method,
     firstMs: row.first_ms,
     lastMs: row.last_ms,
   }));
 }
 
-export function knownOf({ source, table, field, method, firstMs, lastMs }: Series): Known {
-  return { source, table, field, method, firstReading: instant(firstMs), lastReading: instant(lastMs) };
+export function knownOf({ source, table, field, as, method, firstMs, lastMs }: Series): Known {
+  return { source, table, field, as, method, firstReading: instant(firstMs), lastReading: instant(lastMs) };
 }
 
 /** What a stream says of a day, where it covers any of it; place 1 is chosen. */
@@ -59,8 +63,9 @@ export type Candidate = {
   place: number;
 };
 
-/** Every configured stream with why the day is read from it, or why not. */
+/** Every configured stream with why the day of a source is read from it, or why not. */
 export function streamsOf(
+  source: string,
   configured: ReadonlyArray<StreamSettings & { streamId: number }>,
   series: readonly Series[],
   candidates: readonly Candidate[],
@@ -69,17 +74,21 @@ export function streamsOf(
   const best = candidates.reduce((most, { coverage }) => Math.max(most, coverage), 0);
   const chosen = candidates.find(({ place }) => place === 1);
   const chosenAt = configured.findIndex(({ streamId }) => streamId === chosen?.stream_id);
-  return configured.map(({ streamId, table, field, method, unit }, index) => {
+  return configured.map(({ streamId, table, field, as = null, method, unit }, index) => {
     const own = series.find((one) => one.streamId === streamId);
     const candidate = candidates.find((one) => one.stream_id === streamId);
     return {
       place: index + 1,
       table,
       field,
+      as,
       method,
       unit,
       chosen: candidate !== undefined && candidate === chosen,
-      reason: reasonOf({ own, candidate, index, chosenAt, best }, day),
+      reason: reasonOf(
+        { own, elsewhere: as === null || as === source ? null : as, candidate, index, chosenAt, best },
+        day,
+      ),
       energyWh: candidate?.energy_wh ?? null,
       coverage: candidate?.coverage ?? null,
       firstReading: maybeInstant(own?.firstMs ?? null),
@@ -91,6 +100,8 @@ export function streamsOf(
 function reasonOf(
   about: {
     own: Series | undefined;
+    /** The other source that it is booked as. */
+    elsewhere: string | null;
     candidate: Candidate | undefined;
     index: number;
     chosenAt: number;
@@ -98,7 +109,8 @@ function reasonOf(
   },
   { clock }: Day,
 ): string {
-  const { own, candidate, index, chosenAt, best } = about;
+  const { own, elsewhere, candidate, index, chosenAt, best } = about;
+  if (!own && elsewhere !== null) return `its energy is booked as source ${elsewhere}`;
   if (!own) return 'it has no reading of this source';
   if (!candidate) {
     return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, cover nothing of the day`;

@@ -72,7 +72,7 @@ export async function explainSource(
   return {
     source,
     result,
-    streams: streamsOf(streams, series, candidates, day),
+    streams: streamsOf(source, streams, series, candidates, day),
     limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
     readings: annotate(readings, lines),
     readingsLeftOut: leftOut,

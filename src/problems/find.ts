@@ -5,6 +5,7 @@ import type { Problem } from '../errors.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './devices.ts';
 import { readingProblems } from './readings.ts';
+import { sourceProblems } from './sources.ts';
 import { listed, nearest } from './words.ts';
 
 /**
@@ -32,6 +33,7 @@ export async function findProblems(
     if (series_count > 0) problems.push(...own.map((one) => at(rejectedProblem(one))));
     problems.push(...beyondModulus(stream, highest_wh).map(at));
   }
+  problems.push(...(await sourceProblems(connection, workgroup)));
   problems.push(...(await readingProblems(connection, workgroup)));
   problems.push(...(await deviceProblems(connection, workgroup)));
   return problems.slice(0, PROBLEMS_MAX);

@@ -54,6 +54,29 @@ test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string 
   expect(await suggested(name, shapeOf)).toEqual([{ field: name, method, unit, why }]);
 });
 
+test('fields that are different amounts by their names are each a source of their own', () => {
+  const stats = {
+    values: 72,
+    texts: 0,
+    min: 1,
+    max: 9,
+    risen: 8,
+    fallen: 0,
+    restarts: 0,
+    dropOuts: 0,
+    dayChanges: 2,
+  };
+  const sourcesOf = (...fields: string[]) =>
+    suggestStreams(fields.map((field) => ({ field, ...stats }))).map(({ field, as }) => [field, as]);
+  expect(sourcesOf('Netzbezug (kWh)', 'Einspeisung (kWh)', 'Total (kWh)')).toEqual([
+    ['Netzbezug (kWh)', 'grid_import'],
+    ['Einspeisung (kWh)', 'grid_export'],
+    ['Total (kWh)', undefined],
+  ]);
+  // Of one amount they are two methods, or two meters.
+  expect(sourcesOf('Import T1 (kWh)', 'Import T2 (kWh)').map(([, as]) => as)).toEqual([undefined, undefined]);
+});
+
 test.each<[name: string, shapeOf: (hour: number) => number | string]>([
   ['Temperatur (°C)', power],
   ['Udc (V)', power],
