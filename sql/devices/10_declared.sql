@@ -21,8 +21,3 @@ CREATE OR REPLACE TEMP TABLE known_source AS SELECT DISTINCT device, source FROM
 -- name: list_known_sources
 -- The sources of devices that energy is known of.
 SELECT device::VARCHAR AS device, source FROM known_source;
-
--- name: list_sources
--- The sources of devices, and which of them the energy of the whole device is the sum of by what is declared from now on; see
--- balance/find_device_source for other days. Temp table device_source: see there.
-SELECT device, source, counts FROM device_source WHERE valid_to IS NULL ORDER BY device, source
