@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
+import { ruleConstants } from '../rollup/rules.ts';
 import { DAY_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Day } from './day.ts';
@@ -175,7 +176,11 @@ export async function readLimits(
       : row!.configured_jitter_wh !== null
         ? configured(row!.configured_jitter_wh)
         : row!.resolution !== null
-          ? { value: row!.jitter_wh, from: 'learnt', text: 'twice its resolution' }
+          ? {
+              value: row!.jitter_wh,
+              from: 'learnt',
+              text: `${ruleConstants.jitter_steps.value} times its resolution`,
+            }
           : { value: row!.jitter_wh, from: 'default', text: 'too few values are known to learn it' },
     resolutionWh:
       row!.resolution === null
@@ -195,7 +200,7 @@ export async function readLimits(
           : {
               value: row!.max_gap_ms,
               from: 'learnt',
-              text: `three times the usual step of ${step}, at most 1 h or one and a half steps; ${learntFrom}`,
+              text: `${ruleConstants.gap_steps.value} times the usual step of ${step}, at most ${plainDuration(ruleConstants.gap_max_ms.value)} or ${ruleConstants.gap_steps_min.value} steps; ${learntFrom}`,
             },
     intervalMilliseconds: !isInterval
       ? none('only readings of intervals have one')
@@ -227,11 +232,14 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
       text: 'not configured, and too few readings are known to learn it: what no single source delivers',
     };
   }
+  const { limit_times, learnt_power_min_w } = ruleConstants;
+  const least = plainNumber(learnt_power_min_w.value);
   return {
     value: row.max_power_w,
     from: 'learnt',
     text: isRegister
-      ? `32 times the usual power of its busier days, at least 50,000 W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
-      : `8 times the most that is usual on its busier days, at least 50,000 W, and only for readings that stand alone; ${learntFrom}`,
+      ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
+      : // Usual is a quarter of the busy quarter of an hour.
+        `${limit_times.value / 4} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
   };
 }
