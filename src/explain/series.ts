@@ -75,6 +75,7 @@ export function streamsOf(
   const best = candidates.reduce((most, { coverage }) => Math.max(most, coverage), 0);
   const chosen = candidates.find(({ place }) => place === 1);
   const chosenAt = configured.findIndex(({ streamId }) => streamId === chosen?.stream_id);
+  const firstAt = configured.findIndex(({ as = source }) => as === source);
   return configured.map(({ streamId, table, field, as = null, method, unit }, index) => {
     const own = series.find((one) => one.streamId === streamId);
     const candidate = candidates.find((one) => one.stream_id === streamId);
@@ -87,7 +88,7 @@ export function streamsOf(
       unit,
       chosen: candidate !== undefined && candidate === chosen,
       reason: reasonOf(
-        { own, elsewhere: as === null || as === source ? null : as, candidate, index, chosenAt, best },
+        { own, elsewhere: as === source ? null : as, candidate, index, firstAt, chosenAt, best },
         day,
       ),
       energyWh: candidate?.energy_wh ?? null,
@@ -105,12 +106,14 @@ function reasonOf(
     elsewhere: string | null;
     candidate: Candidate | undefined;
     index: number;
+    /** The first stream whose energy may be of this source. */
+    firstAt: number;
     chosenAt: number;
     best: number;
   },
   { clock }: Day,
 ): string {
-  const { own, elsewhere, candidate, index, chosenAt, best } = about;
+  const { own, elsewhere, candidate, index, firstAt, chosenAt, best } = about;
   if (!own && elsewhere !== null) return `its energy is booked as source ${elsewhere}`;
   if (!own) return 'it has no reading of this source';
   if (!candidate) {
@@ -118,7 +121,7 @@ function reasonOf(
   }
   const covers = `covers ${percent(candidate.coverage)} of the day`;
   if (index === chosenAt) {
-    return index === 0
+    return index === firstAt
       ? `the first in the order, ${covers}`
       : `the first in the order that covers enough: ${percent(candidate.coverage)} of the day`;
   }

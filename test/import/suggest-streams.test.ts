@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { energyStreamSchema } from '../../src/energy-stream.ts';
+import { fieldUses, useText } from '../../src/import/field-uses.ts';
 import { suggestStreams } from '../../src/import/suggest-streams.ts';
 import { DEVICE, fileOf, OTHER_DEVICE, preview, testWorkgroup } from './support.ts';
 
@@ -75,6 +77,14 @@ test('fields that are different amounts by their names are each a source of thei
   ]);
   // Of one amount they are two methods, or two meters.
   expect(sourcesOf('Import T1 (kWh)', 'Import T2 (kWh)').map(([, as]) => as)).toEqual([undefined, undefined]);
+});
+
+test('a field that is booked as several sources says each of them', () => {
+  const stream = { table: 't', field: 'w', method: 'power_curve', direction: 'positive' };
+  const streams = ['in', 'out'].map((as) => energyStreamSchema.parse({ ...stream, as }));
+  expect(useText(fieldUses('t', streams).get('w')!)).toBe(
+    'energyStreams.0 (power_curve, W, as in), energyStreams.1 (power_curve, W, as out)',
+  );
 });
 
 test.each<[name: string, shapeOf: (hour: number) => number | string]>([

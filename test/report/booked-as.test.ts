@@ -75,7 +75,7 @@ test('explain tells what a field is booked as, and what of it was rejected, thou
   expect([explained.energyWh, source!.source, source!.result?.field]).toEqual([2_400, 'export', 'out_wh']);
   expect(source!.streams.map(({ as, chosen, reason }) => [as, chosen, reason])).toEqual([
     ['import', false, 'its energy is booked as source import'],
-    ['export', true, 'the first in the order that covers enough: 100 % of the day'],
+    ['export', true, 'the first in the order, covers 100 % of the day'],
     ['import', false, 'its energy is booked as source import'],
   ]);
   expect(source!.readings.filter(({ fate }) => fate === 'rejected')).toMatchObject([
