@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMP MACRO wh_of(power_w, ms) AS power_w * ms / hour_ms();
 CREATE OR REPLACE TEMP MACRO power_of(wh, ms) AS wh * hour_ms() / ms;
 CREATE OR REPLACE TEMP MACRO is_register(method) AS method IN ('total_energy', 'daily_energy');
 -- Events that leave readings out; the others join two readings.
-CREATE OR REPLACE TEMP MACRO is_left_out(kind) AS kind IN ('glitch', 'spike');
+CREATE OR REPLACE TEMP MACRO is_left_out(kind) AS kind IN ('glitch', 'spike', 'standstill');
 -- The largest value (Wh or W) that a method takes.
 CREATE OR REPLACE TEMP MACRO value_max(method) AS CASE method WHEN 'power_curve' THEN power_max_w() WHEN 'interval_energy' THEN interval_max_wh() ELSE register_max_wh() END;
 -- Limits: what is configured, else what is learnt for the day, else what holds where nothing is known.
@@ -53,7 +53,7 @@ CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, s
 -- The flag of what an event is.
 CREATE OR REPLACE TEMP MACRO event_flag(kind) AS CASE kind
   WHEN 'reset' THEN flag('reset') WHEN 'register_change' THEN flag('reset') WHEN 'rollover' THEN flag('rollover') WHEN 'rebase' THEN flag('rebase')
-  WHEN 'glitch' THEN flag('glitch') WHEN 'spike' THEN flag('spike') ELSE 0 END;
+  WHEN 'glitch' THEN flag('glitch') WHEN 'spike' THEN flag('spike') WHEN 'standstill' THEN flag('estimated') ELSE 0 END;
 
 -- name: create_settings
 -- stream_setting: one row for each configured energy stream, limits in Wh, W and ms, null where nothing is configured; after_batch: the last batch it

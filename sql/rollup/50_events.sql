@@ -1,7 +1,8 @@
 -- 50 Events: what is unusual, and what it is.
 --
 -- Reads   reading_pair, series_rule, day_limit, register_change.
--- Writes  series_break (pairs that no plain growth explains), energy_event (what they are: reset, rollover, rebase, register_change, glitch, spike).
+-- Writes  series_break (pairs that no plain growth explains), energy_event (what they are: reset, rollover, rebase, register_change, glitch, spike,
+--         standstill).
 -- Why     SQL finds the breaks. A small pure function (src/rollup/judge) tells what they are, because that takes a look ahead from break to break. It judges
 --         from the last break before the change that was decided without the change, up to a break from which on nothing is different.
 
@@ -88,6 +89,11 @@ WITH changed AS (
     -- The first break of a day is judged by the first reading of that day and the last one of the days before, so by more than breaks.
     SELECT series_id, lo_ms, hi_ms - 1 FROM scope WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break)
     UNION ALL
+    -- Whether a rise is possible depends on how long the register had stood still before it.
+    SELECT b.series_id, b.to_ms, b.to_ms
+    FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.lo_ms AND b.to_ms <= s.hi_ms + standstill_max_ms()
+    WHERE s.is_new AND is_register(s.method) AND b.to_value > b.from_value AND b.from_value > 0
+    UNION ALL
     -- What was left out at the beginning of a series begins with its first reading.
     SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)
     WHERE s.is_new AND s.lo_ms <= r.first_ms AND s.series_id IN (SELECT series_id FROM energy_event)
@@ -117,11 +123,25 @@ UPDATE judged SET to_ms = forever_ms() WHERE series_id IN (SELECT unnest($series
 -- name: breaks_to_judge
 -- The breaks to judge, in order, with the rules to judge them by. Where judging begins at a break, that break comes first (is_start).
 -- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
--- an earlier day. series_ms, series_value: the first reading of the series. decided_ms: as it is stored.
+-- an earlier day. series_ms, series_value: the first reading of the series. still_ms: where it rises, since when the register has shown the value
+-- before. decided_ms: as it is stored.
 WITH beginning AS (
   SELECT r.series_id, r.value
   FROM reading r JOIN judged j USING (series_id) JOIN series_rule s USING (series_id)
   WHERE j.after_ms IS NULL AND is_register(j.method) AND r.event_time_ms = s.first_ms
+), rise AS (
+  SELECT b.series_id, b.from_ms, b.from_value, b.to_ms
+  FROM series_break b JOIN judged j ON j.series_id = b.series_id AND is_register(j.method) AND b.to_ms > j.from_ms AND b.to_ms <= j.to_ms
+  WHERE b.to_value > b.from_value AND b.from_value > 0
+), still AS (
+  -- Null where it has shown the same for longer than a standstill may last.
+  SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS still_ms
+  FROM (
+    SELECT b.series_id, b.to_ms, r.event_time_ms, b.from_ms - standstill_max_ms() <= s.first_ms AS is_since_first,
+      max(CASE WHEN r.value <> b.from_value THEN r.event_time_ms END) OVER (PARTITION BY b.series_id, b.to_ms) AS moved_ms
+    FROM rise b JOIN series_rule s USING (series_id) JOIN reading r ON r.series_id = b.series_id AND r.event_time_ms BETWEEN b.from_ms - standstill_max_ms() AND b.from_ms
+  )
+  GROUP BY series_id, to_ms
 ), morning AS (
   SELECT s.series_id, d.start_ms, s.t0 AS before_ms, s.v0 AS before_value, s.t1 AS first_ms, s.v1 AS first_value
   FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judged WHERE method = 'daily_energy')) AS s
@@ -135,7 +155,7 @@ SELECT
   recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
   r.first_ms AS series_ms, g.value AS series_value, r.last_ms,
-  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
+  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.still_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
   CASE WHEN j.method = 'daily_energy' THEN d.start_ms END AS day_ms,
   m.before_ms, m.before_value, m.first_ms, m.first_value
 FROM judged j
@@ -145,6 +165,7 @@ LEFT JOIN day_limit l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_
 LEFT JOIN interval_day d ON j.method = 'daily_energy' AND d.interval_index = interval_of(b.to_ms)
 LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
 LEFT JOIN beginning g ON g.series_id = j.series_id
+LEFT JOIN still ON still.series_id = j.series_id AND still.to_ms = b.to_ms
 ORDER BY j.series_id, b.to_ms;
 
 -- name: register_changes_to_judge

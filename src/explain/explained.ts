@@ -19,9 +19,9 @@ const readingSchema = z
       .number()
       .nullable()
       .meta({ description: 'Wh or W, whatever unit it came in; null where it has none' }),
-    fate: z.enum(['used', 'glitch', 'spike', 'repeated', 'revised', 'rejected']).meta({
+    fate: z.enum(['used', 'glitch', 'spike', 'standstill', 'repeated', 'revised', 'rejected']).meta({
       description:
-        'used; glitch, spike: left out, see events; repeated: the same value came before; revised: another value of the same time counts; rejected: see reason',
+        'used; glitch, spike, standstill: left out, see events; repeated: the same value came before; revised: another value of the same time counts; rejected: see reason',
     }),
     reason: z
       .string()
@@ -46,6 +46,7 @@ const eventSchema = z.object({
     'register_change',
     'glitch',
     'spike',
+    'standstill',
     'jitter',
     'carry_over',
     'gap',

@@ -114,6 +114,8 @@ function sentence(event: EventRow, clock: Day['clock'], unit: 'W' | 'Wh'): strin
       return `low ${when} (${after} ${unit} after ${before} ${unit}) and no restart: left out`;
     case 'spike':
       return `impossibly high ${when} (${after} ${unit} after ${before} ${unit}): left out`;
+    case 'standstill':
+      return `stood still ${when} at ${before} ${unit} and then showed ${after} ${unit}, which it can have counted in that time: spread over it`;
     case 'jitter':
     case 'carry_over':
     case 'gap':

@@ -142,8 +142,8 @@ const words: Readonly<Record<string, string>> = {
   incomplete: 'a source of the device has no energy, so the device has none or less',
   carry_over: "yesterday's value of a daily register was still shown and was left out",
   glitch: 'impossible low readings were left out',
-  contradicted:
-    'another method measured less than half, or more than twice as much; only one of them can be right',
+  contradicted: 'another method measured something else, by more than a tenth; only one of them can be right',
+  substituted: 'the first method must be wrong by what the others say, so another one is told',
 };
 
 function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {

@@ -76,6 +76,6 @@ async function contradicted(
   return unknown.map(({ position, device, source, days, last_day }) => ({
     position,
     setting: 'field',
-    message: `on ${days} of the last seven days another method has measured less than half, or more than twice as much as "${streams[position]?.field}" of device ${device}, source ${source}: see wattline explain ${device} ${last_day} --source ${source}, and correct the unit, the multiplier or the order of the streams`,
+    message: `on ${days} of the last seven days another method has measured more than a tenth less or more than "${streams[position]?.field}" of device ${device}, source ${source}: see wattline explain ${device} ${last_day} --source ${source}, and correct the unit, the multiplier or the order of the streams`,
   }));
 }

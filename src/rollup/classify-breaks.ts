@@ -147,6 +147,7 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
   if (to.firstValue > from.lastValue) {
     // A learnt limit gives way to a rise that goes on at the same pace: a car that charges, the first sunny day.
     if (rule.learnt && after && goesOn(from, to, after)) return undefined;
+    if (hasCaughtUp(from, to, rule)) return standstill(from, to);
     return joinEvent('rebase', from, to, 0);
   }
   const { modulusWh } = rule;
@@ -158,6 +159,28 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
   }
   if (isReset(from, to, rule)) return joinEvent('reset', from, to, to.firstValue);
   return joinEvent('rebase', from, to, 0);
+}
+
+/** A learnt limit is so many times what is usual for a rise that stays, which may last for hours. */
+const CATCH_UP_PART = 8;
+
+/** Whether a register that has stood still, as one that is not read, shows at last what it has counted since. */
+function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
+  if (to.stillMs === undefined || to.stillMs >= from.lastMs || to.maxPowerW === undefined) return false;
+  const maxPowerW = rule.learnt ? to.maxPowerW / CATCH_UP_PART : to.maxPowerW;
+  return to.firstValue - from.lastValue <= reachWh(to.firstMs - to.stillMs, { ...to, maxPowerW });
+}
+
+/** Readings of a standstill say nothing of it: they are left out, so that what was caught up is spread over all of it. */
+function standstill(from: Run, to: Run): EnergyEvent {
+  return {
+    kind: 'standstill',
+    fromMs: to.stillMs! + 1,
+    toMs: from.lastMs,
+    valueBefore: from.lastValue,
+    valueAfter: to.firstValue,
+    energyWh: 0,
+  };
 }
 
 function goesOn(from: Run, to: Run, after: Run): boolean {

@@ -48,6 +48,7 @@ type BreakRow = {
   to_ms: bigint | null;
   to_value: number | null;
   decided_ms: bigint | null;
+  still_ms: bigint | null;
   is_start: boolean;
   day_ms: bigint | null;
   before_ms: bigint | null;
@@ -139,6 +140,7 @@ function readBreak(row: BreakRow): SeriesBreak {
     maxPowerW: row.max_power_w ?? undefined,
     recountPowerW: row.recount_power_w ?? undefined,
     jitterWh: row.jitter_wh,
+    stillMs: row.still_ms === null ? undefined : Number(row.still_ms),
   };
 }
 

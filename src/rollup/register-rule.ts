@@ -6,6 +6,8 @@ export interface SeriesBreak extends Limits {
   fromValue: number;
   toMs: UtcMs;
   toValue: number;
+  /** Where it rises: since when the register has shown the value before; undefined where that is not known. */
+  stillMs: UtcMs | undefined;
 }
 
 /** What is plausible on a day. */
@@ -46,14 +48,14 @@ export interface Morning {
 
 /** What a break turned out to be. */
 export type EnergyEvent = {
-  /** glitch and spike: first and last reading left out; the others: the readings before and after. */
+  /** glitch, spike and standstill: first and last time left out; the others: the readings before and after. */
   fromMs: UtcMs;
   toMs: UtcMs;
   valueBefore: number;
   valueAfter: number;
   /** Energy booked for the step itself; 0 for readings that are left out. */
   energyWh: number;
-} & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' };
+} & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' | 'standstill' };
 
 /** Readings between two breaks: they grow plausibly. The limits are those of the day on which it begins. */
 export interface Run extends Limits {
@@ -61,6 +63,8 @@ export interface Run extends Limits {
   firstValue: number;
   lastMs: UtcMs;
   lastValue: number;
+  /** Since when it had stood still before this run, at the value before; undefined where that is not known. */
+  stillMs: UtcMs | undefined;
 }
 
 /** The most a register can have grown in the time, with its jitter for the rounding of what it shows. */

@@ -153,6 +153,12 @@ export const ruleConstants = {
     meaning: 'a method speaks of a day where it covers this share of what the chosen one covers',
     reason: 'what was not measured cannot agree or contradict',
   },
+  standstill_max_ms: {
+    value: 604_800_000,
+    unit: 'ms',
+    meaning: 'the longest standstill after which a register may catch up what it has counted',
+    reason: 'a logger that repeats the last value is seen within a week',
+  },
   forever_ms: {
     value: 253_402_300_799_000,
     unit: 'ms',

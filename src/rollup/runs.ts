@@ -26,6 +26,7 @@ export function runsBetween(breaks: readonly SeriesBreak[], rule: RegisterRule):
       maxPowerW: before?.maxPowerW,
       recountPowerW: before?.recountPowerW,
       jitterWh: before?.jitterWh ?? 0,
+      stillMs: before?.stillMs,
     };
   });
   const last = runs.at(-1);
