@@ -1,6 +1,6 @@
--- The intervals that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
+-- The intervals, what was corrected in place of what is measured, that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
 WITH chosen AS (
-  SELECT * FROM interval_energy
+  SELECT * FROM told_interval
   WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT
 ),
 flag_set AS (

@@ -144,6 +144,7 @@ const words: Readonly<Record<string, string>> = {
   glitch: 'impossible low readings were left out',
   contradicted:
     'another method measured less than half, or more than twice as much; only one of them can be right',
+  corrected: 'a person left readings out, or set or estimated its energy',
 };
 
 function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {

@@ -8,6 +8,7 @@ export const datasets = {
   device_state: { select: 'publish/device-state', energy: false },
   quarantine: { select: 'publish/quarantine', energy: false },
   gap: { select: 'publish/gap', energy: false },
+  correction: { select: 'publish/correction', energy: false },
   device_source: { select: 'publish/device-source', energy: false },
   source_role: { select: 'publish/source-role', energy: false },
   peak_power: { select: 'publish/peak-power', energy: false },
@@ -26,6 +27,7 @@ export type DatasetName = keyof typeof datasets;
 /** Small datasets that are written whole whenever they have changed. */
 export const wholeDatasets = [
   'gap',
+  'correction',
   'device_source',
   'source_role',
   'peak_power',

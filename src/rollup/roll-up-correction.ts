@@ -48,10 +48,10 @@ export async function rollUpCorrection(
   await updateDays(working, {
     closeAfterMs,
     nowMs: BigInt(nowMs),
-    batchId: streams.reduce(
-      (last, { takenInBatchId }) => (takenInBatchId > last ? takenInBatchId : last),
-      -1n,
-    ),
+    batchId: streams
+      .map(({ takenInBatchId }) => takenInBatchId)
+      .toSorted((one, other) => Number(one - other))
+      .at(-1)!,
     restated: undefined,
     cause: 'correction',
     effects,
