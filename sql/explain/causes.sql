@@ -9,7 +9,7 @@ FROM (
   SELECT batch_id, count(*) AS readings, count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
     min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms
   FROM (
-    SELECT series_id, event_time_ms, batch_id FROM reading
+    SELECT series_id, event_time_ms, batch_id FROM known_reading
     UNION ALL
     SELECT series_id, event_time_ms, batch_id FROM superseded_reading
   )

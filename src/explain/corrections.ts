@@ -82,9 +82,10 @@ function what(
 }
 
 /** What the day was without it, and with it, as it was made. */
-function effect({ has_changed, before_wh, after_wh }: Row): string {
+function effect({ kind, has_changed, before_wh, after_wh }: Row): string {
   if (!has_changed) return '; the day did not change';
   const told = (value: number | null) => (value === null ? 'no energy' : `${plainNumber(value)} Wh`);
   if (before_wh === after_wh) return `; the day stayed at ${told(after_wh)}`;
+  if (kind === 'undo') return `; the day was ${told(before_wh)} before, and ${told(after_wh)} after`;
   return `; the day was ${told(before_wh)} without it, and ${told(after_wh)} with it`;
 }
