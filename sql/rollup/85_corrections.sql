@@ -8,8 +8,10 @@
 --         order of corrections and data does not matter, and what is undone leaves nothing behind.
 
 -- name: count_corrections
--- How many corrections there are. Where there is none, nothing of this chapter is run.
-SELECT count(*) AS count FROM correction;
+-- How many corrections have a part in a noted day ($all: how many there are), undone ones among them. Where there is none, nothing of this chapter is run.
+SELECT count(*) AS count FROM correction c
+WHERE $all OR EXISTS (
+  SELECT 1 FROM touched_day t WHERE t.device = c.device AND t.source = c.source AND t.start_ms < c.to_ms AND t.end_ms > c.from_ms);
 
 -- name: corrected_stretches
 -- The stretches that were set or estimated and have a noted day ($all: all of them). Energy that is set keeps the shape of what is measured, so

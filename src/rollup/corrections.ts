@@ -11,8 +11,9 @@ export interface DayEffect {
   afterWh: number | null;
 }
 
-export async function hasCorrections(working: Working): Promise<boolean> {
-  return (await ask<{ count: bigint }>(working, 'count_corrections')).count > 0n;
+/** Whether people have corrected a noted day. @param options.all any day, noted or not */
+export async function hasCorrections(working: Working, { all }: { all: boolean }): Promise<boolean> {
+  return (await ask<{ count: bigint }>(working, 'count_corrections', { all })).count > 0n;
 }
 
 /** A part of time of a device and source. */

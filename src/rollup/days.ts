@@ -30,7 +30,7 @@ export interface DayOptions {
 export async function updateDays(working: Working, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(working, options);
   await run(working, 'touch_other_sources');
-  const isCorrected = await hasCorrections(working);
+  const isCorrected = await hasCorrections(working, { all: false });
   if (isCorrected) {
     await noteCorrectedDays(working, { all: false });
     await run(working, 'touch_other_sources');
@@ -52,7 +52,7 @@ async function restateAllDays(working: Working, options: DayOptions): Promise<nu
   if (first_day === null || last_day === null) return 0;
   await bindLocalDays(working, dayStart(first_day, working.timezone), dayStart(last_day, working.timezone));
   await run(working, 'touch_all_days');
-  const isCorrected = await hasCorrections(working);
+  const isCorrected = await hasCorrections(working, { all: true });
   if (isCorrected) await noteCorrectedDays(working, { all: true });
   await run(working, 'touch_other_sources');
   return storeDays(working, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
