@@ -57,9 +57,11 @@ JOIN (
 WHERE k.kind <> 'exclude' AND n.noted_ms = k.to_ms - k.from_ms;
 
 -- name: forget_corrected_intervals
--- Removes the intervals that are worked out again, and those of corrections that were undone.
+-- Removes the intervals that are worked out again, those of corrections that were undone, and those of streams that are no longer configured: their days
+-- are gone as well, and come back with the stream.
 DELETE FROM corrected_interval
-WHERE correction_id IN (SELECT correction_id FROM settled) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force);
+WHERE correction_id IN (SELECT correction_id FROM settled) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
+  OR series_id IN (SELECT series_id FROM series WHERE stream_id NOT IN (SELECT stream_id FROM stream_setting));
 
 -- name: store_corrected_intervals
 -- The energy that was set, spread over its intervals: in the shape of what is measured, scaled. Time without measurements takes its even share

@@ -180,3 +180,43 @@ test('days that are closed later keep what was corrected', async () => {
   await rollUpSite(shard, { ...site, closeAfterMs: 3 * DAY_MS }, NOW_MS + 30 * DAY_MS);
   expect(await daysOf(shard)).toEqual(days);
 });
+
+test('where a stream is no longer configured, what was corrected goes with its days, and comes back with it', async () => {
+  const shard = await openPlant();
+  await correct(shard, { kind: 'set_day', day: '2024-06-02', energyWh: 9_600 });
+  const before = await stateOf(shard);
+  const streams: EnergySite['streams'] = [{ table: 't', field: 'other', method: 'power_curve', unit: 'W' }];
+  await rollUpSite(shard, { ...site, streams }, NOW_MS);
+  expect(await stateOf(shard)).toMatchObject({ days: [], told: [] });
+  await rollUpSite(shard, site, NOW_MS);
+  expect(await stateOf(shard)).toEqual(before);
+});
+
+test('where a day is read from another method later, what was corrected stands there', async () => {
+  const shard = await openTestShard();
+  const two: EnergySite = {
+    timezone: 'Etc/UTC',
+    streams: [
+      ...site.streams,
+      { table: 't', field: 'power', method: 'power_curve', unit: 'W', maxGap: '24h' },
+    ],
+  };
+  await landReadings(shard, [
+    { event_time: '2024-06-01T00:00:00Z', data: { power: 100 } },
+    { event_time: '2024-06-02T00:00:00Z', data: { power: 100 } },
+  ]);
+  await rollUpSite(shard, two, NOW_MS);
+  const hour = { from: '2024-06-01T10:00:00Z', to: '2024-06-01T11:00:00Z', energyWh: 1_000 };
+  await correct(shard, { kind: 'set', ...hour });
+  expect((await daysOf(shard)).wh).toEqual({ '2024-06-01': 2_400 - 100 + 1_000 });
+  await read(shard, ['01T00:00', 0], ['02T00:00', 4_800]);
+  await rollUpSite(shard, two, NOW_MS);
+  expect((await daysOf(shard)).wh).toEqual({ '2024-06-01': 4_800 - 200 + 1_000 });
+  const methods = await rowsOf(shard, 'SELECT method FROM daily_energy');
+  expect(methods).toEqual([{ method: 'total_energy' }]);
+  const told = await rowsOf(
+    shard,
+    `SELECT sum(i.energy_wh)::DOUBLE AS wh FROM told_interval i JOIN series s USING (series_id) JOIN daily_energy d USING (stream_id)`,
+  );
+  expect(told).toEqual([{ wh: 5_600 }]);
+});
