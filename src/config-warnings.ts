@@ -45,21 +45,38 @@ export function workgroupWarnings(workgroup: WorkgroupConfig): Problem[] {
 }
 
 function streamWarnings(stream: EnergyStream, workgroup: WorkgroupConfig, index: number): Problem[] {
-  const { table, field } = stream;
-  const earlier = workgroup.energyStreams
-    .slice(0, index)
-    .find((other) => other.table === table && other.field === field);
-  const twice = earlier && {
-    path: 'field',
-    message: `${table}.${field} is read by ${earlier.method} too, and it is only one of them; remove the other`,
-  };
   return [
-    ...(twice ? [twice] : []),
+    ...readTwice(stream, workgroup.energyStreams.slice(0, index)),
     ...meaningless(stream),
     ...modulusWarnings(stream),
     ...intervalWarnings(stream),
     ...epochWarnings(stream, workgroup),
   ];
+}
+
+/** A field that an earlier stream reads too: by another method, or as another source although it is the same energy. */
+function readTwice(stream: EnergyStream, earlier: readonly EnergyStream[]): Problem[] {
+  const { table, field, method } = stream;
+  const same = earlier.filter((other) => other.table === table && other.field === field);
+  const another = same.find((other) => other.method !== method);
+  if (another) {
+    const message = `${table}.${field} is read by ${another.method} too, and it is only one of them; remove the other`;
+    return [{ path: 'field', message }];
+  }
+  const counted = same.find(
+    ({ direction }) =>
+      direction === undefined || stream.direction === undefined || direction === stream.direction,
+  );
+  if (!counted) return [];
+  const advice = registers.includes(method)
+    ? 'remove one'
+    : 'give one direction: positive and the other direction: negative, or remove one';
+  const message = `the energy of ${table}.${field} is booked ${sourceText(counted)} and ${sourceText(stream)}, the same Wh twice; ${advice}`;
+  return [{ path: 'as', message }];
+}
+
+function sourceText({ as }: EnergyStream): string {
+  return as === undefined ? 'as the source that messages name' : `as ${as}`;
 }
 
 /** Settings that the method does not look at. */
@@ -132,9 +149,13 @@ function intervalWarnings({ method, sampling, interval }: EnergyStream): Problem
   ];
 }
 
-function epochWarnings({ registerEpochs }: EnergyStream, { devices }: WorkgroupConfig): Problem[] {
-  if (devices.length === 0) return [];
+function epochWarnings({ registerEpochs, as }: EnergyStream, { devices }: WorkgroupConfig): Problem[] {
   return registerEpochs.flatMap(({ device, source }, index): Problem[] => {
+    if (as !== undefined && source !== undefined && source !== as) {
+      const message = `the energy of this field is booked as ${as}, so a change of "${source}" is none of it; write ${as}, or remove source`;
+      return [{ path: `registerEpochs.${index}.source`, message }];
+    }
+    if (devices.length === 0) return [];
     const known = devices.find(({ id }) => id === device);
     if (!known) {
       const message = `device ${device} is not one of devices; correct it, or add it there`;

@@ -113,9 +113,9 @@ const workgroupFields = z.strictObject({
     .array(energyStreamSchema)
     .default([])
     .superRefine((streams, context) =>
-      refuseTwice(streams, context, 'field', ({ table, field, method }) => ({
-        key: `${table} ${field} ${method}`,
-        message: `${table}.${field} is read twice by ${method}; remove one`,
+      refuseTwice(streams, context, 'field', ({ table, field, method, as }) => ({
+        key: JSON.stringify([table, field, method, as]),
+        message: `${table}.${field} is read twice by ${method}${as === undefined ? '' : `, both as ${as}`}; remove one, or write as: <source> to have each booked as a source of its own`,
       })),
     ),
   /** The source that stands for a whole device, where one does; without it a device is the sum of its sources. */

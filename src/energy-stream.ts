@@ -61,7 +61,10 @@ export const energyStreamSchema = z
     maxGap: quantity('duration', '1h').optional(),
     /** Only the energy that flows this way is counted. */
     direction: z.enum(['positive', 'negative']).optional(),
-    /** The source that its energy is of, whatever source a message names: so one signed field feeds two sources, one by each direction. */
+    /**
+     * The source that its energy is booked as, whatever source a message names: so two registers of one message are two sources, and a signed
+     * field feeds two, one by each direction.
+     */
     as: nameSchema.optional(),
   })
   .transform((stream, context) => {

@@ -1,3 +1,10 @@
+-- 70 Judge: rates, and whether the balance is off by more than it may be.
+--
+-- Reads   "level", "rule".
+-- Writes  "balance".
+-- Why     Each level is judged anew: what is noise in a quarter of an hour may be an error in a year, and the other way round.
+
+-- name: judge
 -- What an interval, a day, a month or a year comes to: rates of its sums, and whether its balance is off by more than it may be, which is
 -- tested anew on each level.
 --

@@ -1,6 +1,55 @@
+-- 80 Answer: a balance as the endpoint answers it, with its parts where they are asked for.
+--
+-- Reads   "balance", "scope_source", "source_interval", "interval_sum", "day_level".
+-- Writes  "day_part", "part", and one row for each period: period, value (JSON, as bytes).
+-- Why     The text is put together in the database, as in report/.
+
+-- name: sum_day_part
+-- What each source brought on each day of a zone, also those that another one contains.
+--
+-- Reads  scope_source, source_interval, interval_sum (which intervals are told), role
+-- Writes "day_part", one row for each scope, day, source and role of it:
+--   scope_id, day, device, source, role, container (see scope_source)
+--   wh          Wh by the sign of the member; null where it is not known
+WITH told AS (
+  SELECT c.scope_id, t.day, c.device, c.source, c.role, c.negative_role, c.container, c.sign, i.energy_wh, i.is_known, i.has_shape
+  FROM interval_sum t
+  JOIN scope_source c ON c.scope_id = t.scope_id AND c.own_day = t.own_day
+  JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day AND i.at_ms = t.at_ms
+)
+SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
+FROM told WHERE negative_role IS NULL
+GROUP BY ALL
+UNION ALL
+SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(energy_wh, 0)) END::BIGINT
+FROM told WHERE negative_role IS NOT NULL
+GROUP BY ALL
+UNION ALL
+SELECT scope_id, day, device, source, negative_role, container, CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT
+FROM told WHERE negative_role IN (SELECT role FROM role)
+GROUP BY ALL
+
+-- name: sum_part
+-- The sources of a day, month or year; of months and years over the days that are complete.
+--
+-- Reads  day_part, day_level, period_digits (see sum_periods; 10 for days)
+-- Writes "part", one row for each scope and period: scope_id, period, parts (list of device, source, role, wh, within: what contains it)
+SELECT scope_id, whole_period AS period,
+  list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container} ORDER BY device, source, role) AS parts
+FROM (
+  SELECT p.scope_id, left(d.period, (SELECT period_digits FROM period_digits)) AS whole_period, p.device, p.source, p.role, p.container,
+    CASE WHEN count(p.wh) = count(*) THEN sum(p.wh) END::BIGINT AS wh
+  FROM day_part p
+  JOIN day_level d ON d.scope_id = p.scope_id AND d.day = p.day
+  WHERE NOT d.is_incomplete OR (SELECT period_digits FROM period_digits) = 10
+  GROUP BY ALL
+)
+GROUP BY scope_id, whole_period
+
+-- name: answer
 -- A balance as JSON, as the endpoint answers it.
 --
--- Reads  balance (see 70_judge); part (see 81_part): none where parts are not asked for
+-- Reads  balance (see judge); part (see sum_part): none where parts are not asked for
 -- Writes one row for each period of the one scope: period, value (JSON, as bytes)
 SELECT b.period, encode(to_json({
   intervals: intervals,

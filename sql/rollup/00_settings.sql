@@ -29,7 +29,7 @@ CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
   coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
 -- Whether a pair may be a break: without the rules of its series, because joining them to every pair costs more than all the rest.
 CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w) AS
-  v1 < v0 OR v0 < v_before OR v0 = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
+  v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
 -- The largest power of ten (Wh) that a value is a multiple of.
 CREATE OR REPLACE TEMP MACRO decimal_step(value) AS CASE
   WHEN abs(value - round(value, 2)) >= 1e-6 THEN 0.001
@@ -45,6 +45,11 @@ CREATE OR REPLACE TEMP MACRO index_wh(at_ms, t0, c0, t1, c1, share) AS
   round(CASE WHEN at_ms = t1 THEN c1 ELSE c0 + coalesce((c1 - c0) * share, (c1 - c0) * (at_ms - t0) / (t1 - t0)) END)::BIGINT;
 -- Whether an instant before the second of two readings is interpolated over more than two hours.
 CREATE OR REPLACE TEMP MACRO is_wide(at_ms, t0, c0, t1, c1) AS t1 - t0 > wide_ms() AND c0 <> c1 AND at_ms < t1;
+-- Whether two energies of a day are further apart than a share of the larger one and so many Wh. Where the smaller one covers less time, so much of
+-- the larger one may be what it has missed, twice because power is not even.
+CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS
+  abs(wh_a - wh_b) > least_wh + greatest(abs(wh_a), abs(wh_b))
+    * (share + 2 * greatest(0, 1 - CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
 -- The flag of what an event is.
 CREATE OR REPLACE TEMP MACRO event_flag(kind) AS CASE kind
   WHEN 'reset' THEN flag('reset') WHEN 'register_change' THEN flag('reset') WHEN 'rollover' THEN flag('rollover') WHEN 'rebase' THEN flag('rebase')

@@ -9,7 +9,8 @@
 -- name: find_quarters
 -- What the pairs look like that end in the intervals in scope, of the series with new readings and something to learn: the least power of a
 -- growing pair (a fault can only show more), or the most that two samples of power in a row agree on; the time between readings; and the
--- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less.
+-- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less. What comes back from a fall
+-- has grown since before the fall: else the way back would pass for growth.
 -- quarter_now: columns of series_quarter
 CREATE OR REPLACE TEMP TABLE quarter_now AS
 SELECT
@@ -17,7 +18,7 @@ SELECT
   CASE any_value(c.method)
     WHEN 'power_curve' THEN max(least(abs(s.v0), abs(s.v1)))
     WHEN 'interval_energy' THEN max(power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0))
-    ELSE min(CASE WHEN s.v1 > s.v0 THEN power_of(s.v1 - s.v0, s.t1 - s.t0) END)
+    ELSE min(CASE WHEN s.v1 > s.v0 AND s.v1 > s.came_from THEN power_of(s.v1 - s.came_from, s.t1 - s.t0) END)
   END AS power_w,
   least(
     min(CASE WHEN is_register(c.method) THEN decimal_step(s.v1) END),
@@ -25,7 +26,7 @@ SELECT
   sum(s.t1 - s.t0)::BIGINT AS steps_ms,
   count(*)::INTEGER AS step_count,
   sum((s.v1 <> s.v0)::INTEGER)::INTEGER AS change_count
-FROM reading_pair s
+FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS came_from FROM reading_pair) AS s
 JOIN (SELECT series_id, c.method, lo_ms, hi_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns) AS c USING (series_id)
 WHERE s.t0 IS NOT NULL AND s.t1 >= c.lo_ms AND s.t1 < c.hi_ms
 GROUP BY s.series_id, interval_of(s.t1);

@@ -6,8 +6,8 @@
 --         from the last break before the change that was decided without the change, up to a break from which on nothing is different.
 
 -- name: find_break_changes
--- A break of a register: a fall beyond the jitter, a rise beyond the most plausible power, the first step away from zero, a step that is back at
--- once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
+-- A break of a register: a fall beyond the jitter, a rise beyond the most plausible power, the first two steps away from zero (the first one may
+-- end at an average), a step that is back at once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
 -- interval readings: from a plausible value to one beyond the limit, and back; the very first reading is a step from itself. Breaks are looked for up to
 -- the reading after the scope, because the pair that ends there may have another reading before it now.
 -- $least_power_w: see least_power.
@@ -28,7 +28,7 @@ WITH suspect AS MATERIALIZED (
     AND (p.v1 < p.v0 - jitter(r.jitter_wh, d.learnt_resolution)
       OR p.v1 - p.v0 > wh_of(least(power_limit(r.max_power_w, d.learnt_power_w), recount_limit(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
         + jitter(r.jitter_wh, d.learnt_resolution)
-      OR (p.v0 = 0 AND p.v1 > 0)
+      OR ((p.v0 = 0 OR p.v_before = 0) AND p.v1 > p.v0)
       OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
   UNION
   SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
@@ -117,8 +117,12 @@ UPDATE judged SET to_ms = forever_ms() WHERE series_id IN (SELECT unnest($series
 -- name: breaks_to_judge
 -- The breaks to judge, in order, with the rules to judge them by. Where judging begins at a break, that break comes first (is_start).
 -- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
--- an earlier day. decided_ms: as it is stored.
-WITH morning AS (
+-- an earlier day. series_ms, series_value: the first reading of the series. decided_ms: as it is stored.
+WITH beginning AS (
+  SELECT r.series_id, r.value
+  FROM reading r JOIN judged j USING (series_id) JOIN series_rule s USING (series_id)
+  WHERE j.after_ms IS NULL AND is_register(j.method) AND r.event_time_ms = s.first_ms
+), morning AS (
   SELECT s.series_id, d.start_ms, s.t0 AS before_ms, s.v0 AS before_value, s.t1 AS first_ms, s.v1 AS first_value
   FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judged WHERE method = 'daily_energy')) AS s
   JOIN interval_day d ON d.interval_index = interval_of(s.t1)
@@ -130,7 +134,7 @@ SELECT
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
-  r.first_ms AS series_ms, r.last_ms,
+  r.first_ms AS series_ms, g.value AS series_value, r.last_ms,
   b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
   CASE WHEN j.method = 'daily_energy' THEN d.start_ms END AS day_ms,
   m.before_ms, m.before_value, m.first_ms, m.first_value
@@ -140,6 +144,7 @@ LEFT JOIN series_break b ON b.series_id = j.series_id AND b.to_ms <= j.to_ms AND
 LEFT JOIN day_limit l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
 LEFT JOIN interval_day d ON j.method = 'daily_energy' AND d.interval_index = interval_of(b.to_ms)
 LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
+LEFT JOIN beginning g ON g.series_id = j.series_id
 ORDER BY j.series_id, b.to_ms;
 
 -- name: register_changes_to_judge

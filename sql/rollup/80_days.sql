@@ -1,9 +1,9 @@
 -- 80 Days: sums of intervals, and the method that each day is read from.
 --
 -- Reads   interval_energy, series_rule, declared_source.
--- Writes  touched_day (the days to look at), day_candidate (what each method says of them), day_contradiction, day_now (what they are).
--- Why     A source may have several methods. Each day is read from one of them, the first in the workgroup's order that covers the day. What the
---         others say is kept, to see whether they contradict it.
+-- Writes  touched_day (the days to look at), day_candidate (what each method says of them), day_contradiction, day_change (what is different now).
+-- Why     A source may have several methods. Each day is read from one of them, the first in the workgroup's order that covers the day, unless what
+--         the others say proves it wrong: then from the next one (substituted). What contradicts the chosen one is kept.
 
 -- name: touch_days
 -- Notes the days of the series in scope.
@@ -51,8 +51,8 @@ FROM daily_energy;
 -- Energy of the noted days between the bounds ($low_ms, $high_ms), by device, source and series, and which series each day is read from: the first in the
 -- workgroup's order among those that cover the day. A register that stands still all day covers nothing where another method has measured more
 -- than standing_power_w() on average, and more than the register may hold back.
--- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, coverage,
--- place (1: chosen)
+-- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands, held_wh
+-- (what it counts by), coverage, place (1: chosen)
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
@@ -74,7 +74,7 @@ WITH wanted AS (
 ), by_series AS (
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated,
     r.method, r.stream_id, r.position,
-    NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands,
+    r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands,
     -- What it counts by, as far as its value tells.
     CASE WHEN s.last_value = 0 THEN 0 WHEN s.last_value % 1000000 = 0 THEN 1000000 WHEN s.last_value % 100000 = 0 THEN 100000
       WHEN s.last_value % 10000 = 0 THEN 10000 ELSE jitter(r.jitter_wh, r.resolution) END AS held_wh
@@ -94,20 +94,65 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
   ) AS place
 FROM best;
 
+-- name: substitute_methods
+-- Days that are read from another method than the first in order, because the first one must be wrong. Registers of a source are one witness, power is
+-- another one. Two rules, for days of which power covers as much:
+-- 1. The register and power are apart, and the other register agrees with power: the other register is right.
+-- 2. The register had to be repaired (reset, rebase, glitch, spike) and is far apart from power, and no other register agrees with it: power is right.
+-- day_candidate: as before, with the places that this gives; substituted: the day was to be read from another method
+CREATE OR REPLACE TEMP TABLE day_candidate AS
+WITH first AS (
+  FROM day_candidate WHERE place = 1 AND is_register(method) AND NOT net
+), witness AS (
+  SELECT c.device, c.source, c.day, o.series_id, o.place, o.method, o.energy_wh, o.covered_ms, o.held_wh,
+    are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_apart,
+    c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
+      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_repaired
+  FROM first c
+  JOIN day_candidate o USING (device, source, day)
+  WHERE o.place > 1 AND o.covered_ms >= witness_share() * c.covered_ms
+), power AS (
+  FROM witness WHERE NOT is_register(method)
+  QUALIFY row_number() OVER (PARTITION BY device, source, day ORDER BY place) = 1
+), substitute AS (
+  SELECT * FROM (
+  SELECT p.device, p.source, p.day,
+    coalesce(
+      arg_min(r.series_id, r.place) FILTER (r.is_apart
+        AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(), contradiction_min_wh() + r.held_wh + p.held_wh)),
+      CASE WHEN p.is_repaired AND coalesce(bool_and(r.is_apart), true) THEN p.series_id END
+    ) AS series_id
+  FROM power p
+  LEFT JOIN (FROM witness WHERE is_register(method)) AS r USING (device, source, day)
+  WHERE p.is_apart
+  GROUP BY p.device, p.source, p.day, p.series_id, p.is_repaired
+  )
+  WHERE series_id IS NOT NULL
+)
+SELECT d.* EXCLUDE (place),
+  row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.series_id, d.place) AS place,
+  coalesce(d.series_id = s.series_id, false) AS substituted
+FROM day_candidate d
+LEFT JOIN substitute s USING (device, source, day);
+
 -- name: find_contradictions
--- Methods that contradict the one that a day is read from: one has measured more than twice what the other has, and more than a kWh more, in no
--- more time (a tenth is allowed for). Which of them is right cannot be known, unless a third that covers the day agrees with the chosen one.
+-- Methods that contradict the one that a day is read from: their energies are apart. Which of them is right cannot be known, unless a third one
+-- agrees with the chosen one: for the two registers of one counter that is power. Where a day begins or ends at an estimate, only half of the energy
+-- says so. A register that may fall tells another thing than power.
 -- day_contradiction: device, source, day, stream_id, energy_wh (of the other)
 CREATE OR REPLACE TEMP TABLE day_contradiction AS
 SELECT device, source, day, stream_id, energy_wh
 FROM (
-  SELECT *, bool_or(NOT contradicts AND covered_ms >= 0.9 * chosen_ms) OVER (PARTITION BY device, source, day) AS agreed
+  SELECT *, bool_or(NOT contradicts AND speaks AND of_register <> chosen_of_register) OVER (PARTITION BY device, source, day) AS agreed
   FROM (
-    SELECT device, source, day, other.stream_id, other.energy_wh, other.covered_ms, chosen.covered_ms AS chosen_ms,
-      (other.energy_wh > 2 * chosen.energy_wh + 1000 AND other.covered_ms <= 1.1 * chosen.covered_ms)
-        OR (chosen.energy_wh > 2 * other.energy_wh + 1000 AND chosen.covered_ms <= 1.1 * other.covered_ms) AS contradicts
-    FROM (SELECT * FROM day_candidate WHERE place > 1) AS other
-    JOIN (SELECT * FROM day_candidate WHERE place = 1) AS chosen USING (device, source, day)
+    SELECT device, source, day, other.stream_id, other.energy_wh,
+      is_register(other.method) AS of_register, is_register(chosen.method) AS chosen_of_register,
+      other.covered_ms >= witness_share() * chosen.covered_ms AS speaks,
+      are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
+        CASE WHEN chosen.estimated OR other.estimated THEN 0.5 ELSE contradiction_share() END,
+        contradiction_min_wh() + chosen.held_wh + other.held_wh) AS contradicts
+    FROM (SELECT * FROM day_candidate WHERE place > 1 AND NOT net) AS other
+    JOIN (SELECT * FROM day_candidate WHERE place = 1 AND NOT net) AS chosen USING (device, source, day)
   )
 )
 WHERE contradicts AND NOT agreed;
@@ -126,7 +171,7 @@ WITH incomplete AS (
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
     (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < 0.999 THEN flag('partial') ELSE 0 END
       | CASE WHEN n.device IS NOT NULL AND s.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
-      | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END)::USMALLINT AS flags,
+      | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::USMALLINT AS flags,
     round(c.coverage, 4) AS coverage,
     t.end_ms
   FROM touched_day t

@@ -145,7 +145,7 @@ HAVING bool_or(i.flags & flag('corrected') > 0);
 -- name: correct_candidates
 -- The series that a day is read from says what was corrected of it.
 UPDATE day_candidate SET energy_wh = c.energy_wh, covered_ms = c.covered_ms, flags = c.flags, estimated = c.estimated,
-  coverage = c.covered_ms / (c.end_ms - c.start_ms)
+  substituted = substituted AND NOT c.is_whole, coverage = c.covered_ms / (c.end_ms - c.start_ms)
 FROM corrected_day c
 WHERE day_candidate.place = 1 AND day_candidate.device = c.device AND day_candidate.source = c.source AND day_candidate.day = c.day;
 

@@ -38,7 +38,7 @@ export async function planArchive(
     files.length === 0
       ? []
       : await shard.transaction(async (connection) =>
-          query<{ start_ms: number; messages: number }>(connection, 'backfill/archive-counts', {
+          query<{ start_ms: number; messages: number }>(connection, 'backfill/count_archive', {
             files,
             tables,
             kept_batch_id: await keptBatch(connection),
@@ -102,10 +102,10 @@ export async function fillFromArchive(
   const now_ms = clock.now();
   let messages = 0;
   await shard.admit(async (connection) => {
-    const [last] = await query<{ batch_id: bigint }>(connection, 'land/last-batch');
+    const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
     const batch_id = last!.batch_id + 1n;
     if (files.length > 0) {
-      await query(connection, 'backfill/read-archive', {
+      await query(connection, 'backfill/store_archived', {
         files,
         tables,
         kept_batch_id: await keptBatch(connection),
@@ -114,19 +114,19 @@ export async function fillFromArchive(
         to_ms: chunk.toMs,
       });
     }
-    const [entered] = await query<{ messages: number }>(connection, 'backfill/enter-archived', {
+    const [entered] = await query<{ messages: number }>(connection, 'backfill/enter_archived', {
       batch_id,
       origin: `archive:${backfillId}`,
       now_ms,
     });
     messages = entered!.messages;
-    await query(connection, 'backfill/finish-archived', {
+    await query(connection, 'backfill/finish_archived', {
       backfill_id: backfillId,
       chunk_no: chunk.chunkNo,
       messages,
       now_ms,
     });
-    await query(connection, 'backfill/touch', { backfill_id: backfillId, now_ms });
+    await query(connection, 'backfill/touch_backfill', { backfill_id: backfillId, now_ms });
     return Number(batch_id);
   });
   chunk.isDone = true;
@@ -138,7 +138,7 @@ async function waitForRollUp(shard: Shard, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const [row] = await shard.transaction((connection) =>
-      query<{ messages: number }>(connection, 'backfill/archived'),
+      query<{ messages: number }>(connection, 'backfill/count_archived'),
     );
     if (row!.messages < WAITING_MAX) return;
     await sleep(WAIT_MS, undefined, { signal });
@@ -162,6 +162,6 @@ function filesFrom(shard: Shard, lakeDir: string, fromMs: number): Promise<strin
 }
 
 async function keptBatch(connection: DuckDBConnection): Promise<bigint> {
-  const [row] = await query<{ batch_id: bigint }>(connection, 'backfill/kept-batch');
+  const [row] = await query<{ batch_id: bigint }>(connection, 'backfill/find_kept_batch');
   return row!.batch_id;
 }

@@ -73,7 +73,7 @@ async function* pages(shard: Shard): AsyncGenerator<QuarantinedRow[]> {
   for (let last: Key = { batch_id: -1n, key: '' }; ; ) {
     const { batch_id, key } = last;
     const rows = await shard.transaction((connection) =>
-      query<QuarantinedRow & Record<string, never>>(connection, 'backfill/quarantined-messages', {
+      query<QuarantinedRow & Record<string, never>>(connection, 'backfill/find_quarantined_messages', {
         after_batch_id: batch_id,
         after_key: key,
         rows_max: ROWS_MAX,
@@ -135,7 +135,7 @@ async function landNew(
   keepRows(columns, await withoutLanded(shard, lakeDir, { columns, rows, logEpoch }));
   if (columns.count === 0) return 0;
   const [last] = await shard.transaction((connection) =>
-    query<{ batch_id: bigint }>(connection, 'land/last-batch'),
+    query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const result = await shard.land({
     // A position of its own for each, because they are in no order.
@@ -164,10 +164,10 @@ async function release(
 ): Promise<void> {
   await shard.transaction(async (connection) => {
     for (const [batch_id, keys] of Map.groupBy(released, (one) => one.batch_id)) {
-      await query(connection, 'backfill/release-quarantined', { batch_id, keys: keys.map(({ key }) => key) });
+      await query(connection, 'backfill/release_quarantined', { batch_id, keys: keys.map(({ key }) => key) });
     }
-    await query(connection, 'backfill/mark-quarantine');
-    await query(connection, 'backfill/forget-positions', { backfill_id: backfillId });
-    await query(connection, 'backfill/touch', { backfill_id: backfillId, now_ms: clock.now() });
+    await query(connection, 'backfill/mark_quarantine_dirty');
+    await query(connection, 'backfill/forget_positions', { backfill_id: backfillId });
+    await query(connection, 'backfill/touch_backfill', { backfill_id: backfillId, now_ms: clock.now() });
   });
 }

@@ -36,15 +36,16 @@ export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wante
     const note = (found: Array<{ stream_offset: bigint; event_time_ms: bigint }>) => {
       for (const row of found) landed.add(`${row.stream_offset} ${row.event_time_ms}`);
     };
-    note(await query(connection, 'backfill/landed', parameters));
-    const [trimmed] = await query<{ is_trimmed: boolean }>(connection, 'backfill/trimmed', {
+    note(await query(connection, 'backfill/find_landed', parameters));
+    const [trimmed] = await query<{ is_trimmed: boolean }>(connection, 'backfill/find_trimmed', {
       first_ms: range.firstMs,
       last_ms: range.lastMs,
     });
     // What was there a moment ago and has been let go since is in the lake, too, and was seen here.
     if (!trimmed!.is_trimmed) return;
     const files = await lakeFiles(shard.workgroupId, lakeDir, range.firstMs, range.lastMs);
-    if (files.length > 0) note(await query(connection, 'backfill/landed-in-lake', { ...parameters, files }));
+    if (files.length > 0)
+      note(await query(connection, 'backfill/find_landed_in_lake', { ...parameters, files }));
   });
   return rows.filter((row) => !landed.has(`${offsetAt(columns, row)} ${instantAt(columns.eventTime, row)}`));
 }
@@ -59,7 +60,9 @@ export async function withoutQuarantined(
     const offsets = rejected.flatMap(({ offset }) => (offset === undefined ? [] : [offset]));
     const known = new Set<Offset>();
     if (offsets.length > 0) {
-      const found = await query<{ stream_offset: bigint }>(connection, 'backfill/quarantined', { offsets });
+      const found = await query<{ stream_offset: bigint }>(connection, 'backfill/find_quarantined_offsets', {
+        offsets,
+      });
       for (const { stream_offset } of found) known.add(stream_offset);
     }
     const fresh: RejectedMessage[] = [];
@@ -75,7 +78,7 @@ export async function withoutQuarantined(
 }
 
 async function isQuarantined(connection: DuckDBConnection, bytes: Uint8Array): Promise<boolean> {
-  const [row] = await query<{ is_known: boolean }>(connection, 'backfill/is-quarantined', {
+  const [row] = await query<{ is_known: boolean }>(connection, 'backfill/find_quarantined_bytes', {
     bytes: new DuckDBBlobValue(bytes),
   });
   return row!.is_known;

@@ -40,7 +40,7 @@ export async function findUnfinished(
   return shard.transaction(async (connection) => {
     const [row] = await query<{ backfill_id: bigint; note: string | null }>(
       connection,
-      'backfill/find-unfinished',
+      'backfill/find_unfinished',
       { request: wordsOf(request) },
     );
     if (!row) return undefined;
@@ -58,10 +58,10 @@ export async function beginBackfill(
   clock: Clock,
 ): Promise<BackfillEntry> {
   return shard.transaction(async (connection) => {
-    const [next] = await query<{ backfill_id: bigint }>(connection, 'backfill/next-id');
+    const [next] = await query<{ backfill_id: bigint }>(connection, 'backfill/next_backfill_id');
     const backfillId = Number(next!.backfill_id);
     const nowMs = clock.now();
-    await query(connection, 'backfill/begin', {
+    await query(connection, 'backfill/begin_backfill', {
       backfill_id: backfillId,
       source: request.source,
       request: wordsOf(request),
@@ -72,7 +72,7 @@ export async function beginBackfill(
       now_ms: nowMs,
     });
     for (const [chunkNo, chunk] of plan.chunks.entries()) {
-      await query(connection, 'backfill/add-chunk', {
+      await query(connection, 'backfill/add_chunk', {
         backfill_id: backfillId,
         chunk_no: chunkNo,
         gap_id: chunk.gapId ?? null,
@@ -103,7 +103,7 @@ async function readChunks(connection: DuckDBConnection, backfillId: number): Pro
     messages_landed: number;
     state: string;
     is_whole: boolean;
-  }>(connection, 'backfill/chunks', { backfill_id: backfillId });
+  }>(connection, 'backfill/find_chunks', { backfill_id: backfillId });
   return rows.map((row) => ({
     chunkNo: row.chunk_no,
     gapId: row.gap_id ?? undefined,
@@ -119,7 +119,7 @@ async function readChunks(connection: DuckDBConnection, backfillId: number): Pro
 /** What the ledger says now: whoever works on a backfill asks before each piece. */
 export async function stateOf(shard: Shard, backfillId: number): Promise<BackfillState | undefined> {
   return shard.transaction(async (connection) => {
-    const [row] = await query<{ state: BackfillState }>(connection, 'backfill/state', {
+    const [row] = await query<{ state: BackfillState }>(connection, 'backfill/find_state', {
       backfill_id: backfillId,
     });
     return row?.state;
@@ -139,14 +139,14 @@ export async function markNotWhole(
   note: string,
 ): Promise<void> {
   await shard.transaction(async (connection) => {
-    await query(connection, 'backfill/not-whole', { backfill_id: backfillId, chunk_no: chunk.chunkNo });
+    await query(connection, 'backfill/mark_not_whole', { backfill_id: backfillId, chunk_no: chunk.chunkNo });
     if (chunk.gapId !== undefined) await noteGap(connection, chunk.gapId, note);
   });
   chunk.isWhole = false;
 }
 
 async function noteGap(connection: DuckDBConnection, gapId: number, note: string): Promise<void> {
-  await query(connection, 'backfill/note-gap', { gap_id: gapId, note });
+  await query(connection, 'backfill/note_gap', { gap_id: gapId, note });
 }
 
 /** A piece of the stream is over, and with it the gap that it has filled as a whole. */
@@ -159,17 +159,17 @@ export async function finishChunk(
   const origin = originOf(backfillId, chunk);
   const now_ms = clock.now();
   await shard.transaction(async (connection) => {
-    await query(connection, 'backfill/finish-chunk', {
+    await query(connection, 'backfill/finish_chunk', {
       backfill_id: backfillId,
       chunk_no: chunk.chunkNo,
       origin,
       now_ms,
     });
-    await query(connection, 'backfill/forget-position', { origin });
-    await query(connection, 'backfill/touch', { backfill_id: backfillId, now_ms });
+    await query(connection, 'backfill/forget_position', { origin });
+    await query(connection, 'backfill/touch_backfill', { backfill_id: backfillId, now_ms });
     if (chunk.gapId !== undefined && chunk.isWhole) {
       const gap_ids = [BigInt(chunk.gapId)];
-      await query(connection, 'backfill/close-gaps', { backfill_id: backfillId, gap_ids, now_ms });
+      await query(connection, 'backfill/close_gaps', { backfill_id: backfillId, gap_ids, now_ms });
     }
   });
   chunk.isDone = true;
@@ -183,7 +183,7 @@ export async function endBackfill(
   clock: Clock,
 ): Promise<boolean> {
   return shard.transaction(async (connection) => {
-    const ended = await query(connection, 'backfill/finish', {
+    const ended = await query(connection, 'backfill/finish_backfill', {
       backfill_id: backfillId,
       state,
       now_ms: clock.now(),
@@ -195,7 +195,7 @@ export async function endBackfill(
 /** Forgets where the pieces of a backfill stood that will not be gone on with. */
 export async function forgetPositions(shard: Shard, backfillId: number): Promise<void> {
   await shard.transaction((connection) =>
-    query(connection, 'backfill/forget-positions', { backfill_id: backfillId }),
+    query(connection, 'backfill/forget_positions', { backfill_id: backfillId }),
   );
 }
 
@@ -231,7 +231,7 @@ async function readList(connection: DuckDBConnection): Promise<ListedBackfill[]>
     messages_expected: number | null;
     messages_landed: number;
     gaps: number;
-  }>(connection, 'backfill/list');
+  }>(connection, 'backfill/list_backfills');
   return rows.map((row) => ({
     backfillId: row.backfill_id,
     source: row.source,

@@ -126,7 +126,7 @@ export async function openGaps(
       to_time_ms: number | null;
       detected_at_ms: number;
       note: string | null;
-    }>(connection, 'backfill/gaps'),
+    }>(connection, 'backfill/find_gaps'),
   );
   const gaps: OpenGap[] = [];
   for (const row of rows) {

@@ -173,7 +173,7 @@ async function outcomeOf(
     gapId !== undefined && isDone && isWhole ? [gapId] : [],
   );
   const [last] = await shard.transaction((connection) =>
-    query<{ batch_id: bigint }>(connection, 'land/last-batch'),
+    query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const { messagesLanded } = listed;
   log.info({ shard: shard.workgroupId, backfillId, messages: messagesLanded, kind }, 'backfill.ended');

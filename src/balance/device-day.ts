@@ -1,6 +1,7 @@
-import { chapter, table } from './statement.ts';
+import { loadSql } from '../warehouse/sql.ts';
+import { table } from './statement.ts';
 
-/** Where the tables come from that the energy of devices is told from (see sql/balance/10_device_source and 11_device_day). */
+/** Where the tables come from that the energy of devices is told from (see balance/find_device_source and sum_device_day). */
 export interface DeviceDayInputs {
   known_source: string;
   declared_device: string;
@@ -11,10 +12,10 @@ export interface DeviceDayInputs {
 /** The energy of devices by day as table "device_day", for the statement that follows. @returns text that begins with WITH */
 export function deviceDaySql(inputs: DeviceDayInputs): string {
   const tables = [
-    table('role', chapter('01_role')),
+    table('role', loadSql('balance/find_role')),
     ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
-    table('device_source', chapter('10_device_source')),
-    table('device_day', chapter('11_device_day')),
+    table('device_source', loadSql('balance/find_device_source')),
+    table('device_day', loadSql('balance/sum_device_day')),
   ];
   return `WITH ${tables.join(',\n')}\n`;
 }
@@ -43,7 +44,7 @@ export const noDeviceSources = `SELECT ${Object.entries(deviceSourceColumns)
 export const noSplits =
   'SELECT NULL::DATE AS day, NULL::UUID AS device, NULL::VARCHAR AS source, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh WHERE false';
 
-/** Where the tables of the lake come from that `rise_fall` is read from (see sql/balance/12_rise_fall). */
+/** Where the tables of the lake come from that `rise_fall` is read from (see balance/sum_rise_fall). */
 export interface SplitInputs {
   /** The sources and local days that are wanted. */
   wanted: string;
@@ -57,11 +58,11 @@ export interface SplitInputs {
 /** The statement of "rise_fall", with tables of its own. */
 export function splitSql(inputs: SplitInputs): string {
   const tables = [
-    table('rule', chapter('00_rule')),
+    table('rule', loadSql('balance/find_rule')),
     ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
-    table('own_slot', chapter('21_own_slot')),
-    table('read_from', chapter('40_read_from')),
-    table('measured', chapter('41_measured')),
+    table('own_slot', loadSql('balance/find_own_slot')),
+    table('read_from', loadSql('balance/find_read_from')),
+    table('measured', loadSql('balance/find_measured')),
   ];
-  return `WITH ${tables.join(',\n')}\n${chapter('12_rise_fall')}`;
+  return `WITH ${tables.join(',\n')}\n${loadSql('balance/sum_rise_fall')}`;
 }

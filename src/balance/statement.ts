@@ -22,32 +22,28 @@ export interface BalanceInputs {
 /** How many characters of a day are the period that it belongs to. */
 const periodDigits = { day: 10, month: 7, year: 4 } as const;
 
-export function chapter(name: string): string {
-  return loadSql(`balance/${name}`);
-}
-
 /**
- * The balance of scopes as table "balance" (see sql/balance/70_judge), for the statement that follows.
+ * The balance of scopes as table "balance" (see balance/judge), for the statement that follows.
  * @returns text that begins with WITH
  */
 export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
   const tables: Table[] = [
     ...scopeChapters(inputs),
-    ['scope_day', chapter('31_scope_day')],
-    ['scope_peak', chapter('32_scope_peak')],
+    ['scope_day', loadSql('balance/find_scope_day')],
+    ['scope_peak', loadSql('balance/sum_scope_peak')],
     ...inputs.sources,
-    ['flow', chapter('50_flow')],
-    ['interval_sum', chapter('51_interval_sum')],
-    ['rest', chapter('52_rest')],
+    ['flow', loadSql('balance/sum_flow')],
+    ['interval_sum', loadSql('balance/find_interval_sum')],
+    ['rest', loadSql('balance/find_rest')],
     ...levelTables(resolution),
-    ['balance', chapter('70_judge')],
+    ['balance', loadSql('balance/judge')],
   ];
   return withTables(tables);
 }
 
-/** How much a balance is computed of (see sql/balance/33_scope_size). */
+/** How much a balance is computed of (see balance/count_scope_size). */
 export function scopeSizeSql(inputs: BalanceInputs): string {
-  return withTables(scopeChapters(inputs)) + chapter('33_scope_size');
+  return withTables(scopeChapters(inputs)) + loadSql('balance/count_scope_size');
 }
 
 type Table = readonly [name: string, sql: string];
@@ -55,17 +51,17 @@ type Table = readonly [name: string, sql: string];
 /** Up to which sources are part of which scope. */
 function scopeChapters(inputs: BalanceInputs): Table[] {
   return [
-    ['rule', inputs.rule ?? chapter('00_rule')],
-    ['role', chapter('01_role')],
+    ['rule', inputs.rule ?? loadSql('balance/find_rule')],
+    ['role', loadSql('balance/find_role')],
     ['own_day', inputs.own_day],
     ['zone_day', inputs.zone_day],
-    ['slot', chapter('20_slot')],
+    ['slot', loadSql('balance/find_slot')],
     ['role_span', inputs.role_span],
     ['device_peak', inputs.device_peak],
     ['scope', inputs.scope],
     ['scope_member', inputs.scope_member],
     ['scope_absent', inputs.scope_absent],
-    ['scope_source', chapter('30_scope_source')],
+    ['scope_source', loadSql('balance/find_scope_source')],
   ];
 }
 
@@ -74,11 +70,11 @@ function withTables(tables: readonly Table[]): string {
 }
 
 function levelTables(resolution: BalanceResolution): Table[] {
-  if (resolution === 'interval') return [['level', chapter('53_interval_level')]];
+  if (resolution === 'interval') return [['level', loadSql('balance/find_interval_level')]];
   return [
-    ['day_level', chapter('60_day_sum')],
+    ['day_level', loadSql('balance/sum_days')],
     ['period_digits', `SELECT ${periodDigits[resolution]} AS period_digits`],
-    ['level', resolution === 'day' ? 'FROM day_level' : chapter('61_period_sum')],
+    ['level', resolution === 'day' ? 'FROM day_level' : loadSql('balance/sum_periods')],
   ];
 }
 
@@ -93,10 +89,10 @@ export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResol
           ],
         ]
       : [
-          ['day_part', chapter('81_day_part')],
-          ['part', chapter('82_part')],
+          ['day_part', loadSql('balance/sum_day_part')],
+          ['part', loadSql('balance/sum_part')],
         ];
-  return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${chapter('80_answer')}`;
+  return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${loadSql('balance/answer')}`;
 }
 
 /** The tables of the lake that the energy of sources is read from: a statement for each. */
@@ -111,10 +107,10 @@ export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
   return [
     ...Object.entries(lake),
     ['wanted', 'SELECT DISTINCT device, source, own_day FROM scope_source'],
-    ['own_slot', chapter('21_own_slot')],
-    ['read_from', chapter('40_read_from')],
-    ['measured', chapter('41_measured')],
-    ['source_interval', chapter('42_source_interval')],
+    ['own_slot', loadSql('balance/find_own_slot')],
+    ['read_from', loadSql('balance/find_read_from')],
+    ['measured', loadSql('balance/find_measured')],
+    ['source_interval', loadSql('balance/find_source_interval')],
   ];
 }
 

@@ -1,4 +1,5 @@
-import type { Explained, ExplainedSource, Flag, Version } from '../explain/explained.ts';
+import { sumText } from '../explain/device-words.ts';
+import type { DeviceTold, Explained, ExplainedSource, Flag, Version } from '../explain/explained.ts';
 import { clockOf, counted, nearestText, plainDuration, plainNumber } from '../explain/words.ts';
 import { SECOND_MS } from '../time.ts';
 import { describeEnergy } from './explain-energy.ts';
@@ -13,7 +14,7 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
     lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so this may change\n`);
-  if (sources.length > 1 && explained.energyWh !== null) lines.push(deviceSum(explained));
+  if (explained.told && isWorthTelling(explained.told)) lines.push(describeDevice(explained.told));
   const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
   for (const source of sources.filter(counts)) lines.push(describeSource(source, explained, at, options));
   for (const source of sources.filter((one) => !counts(one))) {
@@ -36,12 +37,30 @@ function shellWord(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function deviceSum({ sources, countingSources, energyWh }: Explained): string {
-  const terms = sources.flatMap(({ source, result }) =>
-    result && countingSources.includes(source) ? [`${plainNumber(result.energyWh)} (${source})`] : [],
-  );
-  return `${terms.join(' + ')} = ${plainNumber(energyWh ?? 0)} Wh\n`;
+/** The only source of a device of which nothing is declared is the device. */
+function isWorthTelling({ sources, rule }: DeviceTold): boolean {
+  return sources.length > 1 || rule !== 'no_role';
 }
+
+function describeDevice(told: DeviceTold): string {
+  const sum = sumText(told);
+  const flags = told.flags.map(({ flag, reason }) => `${flag}: ${reason}\n`).join('');
+  return section(
+    'Device',
+    `${told.text}\n${formatTable(deviceColumns, told.sources)}${sum === undefined ? '' : `${sum}\n`}${flags}`,
+  );
+}
+
+const deviceColumns: Array<Column<DeviceTold['sources'][number]>> = [
+  { title: '', value: ({ counts }) => (counts ? '*' : '') },
+  { title: 'Source', value: ({ source }) => source },
+  {
+    title: 'Role',
+    value: ({ role, negativeRole }) => [role ?? '-', negativeRole].filter(Boolean).join(' / '),
+  },
+  { title: 'Wh', value: ({ energyWh }) => (energyWh === null ? '-' : plainNumber(energyWh)), align: 'right' },
+  { title: '', value: ({ reason }) => reason },
+];
 
 function headingOf({ source, result }: ExplainedSource, at: At): string {
   const text = result
@@ -89,17 +108,21 @@ function describeCorrections({ corrections, measuredWh, result }: ExplainedSourc
 
 const streamColumns: Array<Column<ExplainedSource['streams'][number]>> = [
   { title: '', value: ({ chosen }) => (chosen ? '*' : '') },
-  { title: 'Field', value: ({ table, field }) => `${table}.${field}` },
+  { title: 'Field', value: fieldText },
   { title: 'Method', value: ({ method }) => method },
   { title: 'Unit', value: ({ unit }) => unit },
   { title: 'Wh', value: ({ energyWh }) => (energyWh === null ? '-' : plainNumber(energyWh)), align: 'right' },
   { title: '', value: ({ reason }) => reason },
 ];
 
+function fieldText({ table, field, as }: { table: string; field: string; as: string | null }): string {
+  return `${table}.${field}${as === null ? '' : `, as ${as}`}`;
+}
+
 /** Fields that have no reading of the source stand in one line. */
 function describeStreams({ streams }: ExplainedSource): string {
   const silent = streams.filter(({ firstReading }) => firstReading === null);
-  const names = silent.map(({ table, field }) => `${table}.${field}`).join(', ');
+  const names = silent.map(fieldText).join('; ');
   const read = streams.filter(({ firstReading }) => firstReading !== null);
   return formatTable(streamColumns, read) + (names && `without any reading of this source: ${names}\n`);
 }
@@ -173,7 +196,7 @@ function describeKnown({ known, nearestDays, outcome }: Explained, at: At): stri
   const table = formatTable(
     [
       { title: 'Source', value: ({ source }) => source },
-      { title: 'Field', value: ({ table, field }) => `${table}.${field}` },
+      { title: 'Field', value: fieldText },
       { title: 'Method', value: ({ method }) => method },
       { title: 'First reading', value: ({ firstReading }) => at(firstReading) },
       { title: 'Last reading', value: ({ lastReading }) => at(lastReading) },

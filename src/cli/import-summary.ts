@@ -116,7 +116,7 @@ function suggestionLines(table: string, suggested: readonly SuggestedStream[]): 
     ...lines,
     ...(registers.length > 1
       ? [
-          'Of several fields of one source the first that covers a day counts. Where they are different amounts, such as production and import, import the file once for each, with a mapping that has source: { name: ... } and that field alone.',
+          'Of several fields of one source the first that covers a day counts. Where they are different amounts, such as production and import, each needs as: <source>, so that it is a source of its own.',
         ]
       : []),
   ];
@@ -125,8 +125,8 @@ function suggestionLines(table: string, suggested: readonly SuggestedStream[]): 
 /** Refused by "config check" with the units that there are, so that nobody takes a wrong one by accident. */
 const UNKNOWN_UNIT = 'unknown';
 
-function streamText(table: string, { field, method, unit }: SuggestedStream): string {
-  const stream = { table, field, method, unit: unit ?? UNKNOWN_UNIT };
+function streamText(table: string, { field, method, unit, as }: SuggestedStream): string {
+  const stream = { table, field, method, unit: unit ?? UNKNOWN_UNIT, ...(as !== undefined && { as }) };
   return stringify(stream, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 }
 

@@ -2,7 +2,7 @@ import type { BalanceResolution } from '../balance/statement.ts';
 import { type DayBounds, INTERVAL_MS } from '../time.ts';
 import { type CaseSource, isThere } from './replay-balance-case.ts';
 
-/** The intervals of a source on a day, as `sql/balance/42_source_interval` has them; none where it is not there. */
+/** The intervals of a source on a day, as `balance/find_source_interval` has them; none where it is not there. */
 export function intervalsOf(
   source: CaseSource,
   { day, startMs, endMs }: DayBounds,

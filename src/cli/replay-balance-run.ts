@@ -1,11 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type BalanceScope, scopeTables } from '../balance/scope.ts';
-import {
-  type BalanceInputs,
-  type BalanceResolution,
-  balanceAnswerSql,
-  chapter,
-} from '../balance/statement.ts';
+import { type BalanceInputs, type BalanceResolution, balanceAnswerSql } from '../balance/statement.ts';
 import type { WorkgroupConfig } from '../config.ts';
 import { InputError } from '../errors.ts';
 import { createRoleResolver, type RoleSpan } from '../roles/resolve.ts';
@@ -13,6 +8,7 @@ import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../roles/r
 import { type DayBounds, dayBounds, formatInstant, type LocalDate, localDateOf } from '../time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
 import type { BalanceCase } from './replay-balance-case.ts';
 import { readDevices } from './replay-balance-devices.ts';
 import { intervalsOf } from './replay-balance-intervals.ts';
@@ -98,7 +94,7 @@ async function readBalance(
     role_span: jsonRowsSql('role_spans', roleSpanColumns),
     device_peak: jsonRowsSql('peaks', peakColumns),
     sources: [['source_interval', jsonRowsSql('source_intervals', intervalColumns)]],
-    rule: `SELECT * REPLACE ($tolerance_wh::DOUBLE AS tolerance_wh, $tolerance_percent::DOUBLE AS tolerance_percent, ${END_OF_TIME_MS} AS now_ms) FROM (\n${chapter('00_rule')}\n)`,
+    rule: `SELECT * REPLACE ($tolerance_wh::DOUBLE AS tolerance_wh, $tolerance_percent::DOUBLE AS tolerance_percent, ${END_OF_TIME_MS} AS now_ms) FROM (\n${loadSql('balance/find_rule')}\n)`,
   };
   // Nothing is known of the shape of a day's energy, so of its intervals nothing is known at all.
   const rows = own.flatMap((bounds) =>

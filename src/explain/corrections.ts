@@ -29,7 +29,7 @@ export async function readCorrections(
   key: { device: string; source: string },
   { day, startMs, endMs, clock }: Day,
 ): Promise<ExplainedCorrection[]> {
-  const rows = await query<Row>(connection, 'explain/corrections', {
+  const rows = await query<Row>(connection, 'explain/find_corrections', {
     ...key,
     day,
     start_ms: BigInt(startMs),

@@ -1,3 +1,4 @@
+import { flagBits as bits } from '../rollup/rules.ts';
 import type { LocalDate, UtcMs } from '../time.ts';
 import type { Clock } from './words.ts';
 
@@ -15,8 +16,13 @@ export interface Span {
   toMs: UtcMs;
 }
 
-/** The bits of lines, as the roll-up sets them; see table quality_flag. joined: the index begins anew (reset, rollover, rebase). */
-export const flagBits = { joined: 2 | 4 | 8, rebase: 8, jitter: 16, carryOver: 512 } as const;
+/** The bits of lines, as the roll-up sets them. joined: the index begins anew. */
+export const flagBits = {
+  joined: bits.reset | bits.rollover | bits.rebase,
+  rebase: bits.rebase,
+  jitter: bits.jitter,
+  carryOver: bits.carry_over,
+} as const;
 
 /** The plain rows of a day that are told at most: one each 5 s. More would hold the thread up that lands, for nobody to read. */
 export const ROWS_MAX = 20_000;

@@ -4,10 +4,10 @@ import { bindStoredStreams } from '../rollup/bind-streams.ts';
 import { createWorkingTables, run, type Working } from '../rollup/working.ts';
 import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../time.ts';
 import { declareDevices } from '../warehouse/declared-devices.ts';
-import { query, queryText } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
+import { query } from '../warehouse/query.ts';
 import type { Day } from './day.ts';
-import type { ExplainArgs, Explained, ExplainedSource } from './explained.ts';
+import { explainDevice } from './device.ts';
+import type { DeviceTold, ExplainArgs, Explained, ExplainedSource } from './explained.ts';
 import { knownOf, readSeries, type Series } from './series.ts';
 import { explainSource } from './source.ts';
 import { clockOf, counted, instant, plainNumber } from './words.ts';
@@ -70,9 +70,10 @@ async function explain(
     }
   }
   await declareDevices(connection, workgroup);
-  const counting = await readCounting(connection, device);
+  const told = all.length === 0 ? null : await explainDevice(connection, { device, day });
+  const counting = told?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
   const counted = source === undefined ? sources.filter((one) => counting.includes(one.source)) : sources;
-  const energyWh = energyOf(counted);
+  const energyWh = source === undefined ? (told?.energyWh ?? null) : (sources[0]?.result?.energyWh ?? null);
   const { outcome, text } = judge({
     date,
     timezone,
@@ -82,7 +83,7 @@ async function explain(
     source,
     sources,
     counted,
-    counting,
+    told,
     energyWh,
   });
   return {
@@ -99,6 +100,7 @@ async function explain(
     takenIn: await readTakenIn(connection),
     energyWh,
     countingSources: counting,
+    told,
     sources,
     known: all.map(knownOf),
     nearestDays: await readNearestDays(connection, device, date),
@@ -119,22 +121,7 @@ async function hasVersions(
   connection: DuckDBConnection,
   key: { device: string; source: string; day: LocalDate },
 ): Promise<boolean> {
-  return (await query(connection, 'explain/versions', key)).length > 0;
-}
-
-/** The sources that the energy of the whole device is the sum of. */
-async function readCounting(connection: DuckDBConnection, device: string): Promise<string[]> {
-  const rows = await queryText<{ source: string }>(
-    connection,
-    `SELECT source FROM (${loadSql('devices/sources')}) WHERE device = $device::UUID AND counts ORDER BY source`,
-    { device },
-  );
-  return rows.map(({ source }) => source);
-}
-
-function energyOf(sources: readonly ExplainedSource[]): number | null {
-  const results = sources.flatMap(({ result }) => (result ? [result.energyWh] : []));
-  return results.length === 0 ? null : results.reduce((sum, energyWh) => sum + energyWh, 0);
+  return (await query(connection, 'explain/find_versions', key)).length > 0;
 }
 
 function judge(facts: {
@@ -145,12 +132,12 @@ function judge(facts: {
   all: readonly Series[];
   source: string | undefined;
   sources: readonly ExplainedSource[];
-  /** Those of them that the device is the sum of, and the names of all that it is the sum of. */
+  /** Those of them that the device is the sum of, and how it is told. */
   counted: readonly ExplainedSource[];
-  counting: readonly string[];
+  told: DeviceTold | null;
   energyWh: number | null;
 }): Pick<Explained, 'outcome' | 'text'> {
-  const { date, timezone, day, nowMs, all, source, sources, counted: own, counting, energyWh } = facts;
+  const { date, timezone, day, nowMs, all, source, sources, counted: own, told, energyWh } = facts;
   if (all.length === 0) {
     return {
       outcome: 'unknown_device',
@@ -171,10 +158,9 @@ function judge(facts: {
     return { outcome: 'no_readings', text: `of ${date} there is no reading, and no energy` };
   const running = day.endMs > nowMs ? ', and the day is not over' : '';
   if (energyWh === null && sources.some(({ result }) => result)) {
-    const names = counting.join(', ') || 'the sources that it is declared to have';
     return {
       outcome: 'explained',
-      text: `incomplete: the device is the energy of ${names}, of which there is none on this day; what other sources have is not added up${running}`,
+      text: `incomplete: ${told?.text}, and of that there is no energy on this day; what other sources have is not added up${running}`,
     };
   }
   if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };
@@ -185,7 +171,7 @@ function judge(facts: {
 }
 
 async function readTakenIn(connection: DuckDBConnection): Promise<Explained['takenIn']> {
-  const [row] = await query<{ batch: string | null; waiting: number }>(connection, 'explain/taken-in');
+  const [row] = await query<{ batch: string | null; waiting: number }>(connection, 'explain/find_taken_in');
   return { batch: row!.batch, batchesWaiting: row!.waiting };
 }
 
@@ -196,7 +182,7 @@ async function readNearestDays(
 ): Promise<Explained['nearestDays']> {
   const [row] = await query<{ before: string | null; after: string | null }>(
     connection,
-    'explain/nearest-days',
+    'explain/find_nearest_days',
     { device, day },
   );
   return { before: row?.before ?? null, after: row?.after ?? null };

@@ -145,10 +145,16 @@ const limitsSchema = z.object({
 });
 export type Limits = z.output<typeof limitsSchema>;
 
+const asSchema = z.string().nullable().meta({
+  description:
+    'The source that its energy is booked as, whatever source a message names; null: the one that it names',
+});
+
 const streamSchema = z.object({
   place: z.number().int().meta({ description: 'In the order of the configuration, from 1' }),
   table: z.string(),
   field: z.string(),
+  as: asSchema,
   method,
   unit: z.string(),
   chosen: z.boolean(),
@@ -278,11 +284,44 @@ const knownSchema = z.object({
   source: z.string(),
   table: z.string(),
   field: z.string(),
+  as: asSchema,
   method,
   firstReading: time,
   lastReading: time,
 });
 export type Known = z.output<typeof knownSchema>;
+
+const deviceToldSchema = z
+  .object({
+    rule: z.enum(['total_source', 'energy_role', 'one_role', 'several_roles', 'no_role']).meta({
+      description:
+        'total_source: its total source alone; energy_role: its sources of the role that it is declared to be told by; one_role: its sources of their only role; several_roles: its sources of the first of production, consumption, grid_import, grid_export, battery_discharge, battery_charge; no_role: all of its sources',
+    }),
+    role: z
+      .string()
+      .nullable()
+      .meta({ description: 'Which it is told by; null where it is not told by a role' }),
+    energyWh: wh
+      .nullable()
+      .meta({ description: 'null where something that counts has no energy, or nothing has' }),
+    text: z.string().meta({ description: 'The rule as a sentence' }),
+    sources: z.array(
+      z.object({
+        source: z.string(),
+        role: z.string().nullable(),
+        negativeRole: z.string().nullable(),
+        counts: z.boolean(),
+        part: z.enum(['whole', 'rise', 'fall']).meta({
+          description: 'Of a register that may fall only the intervals may count in which it rose, or fell',
+        }),
+        energyWh: wh.nullable().meta({ description: 'Energy of that part' }),
+        reason: z.string().meta({ description: 'Why it counts, or why not' }),
+      }),
+    ),
+    flags: z.array(z.object({ flag: z.enum(['mixed', 'undeclared', 'incomplete']), reason: z.string() })),
+  })
+  .meta({ description: 'How the device as a whole is told on this day, by what is declared of its sources' });
+export type DeviceTold = z.output<typeof deviceToldSchema>;
 
 export const explainedSchema = z.object({
   workgroup: z.string(),
@@ -302,8 +341,9 @@ export const explainedSchema = z.object({
   energyWh: wh.nullable().meta({ description: 'What is reported of the device; null where nothing is' }),
   countingSources: z.array(z.string()).meta({
     description:
-      'The sources that the energy of the device is the sum of: its total source alone, else those it is declared to have, else all',
+      'The sources that the energy of the device is the sum of on this day, by the rule that `told` names',
   }),
+  told: deviceToldSchema.nullable().meta({ description: 'null where no source of the device is known' }),
   sources: z.array(sourceSchema),
   known: z.array(knownSchema).meta({ description: 'Which readings of the device there are, at any time' }),
   nearestDays: z.object({ before: z.string().nullable(), after: z.string().nullable() }).meta({

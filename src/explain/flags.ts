@@ -1,9 +1,6 @@
-import { HOUR_MS } from '../time.ts';
+import { ruleConstants } from '../rollup/rules.ts';
 import type { Boundary, Event, ExplainedCorrection, Flag } from './explained.ts';
 import { plainDuration } from './words.ts';
-
-/** An interpolation over more than this is an estimate. */
-const ESTIMATED_MS = 2 * HOUR_MS;
 
 type Span = Flag['spans'][number];
 
@@ -43,7 +40,9 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
     const wide = facts.boundaries.flatMap(({ time, before, after }) => {
       if (!before || !after) return [];
       const lengthMs = Date.parse(after.time) - Date.parse(before.time);
-      return lengthMs > ESTIMATED_MS ? [{ from: before.time, to: after.time, time, lengthMs }] : [];
+      return lengthMs > ruleConstants.wide_ms.value
+        ? [{ from: before.time, to: after.time, time, lengthMs }]
+        : [];
     });
     const reason = wide.map(
       ({ lengthMs }) => `a boundary lies inside ${plainDuration(lengthMs)} without readings`,

@@ -34,8 +34,8 @@ export async function readPower(
   { startMs, endMs }: Day,
 ): Promise<PowerTrace> {
   const key = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  const parts = await query<PartRow>(connection, 'explain/parts', { ...key, rows_max: ROWS_MAX });
-  const covered = await query<{ from_ms: number; to_ms: number }>(connection, 'explain/covered', key);
+  const parts = await query<PartRow>(connection, 'explain/find_parts', { ...key, rows_max: ROWS_MAX });
+  const covered = await query<{ from_ms: number; to_ms: number }>(connection, 'explain/find_covered', key);
   const [first] = parts;
   return {
     parts,

@@ -13,7 +13,7 @@ export async function readBracket(
 ): Promise<Span> {
   const [row] = await query<{ low_ms: number | null; high_ms: number | null }>(
     connection,
-    'explain/bracket',
+    'explain/find_bracket',
     { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) },
   );
   return { fromMs: row?.low_ms ?? startMs, toMs: row?.high_ms ?? endMs };
@@ -33,13 +33,14 @@ type ReadingRow = {
 /** Everything received of a series in the bracket, and what became of it. */
 export async function readReadings(
   connection: DuckDBConnection,
-  { seriesId, device, source, field }: Series,
+  { seriesId, device, source, field, as }: Series,
   bracket: Span,
 ): Promise<{ readings: Reading[]; leftOut: number }> {
-  const rows = await query<ReadingRow>(connection, 'explain/readings', {
+  const rows = await query<ReadingRow>(connection, 'explain/find_readings', {
     series_id: seriesId,
     device,
-    source,
+    // What is rejected is kept by the source that its message names.
+    source: as === null ? source : null,
     field,
     low_ms: BigInt(bracket.fromMs),
     high_ms: BigInt(bracket.toMs),
@@ -76,7 +77,7 @@ export async function readEvents(
   bracket: Span,
   { clock }: Day,
 ): Promise<Event[]> {
-  const rows = await query<EventRow>(connection, 'explain/events', {
+  const rows = await query<EventRow>(connection, 'explain/find_events', {
     series_id: seriesId,
     low_ms: BigInt(bracket.fromMs),
     high_ms: BigInt(bracket.toMs),

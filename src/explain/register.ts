@@ -6,7 +6,7 @@ import { type Day, flagBits, type Span } from './day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained.ts';
 import { instant, plainNumber, seconds } from './words.ts';
 
-/** A straight line of the index that reaches into the day: see sql/explain/lines. */
+/** A straight line of the index that reaches into the day: see explain/find_lines. */
 export type Line = {
   t0: number;
   c0: number;
@@ -44,8 +44,8 @@ export async function readRegister(
 ): Promise<RegisterTrace> {
   const bounds = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   return {
-    lines: await query<Line>(connection, 'explain/lines', bounds),
-    pinned: await query<Pinned>(connection, 'explain/pinned', { series_id: seriesId }),
+    lines: await query<Line>(connection, 'explain/find_lines', bounds),
+    pinned: await query<Pinned>(connection, 'explain/find_pinned', { series_id: seriesId }),
   };
 }
 

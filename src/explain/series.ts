@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
+import { ruleConstants } from '../rollup/rules.ts';
 import { DAY_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Day } from './day.ts';
@@ -15,6 +16,8 @@ export interface Series {
   source: string;
   table: string;
   field: string;
+  /** The source is this one whatever source messages name. */
+  as: string | null;
   method: EnergyMethod;
   firstMs: UtcMs;
   lastMs: UtcMs;
@@ -28,10 +31,11 @@ export async function readSeries(connection: DuckDBConnection, device: string): 
     stream_id: number;
     table_name: string;
     field: string;
+    as_source: string | null;
     method: EnergyMethod;
     first_ms: number;
     last_ms: number;
-  }>(connection, 'explain/known', { device });
+  }>(connection, 'explain/find_series', { device });
   return rows.map((row) => ({
     seriesId: row.series_id,
     streamId: row.stream_id,
@@ -39,14 +43,15 @@ export async function readSeries(connection: DuckDBConnection, device: string): 
     source: row.source,
     table: row.table_name,
     field: row.field,
+    as: row.as_source,
     method: row.method,
     firstMs: row.first_ms,
     lastMs: row.last_ms,
   }));
 }
 
-export function knownOf({ source, table, field, method, firstMs, lastMs }: Series): Known {
-  return { source, table, field, method, firstReading: instant(firstMs), lastReading: instant(lastMs) };
+export function knownOf({ source, table, field, as, method, firstMs, lastMs }: Series): Known {
+  return { source, table, field, as, method, firstReading: instant(firstMs), lastReading: instant(lastMs) };
 }
 
 /** What a stream says of a day, where it covers any of it; place 1 is chosen. */
@@ -59,8 +64,9 @@ export type Candidate = {
   place: number;
 };
 
-/** Every configured stream with why the day is read from it, or why not. */
+/** Every configured stream with why the day of a source is read from it, or why not. */
 export function streamsOf(
+  source: string,
   configured: ReadonlyArray<StreamSettings & { streamId: number }>,
   series: readonly Series[],
   candidates: readonly Candidate[],
@@ -69,17 +75,22 @@ export function streamsOf(
   const best = candidates.reduce((most, { coverage }) => Math.max(most, coverage), 0);
   const chosen = candidates.find(({ place }) => place === 1);
   const chosenAt = configured.findIndex(({ streamId }) => streamId === chosen?.stream_id);
-  return configured.map(({ streamId, table, field, method, unit }, index) => {
+  const firstAt = configured.findIndex(({ as = source }) => as === source);
+  return configured.map(({ streamId, table, field, as = null, method, unit }, index) => {
     const own = series.find((one) => one.streamId === streamId);
     const candidate = candidates.find((one) => one.stream_id === streamId);
     return {
       place: index + 1,
       table,
       field,
+      as,
       method,
       unit,
       chosen: candidate !== undefined && candidate === chosen,
-      reason: reasonOf({ own, candidate, index, chosenAt, best }, day),
+      reason: reasonOf(
+        { own, elsewhere: as === source ? null : as, candidate, index, firstAt, chosenAt, best },
+        day,
+      ),
       energyWh: candidate?.energy_wh ?? null,
       coverage: candidate?.coverage ?? null,
       firstReading: maybeInstant(own?.firstMs ?? null),
@@ -91,21 +102,26 @@ export function streamsOf(
 function reasonOf(
   about: {
     own: Series | undefined;
+    /** The other source that it is booked as. */
+    elsewhere: string | null;
     candidate: Candidate | undefined;
     index: number;
+    /** The first stream whose energy may be of this source. */
+    firstAt: number;
     chosenAt: number;
     best: number;
   },
   { clock }: Day,
 ): string {
-  const { own, candidate, index, chosenAt, best } = about;
+  const { own, elsewhere, candidate, index, firstAt, chosenAt, best } = about;
+  if (!own && elsewhere !== null) return `its energy is booked as source ${elsewhere}`;
   if (!own) return 'it has no reading of this source';
   if (!candidate) {
     return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, cover nothing of the day`;
   }
   const covers = `covers ${percent(candidate.coverage)} of the day`;
   if (index === chosenAt) {
-    return index === 0
+    return index === firstAt
       ? `the first in the order, ${covers}`
       : `the first in the order that covers enough: ${percent(candidate.coverage)} of the day`;
   }
@@ -147,7 +163,7 @@ export async function readLimits(
   { endMs }: Day,
 ): Promise<Limits> {
   const utc_day = Math.floor((endMs - 1) / DAY_MS);
-  const [row] = await query<LimitsRow>(connection, 'explain/limits', { series_id: seriesId, utc_day });
+  const [row] = await query<LimitsRow>(connection, 'explain/find_limits', { series_id: seriesId, utc_day });
   const isRegister = method === 'total_energy' || method === 'daily_energy';
   const isLine = method === 'power_curve' && stream.sampling === 'instantaneous';
   const isInterval =
@@ -163,7 +179,11 @@ export async function readLimits(
       : row!.configured_jitter_wh !== null
         ? configured(row!.configured_jitter_wh)
         : row!.resolution !== null
-          ? { value: row!.jitter_wh, from: 'learnt', text: 'twice its resolution' }
+          ? {
+              value: row!.jitter_wh,
+              from: 'learnt',
+              text: `${ruleConstants.jitter_steps.value} times its resolution`,
+            }
           : { value: row!.jitter_wh, from: 'default', text: 'too few values are known to learn it' },
     resolutionWh:
       row!.resolution === null
@@ -183,7 +203,7 @@ export async function readLimits(
           : {
               value: row!.max_gap_ms,
               from: 'learnt',
-              text: `three times the usual step of ${step}, at most 1 h or one and a half steps; ${learntFrom}`,
+              text: `${ruleConstants.gap_steps.value} times the usual step of ${step}, at most ${plainDuration(ruleConstants.gap_max_ms.value)} or ${ruleConstants.gap_steps_min.value} steps; ${learntFrom}`,
             },
     intervalMilliseconds: !isInterval
       ? none('only readings of intervals have one')
@@ -215,11 +235,14 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
       text: 'not configured, and too few readings are known to learn it: what no single source delivers',
     };
   }
+  const { limit_times, learnt_power_min_w } = ruleConstants;
+  const least = plainNumber(learnt_power_min_w.value);
   return {
     value: row.max_power_w,
     from: 'learnt',
     text: isRegister
-      ? `32 times the usual power of its busier days, at least 50,000 W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
-      : `8 times the most that is usual on its busier days, at least 50,000 W, and only for readings that stand alone; ${learntFrom}`,
+      ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
+      : // Usual is a quarter of the busy quarter of an hour.
+        `${limit_times.value / 4} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
   };
 }

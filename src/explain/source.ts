@@ -47,12 +47,12 @@ export async function explainSource(
   const key = { device, source };
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   const working = { connection, timezone, closeAfterMs: 0 };
-  await query(connection, 'explain/touched', { ...key, ...bounds });
+  await query(connection, 'explain/ask_day', { ...key, ...bounds });
   await trace(working);
-  await query(connection, 'explain/touched-day', { ...key, ...bounds, day: day.day });
+  await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
   await run(working, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
   await run(working, 'find_contradictions');
-  const candidates = await query<Candidate>(connection, 'explain/candidates', { source });
+  const candidates = await query<Candidate>(connection, 'explain/find_candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
   const streamId = stored?.streamId ?? candidates.find(({ place }) => place === 1)?.stream_id;
@@ -67,7 +67,7 @@ export async function explainSource(
     uncovered: energy.uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
     text: coverageText(coveredMilliseconds, energy.uncovered, day),
   };
-  const missing = await query<{ source: string }>(connection, 'explain/missing-sources', {
+  const missing = await query<{ source: string }>(connection, 'explain/find_missing_sources', {
     device,
     day: day.day,
   });
@@ -79,7 +79,7 @@ export async function explainSource(
   return {
     source,
     result,
-    streams: streamsOf(streams, series, candidates, day),
+    streams: streamsOf(source, streams, series, candidates, day),
     limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
     readings: annotate(readings, lines),
     readingsLeftOut: leftOut,
@@ -219,9 +219,13 @@ async function readContradictions(
   source: string,
   series: readonly Series[],
 ): Promise<string[]> {
-  const rows = await query<{ stream_id: number; energy_wh: number }>(connection, 'explain/contradictions', {
-    source,
-  });
+  const rows = await query<{ stream_id: number; energy_wh: number }>(
+    connection,
+    'explain/find_contradictions',
+    {
+      source,
+    },
+  );
   return rows.map(({ stream_id, energy_wh }) => {
     const { table, field, method } = series.find(({ streamId }) => streamId === stream_id)!;
     return `${table}.${field} (${method}) says ${plainNumber(energy_wh)} Wh`;
@@ -238,7 +242,7 @@ async function readIntervals(
     energy_wh: number;
     exact_nwh: bigint | null;
     covered_ms: number;
-  }>(connection, 'explain/intervals', {
+  }>(connection, 'explain/find_intervals', {
     series_id: seriesId,
     start_ms: BigInt(startMs),
     end_ms: BigInt(endMs),
@@ -268,7 +272,7 @@ async function readResult(
     status: Result['status'];
     version: number;
     computed_at_ms: number;
-  }>(connection, 'explain/day', { ...key, day });
+  }>(connection, 'explain/find_day', { ...key, day });
   return row === undefined
     ? null
     : {
@@ -289,10 +293,7 @@ function withField({ streamId, ...stored }: Stored, series: readonly Series[]): 
 }
 
 async function readFlags(connection: DuckDBConnection) {
-  const rows = await query<{ bit: number; flag: string; meaning: string }>(
-    connection,
-    'explain/quality-flags',
-  );
+  const rows = await query<{ bit: number; flag: string; meaning: string }>(connection, 'explain/list_flags');
   return {
     meanings: new Map(rows.map(({ flag, meaning }) => [flag, meaning])),
     namesOf: (bits: number) => rows.filter(({ bit }) => bits & bit).map(({ flag }) => flag),

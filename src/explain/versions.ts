@@ -41,7 +41,7 @@ export async function readVersions(
     corrections,
   }: { flagNames: (bits: number) => string[]; corrections: readonly ExplainedCorrection[] },
 ): Promise<Version[]> {
-  const rows = await query<VersionRow>(connection, 'explain/versions', { ...key, day: day.day });
+  const rows = await query<VersionRow>(connection, 'explain/find_versions', { ...key, day: day.day });
   const versions: Version[] = [];
   for (const [index, row] of rows.entries()) {
     const before = rows[index - 1];
@@ -74,7 +74,7 @@ async function readCauses(
 ): Promise<Cause[]> {
   // Of all that came before the first version, only the readings around the day say something.
   const looked = before ? { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } : bracket;
-  const rows = await query<CauseRow>(connection, 'explain/causes', {
+  const rows = await query<CauseRow>(connection, 'explain/find_causes', {
     ...key,
     after_batch: before?.batch_id ?? -1n,
     upto_batch: row.batch_id,

@@ -48,6 +48,11 @@ export function counted(count: number, what: string): string {
   return `${plainNumber(count)} ${what}${count === 1 ? '' : what.endsWith('ch') ? 'es' : 's'}`;
 }
 
+/** `a, b and c` */
+export function listOf(names: readonly string[]): string {
+  return [names.slice(0, -1).join(', '), names.at(-1) ?? ''].filter(Boolean).join(' and ');
+}
+
 /** Which days have energy where the one that was asked for has none; nothing where there are none. */
 export function nearestText({ before, after }: { before: string | null; after: string | null }): string {
   if (before && after) return `the last day with energy before it is ${before}, the next one ${after}`;

@@ -20,7 +20,7 @@ import {
 interface EnergyReport extends Omit<RowShape, 'energies'> {
   /** The body over HTTP that is the same. */
   body: DayReport;
-  /** The statement that makes the rows of "chosen" (see report/days). */
+  /** The statement that makes the rows of "chosen" (see report/select_days). */
   select: string;
   /** Whether rows show what a clock shows. */
   hasLocalTime?: boolean;
@@ -30,8 +30,8 @@ interface EnergyReport extends Omit<RowShape, 'energies'> {
 
 const quality = ['method', 'flags', 'coverage', 'status', 'version', 'computed_at'] as const;
 const interval = ['day', 'interval_start', 'interval_start_local'] as const;
-const deviceDays = () => loadSql('export/daily-by-device');
-const slots = (name: string) => `, slot AS (\n${loadSql('report/intervals')})\n${loadSql(name)}`;
+const deviceDays = () => loadSql('export/select_days_by_device');
+const slots = (name: string) => `, slot AS (\n${loadSql('report/select_intervals')})\n${loadSql(name)}`;
 
 export const openDailyEnergy = opener((bySource) =>
   bySource
@@ -40,7 +40,7 @@ export const openDailyEnergy = opener((bySource) =>
         order: ['day', 'device', 'source'],
         key: ['device', 'source'],
         body: dailyEnergy,
-        select: loadSql('export/daily-by-source'),
+        select: loadSql('export/select_days_by_source'),
         inFileOrder: true,
       }
     : {
@@ -67,7 +67,7 @@ export const openIntervalEnergy = opener((bySource) =>
         order: ['day', 'device', 'source', 'interval_start'],
         key: ['device', 'source', 'interval_start'],
         body: intervalEnergy,
-        select: slots('export/intervals-by-source'),
+        select: slots('export/select_intervals_by_source'),
         hasLocalTime: true,
       }
     : {
@@ -75,7 +75,7 @@ export const openIntervalEnergy = opener((bySource) =>
         order: ['day', 'device', 'interval_start'],
         key: ['device', 'interval_start'],
         body: intervalEnergy,
-        select: slots('export/intervals-by-device'),
+        select: slots('export/select_intervals_by_device'),
         hasLocalTime: true,
       },
 );

@@ -35,7 +35,7 @@ export const openMeterData: OpenReport = (query, at) => {
     key: ['meter'],
     energies: ['energy_wh'],
   };
-  return reportOf(meters, shape, 'export/meter-data', days, at);
+  return reportOf(meters, shape, 'export/select_meter_days', days, at);
 };
 
 export const openBudgetData: OpenReport = async (query, at) => {
@@ -53,7 +53,7 @@ export const openBudgetData: OpenReport = async (query, at) => {
     key: ['meter'],
     energies: ['budget_wh'],
   };
-  return reportOf(meters, shape, 'export/budget-data', days, at);
+  return reportOf(meters, shape, 'export/select_budget_days', days, at);
 };
 
 /** @param select makes the rows of "meter_day" */
@@ -72,7 +72,7 @@ function reportOf(
       const rows = { ...statements, sql: statements.sql + loadSql(select) };
       return { ...shape, ...withNames(rows, 'meter', names) };
     },
-    body: (range) => meterDaysJson(lake, days(range), 'report/meters', range, signal),
+    body: (range) => meterDaysJson(lake, days(range), 'report/answer_meters', range, signal),
   };
 }
 

@@ -7,6 +7,8 @@ export interface FieldUse {
   position: number;
   method: EnergyStream['method'];
   unit: string;
+  /** The source that it is booked as, where that is not the one that messages name. */
+  as?: string;
   /** The field is not the amount but names its unit. */
   isUnit: boolean;
 }
@@ -17,9 +19,12 @@ export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<
   const uses = new Map<string, FieldUse[]>();
   for (const [position, stream] of streams.entries()) {
     if (stream.table !== name) continue;
-    const { field, unitField, method, unit } = stream;
+    const { field, unitField, method, unit, as } = stream;
     const add = (used: string, isUnit: boolean) =>
-      uses.set(used, [...(uses.get(used) ?? []), { position, method, unit, isUnit }]);
+      uses.set(used, [
+        ...(uses.get(used) ?? []),
+        { position, method, unit, ...(as !== undefined && { as }), isUnit },
+      ]);
     add(field, false);
     if (unitField !== undefined) add(unitField, true);
   }
@@ -30,8 +35,10 @@ export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<
 export function useText(uses: readonly FieldUse[]): string {
   if (uses.length === 0) return 'no energy stream';
   return uses
-    .map(({ position, method, unit, isUnit }) =>
-      isUnit ? `energyStreams.${position} as its unit` : `energyStreams.${position} (${method}, ${unit})`,
+    .map(({ position, method, unit, as, isUnit }) =>
+      isUnit
+        ? `energyStreams.${position} as its unit`
+        : `energyStreams.${position} (${[method, unit, ...(as === undefined ? [] : [`as ${as}`])].join(', ')})`,
     )
     .join(', ');
 }

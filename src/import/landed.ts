@@ -29,7 +29,7 @@ export async function newestImports(
     rows_landed: number;
     rows_rejected: number;
     landed_at_ms: number;
-  }>(connection, 'import/landed-newest', { since_ms: BigInt(nowMs - SINCE_MS), imports_max: NEWEST_MAX });
+  }>(connection, 'import/find_newest', { since_ms: BigInt(nowMs - SINCE_MS), imports_max: NEWEST_MAX });
   const imports: LandedImport[] = [];
   for (const { import_id, path, table_name, rows_landed, rows_rejected, landed_at_ms } of rows) {
     const asked = { importIds: [import_id], table: table_name };

@@ -48,12 +48,12 @@ const ROW_BITS = 36n;
  */
 export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock): Promise<BeginOutcome> {
   return shard.transaction(async (connection) => {
-    const [known] = await query<FileRow>(connection, 'import/find', {
+    const [known] = await query<FileRow>(connection, 'import/find_import', {
       content_hash: file.contentHash,
       mapping_hash: file.mappingHash,
     });
     if (known?.state === 'landed') return landedBefore(known);
-    const unfinished = await query<{ import_id: bigint }>(connection, 'import/unfinished');
+    const unfinished = await query<{ import_id: bigint }>(connection, 'import/find_unfinished');
     for (const { import_id } of unfinished) {
       if (import_id !== known?.import_id)
         await dropFile(connection, entryOf(Number(import_id), '', true), clock);
@@ -64,13 +64,13 @@ export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock):
         entry: entryOf(Number(known.import_id), file.contentHash, known.rows_read > 0n),
       };
     }
-    const [last] = await query<{ batch_id: bigint }>(connection, 'land/last-batch');
-    const [next] = await query<{ import_id: bigint }>(connection, 'import/next-id', {
+    const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
+    const [next] = await query<{ import_id: bigint }>(connection, 'import/next_import_id', {
       last_batch_id: last!.batch_id,
       batches_max: BATCHES_MAX,
     });
     const importId = Number(next!.import_id);
-    await query(connection, 'import/begin', {
+    await query(connection, 'import/begin_import', {
       import_id: importId,
       path: file.path,
       table_name: file.table,
@@ -127,7 +127,7 @@ export async function advanceFile(
   counts: FileCounts,
   clock: Clock,
 ): Promise<void> {
-  await query(connection, 'import/advance', {
+  await query(connection, 'import/advance_import', {
     import_id: importId,
     rows_read: counts.rowsRead,
     rows_landed: counts.rowsLanded,
@@ -147,19 +147,19 @@ export async function finishFile(
   const ids = batchIds(entry);
   let lastBatchId = 0;
   await shard.admit(async (connection) => {
-    await query(connection, 'import/enter-batches', {
+    await query(connection, 'import/enter_batches', {
       ...ids,
       origin: `import:${contentHash}`,
       now_ms: clock.now(),
     });
-    const [row] = await query<{ batch_id: bigint }>(connection, 'import/last-batch', ids);
+    const [row] = await query<{ batch_id: bigint }>(connection, 'import/find_last_batch', ids);
     lastBatchId = Number(row!.batch_id);
-    await query(connection, 'import/finish', {
+    await query(connection, 'import/finish_import', {
       import_id: entry.importId,
       last_batch_id: lastBatchId,
       now_ms: clock.now(),
     });
-    await query(connection, 'import/forget-position', { import_id: entry.importId });
+    await query(connection, 'import/forget_position', { import_id: entry.importId });
     return lastBatchId;
   });
   return lastBatchId;
@@ -172,11 +172,11 @@ export async function giveUpFile(shard: Shard, entry: ImportEntry, clock: Clock)
 
 async function dropFile(connection: DuckDBConnection, entry: ImportEntry, clock: Clock): Promise<void> {
   const ids = batchIds(entry);
-  await query(connection, 'import/drop-messages', ids);
-  await query(connection, 'import/drop-quarantine', ids);
-  await query(connection, 'import/mark-quarantine');
-  await query(connection, 'import/forget-position', { import_id: entry.importId });
-  await query(connection, 'import/drop', { import_id: entry.importId, now_ms: clock.now() });
+  await query(connection, 'import/drop_messages', ids);
+  await query(connection, 'import/drop_quarantine', ids);
+  await query(connection, 'import/mark_quarantine_dirty');
+  await query(connection, 'import/forget_position', { import_id: entry.importId });
+  await query(connection, 'import/mark_dropped', { import_id: entry.importId, now_ms: clock.now() });
 }
 
 function batchIds({ firstBatchId }: ImportEntry) {

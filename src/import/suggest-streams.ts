@@ -1,4 +1,5 @@
 import { type EnergyMethod, energyMethods } from '../energy-stream.ts';
+import { suggestRole } from '../roles/suggest.ts';
 import { parseUnit, unitFactor } from '../units.ts';
 import type { FieldStats } from './field-stats.ts';
 
@@ -8,6 +9,8 @@ export interface SuggestedStream {
   method: EnergyMethod;
   /** Undefined where the name does not say it. */
   unit: string | undefined;
+  /** The source to book it as, where several fields are different amounts by their names. */
+  as?: string;
   /** What the values look like. */
   why: string;
 }
@@ -30,9 +33,21 @@ const RESTARTS_PER_DAY_MIN = 0.3;
  * neither energy nor power is left out.
  */
 export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[] {
-  return fields
+  const suggested = fields
     .flatMap((stats) => suggestStream(stats) ?? [])
     .sort((one, other) => energyMethods.indexOf(one.method) - energyMethods.indexOf(other.method));
+  return withSources(suggested);
+}
+
+/** Import and export of one message are two sources: as one, only the first that covers a day would count. */
+function withSources(suggested: readonly SuggestedStream[]): SuggestedStream[] {
+  const roleOf = ({ field }: SuggestedStream) => suggestRole(field)?.role;
+  const roles = new Set(suggested.map(roleOf).filter((role) => role !== undefined));
+  if (roles.size < 2) return [...suggested];
+  return suggested.map((one) => {
+    const as = roleOf(one);
+    return as === undefined ? one : { ...one, as };
+  });
 }
 
 function suggestStream(stats: FieldStats): SuggestedStream | undefined {

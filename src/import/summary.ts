@@ -47,19 +47,15 @@ export async function summarizeImports(
   { importIds, table }: { importIds: readonly number[]; table: string },
   { energyStreams, timezone }: Pick<WorkgroupConfig, 'energyStreams' | 'timezone'>,
 ): Promise<ImportSummary> {
-  const found = await query<{ batch_id: number }>(connection, 'import/summary-batches', {
+  const found = await query<{ batch_id: number }>(connection, 'import/find_batches', {
     import_ids: importIds.map(BigInt),
     batches_max: BATCHES_MAX,
   });
   const of = { batches: found.map(({ batch_id }) => BigInt(batch_id)) };
-  const values = await query<{ field: string; value_count: number }>(connection, 'import/summary-fields', of);
-  const taken = await query<{ position: number; readings: number }>(
-    connection,
-    'import/summary-readings',
-    of,
-  );
-  const rejected = await query<RejectedRow>(connection, 'import/summary-rejected', of);
-  const [range] = await query<RangeRow>(connection, 'import/summary-range', of);
+  const values = await query<{ field: string; value_count: number }>(connection, 'import/count_fields', of);
+  const taken = await query<{ position: number; readings: number }>(connection, 'import/count_readings', of);
+  const rejected = await query<RejectedRow>(connection, 'import/count_rejected', of);
+  const [range] = await query<RangeRow>(connection, 'import/find_range', of);
   const { first_ms: firstMs, last_ms: lastMs, devices } = range!;
   const [firstDay, lastDay] = [firstMs, lastMs].map((ms) => (ms === null ? null : localDateOf(ms, timezone)));
 
@@ -100,7 +96,7 @@ async function readMonths(
   batches: readonly bigint[],
   { firstDay, lastDay }: { firstDay: LocalDate; lastDay: LocalDate },
 ): Promise<MonthEnergy[]> {
-  const rows = await query<MonthRow>(connection, 'import/summary-energy', {
+  const rows = await query<MonthRow>(connection, 'import/sum_energy', {
     batches,
     first_day: firstDay,
     last_day: lastDay,

@@ -12,7 +12,10 @@ export async function deviceProblems(
   workgroup: WorkgroupConfig,
 ): Promise<Problem[]> {
   const { devices, totalSource } = workgroup;
-  const rows = await query<{ device: string; sources: { items: string[] } }>(connection, 'problems/sources');
+  const rows = await query<{ device: string; sources: { items: string[] } }>(
+    connection,
+    'problems/find_sources',
+  );
   if (rows.length === 0) return [];
   const seen = new Map(rows.map(({ device, sources }) => [device, sources.items]));
   const problems = devices.flatMap((device, index): Problem[] => {

@@ -5,6 +5,7 @@ import type { Problem } from '../errors.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './devices.ts';
 import { readingProblems } from './readings.ts';
+import { sourceProblems } from './sources.ts';
 import { listed, nearest } from './words.ts';
 
 /**
@@ -16,8 +17,8 @@ export async function findProblems(
   connection: DuckDBConnection,
   workgroup: WorkgroupConfig,
 ): Promise<Problem[]> {
-  const rejected = await query<Rejected>(connection, 'problems/rejected');
-  const known = await query<KnownStream>(connection, 'problems/streams');
+  const rejected = await query<Rejected>(connection, 'problems/find_rejected');
+  const known = await query<KnownStream>(connection, 'problems/find_streams');
   const problems: Problem[] = [];
   for (const { position, series_count, highest_wh } of known) {
     const stream = workgroup.energyStreams[position];
@@ -32,6 +33,7 @@ export async function findProblems(
     if (series_count > 0) problems.push(...own.map((one) => at(rejectedProblem(one))));
     problems.push(...beyondModulus(stream, highest_wh).map(at));
   }
+  problems.push(...(await sourceProblems(connection, workgroup)));
   problems.push(...(await readingProblems(connection, workgroup)));
   problems.push(...(await deviceProblems(connection, workgroup)));
   return problems.slice(0, PROBLEMS_MAX);
@@ -57,7 +59,7 @@ async function silentProblem(
   rejected: readonly Rejected[],
 ): Promise<Problem | undefined> {
   const { table, field } = stream;
-  const tables = await query<{ table_name: string; messages: number }>(connection, 'problems/tables', {
+  const tables = await query<{ table_name: string; messages: number }>(connection, 'problems/find_tables', {
     table,
   });
   if (tables.length === 0) return undefined;
@@ -77,7 +79,7 @@ async function silentProblem(
       message: `all ${readings} readings of ${table}.${field} are rejected, as ${first.reason}: ${await advice(connection, stream, first)}`,
     };
   }
-  const fields = await query<{ field: string }>(connection, 'problems/fields', { table, field });
+  const fields = await query<{ field: string }>(connection, 'problems/find_fields', { table, field });
   const names = fields.map((one) => one.field);
   if (names.includes(field)) return undefined;
   return {
@@ -95,7 +97,7 @@ async function advice(
   switch (reason) {
     case 'unknown_unit': {
       const pointer = `/${(unitField ?? '').replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      const units = await query<{ unit: string }>(connection, 'problems/units', {
+      const units = await query<{ unit: string }>(connection, 'problems/find_units', {
         table,
         unit_pointer: pointer,
       });

@@ -12,7 +12,7 @@ export async function readingProblems(
   connection: DuckDBConnection,
   { energyStreams }: WorkgroupConfig,
 ): Promise<Problem[]> {
-  const still = await query<StillRow>(connection, 'problems/still-registers');
+  const still = await query<StillRow>(connection, 'problems/find_still_registers');
   const found = [
     ...still.map((row) => stillRegister(row, energyStreams)),
     ...(await beyondPower(connection)),
@@ -39,7 +39,7 @@ function stillRegister({ position, device, source, power_wh }: StillRow, streams
 async function beyondPower(connection: DuckDBConnection): Promise<Found[]> {
   const rows = await query<Whose & { power_w: number; beyond: number; intervals: number }>(
     connection,
-    'problems/beyond-power',
+    'problems/find_beyond_power',
   );
   return rows.map(({ position, device, source, power_w, beyond, intervals }) => ({
     position,
@@ -51,7 +51,7 @@ async function beyondPower(connection: DuckDBConnection): Promise<Found[]> {
 async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
   const rows = await query<Whose & { at_ms: number; value_before: number; value_after: number }>(
     connection,
-    'problems/unit-changes',
+    'problems/find_unit_changes',
   );
   return rows.map(({ position, device, source, at_ms, value_before, value_after }) => ({
     position,
@@ -66,7 +66,10 @@ async function contradicted(
   streams: Streams,
   known: readonly Whose[],
 ): Promise<Found[]> {
-  const rows = await query<Whose & { days: number; last_day: string }>(connection, 'problems/contradicted');
+  const rows = await query<Whose & { days: number; last_day: string }>(
+    connection,
+    'problems/find_contradicted',
+  );
   const unknown = rows.filter(
     (row) => !known.some(({ device, source }) => device === row.device && source === row.source),
   );

@@ -1,11 +1,6 @@
-import {
-  type BalanceInputs,
-  type BalanceResolution,
-  balanceSql,
-  chapter,
-  lakeSources,
-} from '../balance/statement.ts';
+import { type BalanceInputs, type BalanceResolution, balanceSql, lakeSources } from '../balance/statement.ts';
 import type { UtcMs } from '../time.ts';
+import { loadSql } from '../warehouse/sql.ts';
 import type { FilesOf, View, ViewColumn } from './analytics-views.ts';
 
 const wh = (name: string, comment: string): ViewColumn => ({ name, type: 'BIGINT', comment });
@@ -155,7 +150,7 @@ function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolu
     absent &&
     `(SELECT DISTINCT site FROM ${absent} WHERE site IS NOT NULL${sites ? ` AND site NOT IN (SELECT site FROM ${sites})` : ''})`;
   const inputs: BalanceInputs = {
-    rule: `SELECT * REPLACE (${Math.floor(publishedMs)}::BIGINT AS now_ms) FROM (${chapter('00_rule')})`,
+    rule: `SELECT * REPLACE (${Math.floor(publishedMs)}::BIGINT AS now_ms) FROM (${loadSql('balance/find_rule')})`,
     own_day: `SELECT day, epoch_ms(day_start) AS start_ms, epoch_ms(day_end) AS end_ms FROM ${day}`,
     zone_day: 'FROM own_day',
     role_span: `FROM ${files('source_role')}`,

@@ -8,8 +8,8 @@ import { filesByPeriod, type Piece, window } from './piece.ts';
 
 /** Datasets by UTC day, and the statements that list their days and count the rows of one. */
 const dayDatasets = {
-  interval_energy: { days: 'publish/interval-days', count: 'publish/count-intervals' },
-  device_status: { days: 'publish/device-status-days', count: 'publish/count-device-status' },
+  interval_energy: { days: 'publish/find_interval_days', count: 'publish/count_intervals' },
+  device_status: { days: 'publish/find_device_status_days', count: 'publish/count_device_status' },
 } as const;
 
 /** Of a month that is over, more changed days than this are written as the month that they would be merged to: each file takes some 10 ms. */

@@ -16,7 +16,7 @@ export async function declareDays(
 ): Promise<void> {
   const [range] = await query<{ first_day: string | null; last_day: string | null }>(
     connection,
-    'publish/day-range',
+    'publish/find_day_range',
   );
   const { first_day: first, last_day: last } = range!;
   const rows = first === null || last === null ? '[]' : boundsOf(first, last, timezone);

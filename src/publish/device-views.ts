@@ -1,5 +1,6 @@
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
-import { chapter, table } from '../balance/statement.ts';
+import { table } from '../balance/statement.ts';
+import { loadSql } from '../warehouse/sql.ts';
 import type { FilesOf } from './analytics-views.ts';
 
 /** Days by device, from days by source, as the report tells them. */
@@ -25,7 +26,7 @@ export function deviceDays(files: FilesOf): string {
       `SELECT d.day, d.day AS told_day, d.device, d.source, d.energy_wh, r.rise_wh, r.fall_wh, [d.method] AS methods, d.flags, d.coverage, d.status, d.version, d.computed_at
       FROM ${files('daily_energy')} d LEFT JOIN rise_fall r ON r.day = d.day AND r.device = d.device AND r.source = d.source`,
     ),
-    table('device_day', chapter('11_device_day')),
+    table('device_day', loadSql('balance/sum_device_day')),
   ];
   return `(WITH ${tables.join(', ')} SELECT * FROM device_day)`;
 }

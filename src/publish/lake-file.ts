@@ -38,12 +38,14 @@ export async function stageFile(
   const name = `${uniqueName(sequence)}.parquet`;
   const staged = join(paths.staging, name);
   await queryText(connection, `COPY (${select}\n) TO $path (${PARQUET})`, { ...parameters, path: staged });
-  const [found] = await query<{ row_count: number; bytes: number }>(connection, 'publish/verify-file', {
+  const [found] = await query<{ row_count: number; bytes: number }>(connection, 'publish/verify_file', {
     path: staged,
   });
   if (found!.row_count !== wanted.rows) throw mismatch(wanted, 'rows', wanted.rows, found!.row_count);
   if (datasets[wanted.dataset].energy && wanted.energyWh !== undefined) {
-    const [energy] = await query<{ energy_wh: number }>(connection, 'publish/file-energy', { path: staged });
+    const [energy] = await query<{ energy_wh: number }>(connection, 'publish/sum_file_energy', {
+      path: staged,
+    });
     if (energy!.energy_wh !== wanted.energyWh)
       throw mismatch(wanted, 'Wh', wanted.energyWh, energy!.energy_wh);
   }

@@ -30,7 +30,7 @@ export async function readState(
     created_at_ms: number;
     batch_id: string;
     quarantine_rows: number;
-  }>(connection, 'publish/state');
+  }>(connection, 'publish/read_state');
   const { rolledUpBatchId } = await takenIn(connection, declared);
   return {
     createdAtMs: row!.created_at_ms,
@@ -47,7 +47,7 @@ export async function findPieces(
   state: WarehouseState,
   nowMs: UtcMs,
 ): Promise<Piece[]> {
-  const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/dirty-partitions');
+  const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/find_dirty');
   const marks = {
     interval_energy: new Set<Period>(),
     daily_energy: new Set<Period>(),
@@ -92,7 +92,7 @@ async function findMessages(
     after_batch_id: bigint;
     through_batch_id: bigint;
     row_count: number;
-  }>(connection, 'publish/count-messages', { ...marks, rows_max: MESSAGES_A_FILE_MAX });
+  }>(connection, 'publish/count_messages', { ...marks, rows_max: MESSAGES_A_FILE_MAX });
   return found.map(({ hour_start_ms, row_count, ...part }) => {
     const hour = periodOf(hour_start_ms, 'hour');
     return {
@@ -110,20 +110,20 @@ async function findMessages(
 const monthDatasets = {
   /** Of the local day. */
   daily_energy: {
-    months: 'publish/daily-months',
-    count: 'publish/count-days',
+    months: 'publish/find_daily_months',
+    count: 'publish/count_days',
     parameters: localDays,
   },
   /** Of the local day. */
   daily_energy_version: {
-    months: 'publish/version-months',
-    count: 'publish/count-versions',
+    months: 'publish/find_version_months',
+    count: 'publish/count_versions',
     parameters: localDays,
   },
   /** In UTC. */
   meter_reading: {
-    months: 'publish/meter-reading-months',
-    count: 'publish/count-meter-readings',
+    months: 'publish/find_meter_reading_months',
+    count: 'publish/count_meter_readings',
     parameters: window,
   },
 } as const;
@@ -174,7 +174,7 @@ async function findQuarantine(
   if (!rewrite && marks.from_row === marks.to_row) return [];
   const found = await query<{ month: string; row_count: number }>(
     connection,
-    'publish/count-quarantine',
+    'publish/count_quarantine',
     marks,
   );
   const old = rewrite ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();

@@ -64,7 +64,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   if (commit) await completeGeneration(shard, paths, commit);
   // Once readers see it. Where nothing was to be written, they see all there is.
   await shard.transaction((connection) =>
-    query(connection, 'publish/store-progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
+    query(connection, 'publish/store_progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
   );
   if (!commit) return { kind: 'unchanged', sequence: head?.sequence };
 
@@ -135,7 +135,7 @@ async function commitChanges(
       committing = true;
       await createCommit(paths, commit);
     }
-    if (pieces.length > 0) await query(connection, 'publish/forget-dirty');
+    if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
     return { state, commit };
   } catch (error) {
     // Files that a commit may name stay, whatever failed after it.
@@ -199,7 +199,7 @@ async function describeCommit(
     log_epoch: string | null;
     next_offset: string;
     last_store_time_ms: number | null;
-  }>(connection, 'publish/checkpoints');
+  }>(connection, 'publish/list_checkpoints');
   return {
     format: 1,
     workgroupId: shard.workgroupId,

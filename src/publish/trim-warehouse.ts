@@ -39,8 +39,8 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
       batch_id: published < state.rolledUpBatchId ? published : state.rolledUpBatchId,
       before_ms: options.clock.now() - options.keepMessagesMs,
     };
-    const [found] = await query<{ row_count: number }>(connection, 'publish/count-trimmed', parameters);
-    if (!options.dryRun && found!.row_count > 0) await query(connection, 'publish/trim-messages', parameters);
+    const [found] = await query<{ row_count: number }>(connection, 'publish/count_trimmed', parameters);
+    if (!options.dryRun && found!.row_count > 0) await query(connection, 'publish/trim_messages', parameters);
     return found!.row_count;
   });
   if (messages > 0 && !options.dryRun)

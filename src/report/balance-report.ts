@@ -5,7 +5,6 @@ import {
   type BalanceResolution,
   balanceAnswerSql,
   balanceSql,
-  chapter,
   lakeSources,
   scopeSizeSql,
 } from '../balance/statement.ts';
@@ -22,6 +21,7 @@ import {
   type UtcMs,
 } from '../time.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/sql.ts';
 import { boundsParameters, filesOfIntervals } from './day-report.ts';
 import type { Generation, LakeReader } from './lake.ts';
 
@@ -138,7 +138,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   const read = (name: keyof typeof lists, columns: Readonly<Record<string, string>>) =>
     lists[name].length > 0 ? parquet(name) : noRows(columns);
   const inputs: BalanceInputs = {
-    rule: `SELECT * REPLACE ($now_ms::BIGINT AS now_ms) FROM (\n${chapter('00_rule')}\n)`,
+    rule: `SELECT * REPLACE ($now_ms::BIGINT AS now_ms) FROM (\n${loadSql('balance/find_rule')}\n)`,
     own_day: daysSql('own_'),
     zone_day: daysSql('zone_'),
     ...scopes.tables,

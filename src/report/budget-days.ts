@@ -10,7 +10,7 @@ import { invalid, quote } from './request.ts';
 export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
 /**
- * Days of budgets as "meter_day"; see sql/report/budget-days.
+ * Days of budgets as "meter_day"; see report/select_budget_days.
  * @param scenario the only one that counts. Without it each meter has its own on each day, which does not depend on the other meters
  */
 export function budgetDays(
@@ -23,7 +23,7 @@ export function budgetDays(
   return {
     files,
     statements: {
-      sql: `WITH meter_day AS (\n${loadSql('report/budget-days')})\n`,
+      sql: `WITH meter_day AS (\n${loadSql('report/select_budget_days')})\n`,
       parameters: {
         budget_files: files.map(generation.path),
         codes,
@@ -54,7 +54,7 @@ export async function checkScenario(
       ? []
       : await lake.run(
           (connection) =>
-            queryText<{ scenario: string }>(connection, loadSql('report/scenarios'), {
+            queryText<{ scenario: string }>(connection, loadSql('report/find_scenarios'), {
               budget_files: files.map(generation!.path),
               codes,
             }),

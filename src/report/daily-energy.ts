@@ -8,7 +8,7 @@ const frame = () => () => ({ before: '{', after: '}' });
 /** Wh by day and series, as integers. */
 export const dailyEnergy: DayReport = {
   files,
-  select: ({ bySource }) => loadSql(bySource ? 'report/by-source' : 'report/by-device'),
+  select: ({ bySource }) => loadSql(bySource ? 'report/answer_by_source' : 'report/answer_by_device'),
   frame,
   // Some 250 MB.
   seriesMax: 5_000_000,
@@ -17,7 +17,8 @@ export const dailyEnergy: DayReport = {
 /** As `dailyEnergy`, with what is to be known of each value. */
 export const dailyEnergyDetails: DayReport = {
   files,
-  select: ({ bySource }) => loadSql(bySource ? 'report/details-by-source' : 'report/details-by-device'),
+  select: ({ bySource }) =>
+    loadSql(bySource ? 'report/answer_details_by_source' : 'report/answer_details_by_device'),
   frame,
   // Some 250 MB too.
   seriesMax: 1_000_000,

@@ -93,7 +93,7 @@ export async function readDayChanges(
   if (files.length === 0 || devices?.length === 0) return [];
   const rows = await lake.run(
     (connection) =>
-      query<{ change: string }>(connection, 'report/day-changes', {
+      query<{ change: string }>(connection, 'report/answer_day_changes', {
         files: files.map(generation!.path),
         since_ms: BigInt(sinceMs),
         until_ms: BigInt(untilMs),

@@ -1,6 +1,6 @@
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
-import { chapter, table } from '../balance/statement.ts';
+import { table } from '../balance/statement.ts';
 import { StreamError } from '../contract/errors.ts';
 import type { LakeFile } from '../publish/commit.ts';
 import { periodBounds } from '../publish/period.ts';
@@ -126,7 +126,7 @@ export interface Chosen {
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   const { startDay, endDay, devices, bySource } = query;
-  const days = loadSql(devices ? 'report/days-of-devices' : 'report/days');
+  const days = loadSql(devices ? 'report/select_days_of_devices' : 'report/select_days');
   const parameters: SqlParameters = {
     start_day: startDay,
     end_day: endDay,
@@ -151,8 +151,8 @@ function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[
   const splits =
     split_intervals.length > 0
       ? splitSql({
-          wanted: loadSql('report/split-days'),
-          own_day: loadSql('report/own-days'),
+          wanted: loadSql('report/select_split_days'),
+          own_day: loadSql('report/select_own_days'),
           daily_energy: parquet('files'),
           interval_energy: parquet('split_intervals'),
           series: parquet('split_series'),
@@ -160,10 +160,10 @@ function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[
       : noSplits;
   return [
     table('device_source', device_sources.length > 0 ? parquet('device_sources') : noDeviceSources),
-    table('counted', loadSql('report/counted')),
+    table('counted', loadSql('report/select_counted')),
     table('rise_fall', splits),
-    table('source_day', loadSql('report/source-day')),
-    table('device_day', chapter('11_device_day')),
+    table('source_day', loadSql('report/select_source_day')),
+    table('device_day', loadSql('balance/sum_device_day')),
   ];
 }
 
@@ -187,7 +187,7 @@ async function refuseTooMany(
 ): Promise<void> {
   const [found] = await queryText<{ value_count: number }>(
     connection,
-    sql + loadSql('report/count'),
+    sql + loadSql('report/count_values'),
     parameters,
   );
   const count = found!.value_count;

@@ -39,7 +39,7 @@ export async function readDeviceStates(
               since_ms: number | null;
               reason: string | null;
               last_seen_ms: number | null;
-            }>(connection, 'report/device-state', { files: files.map(generation!.path) }),
+            }>(connection, 'report/list_device_states', { files: files.map(generation!.path) }),
           signal,
         );
   const known = new Set(rows.map(({ device }) => device));

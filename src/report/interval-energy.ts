@@ -9,7 +9,7 @@ export const intervalEnergy: DayReport = {
     interval_files: filesOfIntervals(generation, query),
   }),
   select: ({ bySource }) =>
-    `, slot AS (\n${loadSql('report/intervals')})\n${loadSql(bySource ? 'report/intervals-by-source' : 'report/intervals-by-device')}`,
+    `, slot AS (\n${loadSql('report/select_intervals')})\n${loadSql(bySource ? 'report/answer_intervals_by_source' : 'report/answer_intervals_by_device')}`,
   parameters: (query) => boundsParameters(query),
   frame(query) {
     const bounds = new Map(dayBounds(query.startDay, query.endDay, query.zone).map((one) => [one.day, one]));

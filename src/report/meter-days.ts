@@ -1,5 +1,5 @@
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
-import { chapter, table } from '../balance/statement.ts';
+import { table } from '../balance/statement.ts';
 import type { MeterConfig } from '../meters.ts';
 import type { LakeFile } from '../publish/commit.ts';
 import { periodBounds } from '../publish/period.ts';
@@ -37,7 +37,7 @@ export interface MemberDays {
   splits: boolean;
 }
 
-/** Statements that read days from files of a generation as "meter_day" (see sql/report/uploaded-days), for the one that follows. */
+/** Statements that read days from files of a generation as "meter_day" (see report/select_uploaded_days), for the one that follows. */
 export interface DaysSource {
   /** What the answer follows from. */
   files: LakeFile[];
@@ -60,8 +60,8 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
   if (parts.length === 0) return { files, statements: undefined };
   const needsDays = parts.some((part) => part.needsDays);
   const tables = [
-    table('member', loadSql('report/members')),
-    ...(needsDays ? [table('local_day', loadSql('report/local-days'))] : []),
+    table('member', loadSql('report/select_members')),
+    ...(needsDays ? [table('local_day', loadSql('report/select_local_days'))] : []),
     ...parts.flatMap((part) => part.tables),
     table('meter_day', parts.map(({ name }) => `FROM ${name}`).join(' UNION ALL BY NAME ')),
   ];
@@ -76,7 +76,7 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
 
 /**
  * Days of meters as JSON text: a key for each day of the range, with a member for each meter.
- * @param select makes a row of each day of "meter_day", such as report/meters
+ * @param select makes a row of each day of "meter_day", such as report/answer_meters
  * @returns the text as UTF-8, in parts
  */
 export async function meterDaysJson(
@@ -120,7 +120,7 @@ function uploadedDays({ generation, endMs }: Read): Part | undefined {
   if (files.length === 0) return undefined;
   return {
     name: 'uploaded_day',
-    tables: [table('uploaded_day', loadSql('report/uploaded-days'))],
+    tables: [table('uploaded_day', loadSql('report/select_uploaded_days'))],
     files,
     parameters: { reading_files: files.map(generation.path) },
     needsDays: true,
@@ -152,17 +152,17 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
   return {
     name: 'derived_day',
     tables: [
-      table('rule', chapter('00_rule')),
+      table('rule', loadSql('balance/find_rule')),
       table('device_source', sources.length > 0 ? parquet('device_sources') : noDeviceSources),
       ...(isOwn
         ? [
-            table('chosen', loadSql('report/source-days')),
+            table('chosen', loadSql('report/select_source_days')),
             table('rise_fall', splits ? splitTables() : noSplits),
-            table('source_day', loadSql('report/source-day')),
+            table('source_day', loadSql('report/select_source_day')),
           ]
-        : [table('source_day', loadSql('report/source-days-of-zone'))]),
-      table('device_day', chapter('11_device_day')),
-      table('derived_day', loadSql('report/derived-days')),
+        : [table('source_day', loadSql('report/select_source_days_of_zone'))]),
+      table('device_day', loadSql('balance/sum_device_day')),
+      table('derived_day', loadSql('report/select_derived_days')),
     ],
     files: [...days, ...intervals, ...sources, ...(splits ? [...splits.intervals, ...splits.series] : [])],
     parameters: {
@@ -191,8 +191,8 @@ function filesOfSplits(generation: Generation, { startDay, endDay, zone }: Membe
 
 function splitTables(): string {
   return splitSql({
-    wanted: loadSql('report/split-days'),
-    own_day: loadSql('report/own-days'),
+    wanted: loadSql('report/select_split_days'),
+    own_day: loadSql('report/select_own_days'),
     daily_energy: parquet('day_files'),
     interval_energy: parquet('split_intervals'),
     series: parquet('split_series'),

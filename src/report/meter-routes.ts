@@ -54,7 +54,7 @@ const routes: readonly MeterRoute[] = [
     description:
       'Energy in Wh for each day, by meter, in the days of any time zone. Uploaded readings that lie in several days are cut by time; meters of devices are read from their telemetry. A token of device groups sees the meters of its devices, and none whose readings are uploaded.',
     kind: 'meter',
-    select: 'report/meters',
+    select: 'report/answer_meters',
     answer: meterDataSchema,
     valuesMax: 5_000_000,
   },
@@ -64,7 +64,7 @@ const routes: readonly MeterRoute[] = [
     description:
       'As meter data, and for each value its quality, flags, how much of the day readings cover, revision, and where it comes from.',
     kind: 'meter',
-    select: 'report/meter-details',
+    select: 'report/answer_meter_details',
     answer: meterDetailsSchema,
     valuesMax: 1_000_000,
   },
@@ -74,7 +74,7 @@ const routes: readonly MeterRoute[] = [
     description:
       'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so that they add up to it; of several periods that hold a day the shortest counts, and the rest of the longer one stays as it is. Without `scenario` each meter has on each day the first that has a budget: contract, P50, P90, reforecast, then the first by name; the details say which. A token of device groups sees the budgets of the meters of its devices.',
     kind: 'budget',
-    select: 'report/meters',
+    select: 'report/answer_meters',
     answer: budgetDataSchema,
     valuesMax: 5_000_000,
   },
@@ -84,7 +84,7 @@ const routes: readonly MeterRoute[] = [
     description:
       'As budget data, and for each value its scenario, revision, and the period that it is part of.',
     kind: 'budget',
-    select: 'report/budget-details',
+    select: 'report/answer_budget_details',
     answer: budgetDetailsSchema,
     valuesMax: 1_000_000,
   },

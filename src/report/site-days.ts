@@ -63,7 +63,12 @@ export async function readDayValues(
         coverage: number;
         flags: string | null;
         scenario: string | null;
-      }>(connection, statements.sql + loadSql(`report/${kind}-values`), statements.parameters),
+      }>(
+        connection,
+        statements.sql +
+          loadSql(kind === 'meter' ? 'report/select_meter_values' : 'report/select_budget_values'),
+        statements.parameters,
+      ),
     signal,
   );
   for (const { key, day, energy_wh, coverage, flags, scenario } of rows) {

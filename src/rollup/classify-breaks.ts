@@ -1,5 +1,13 @@
 import type { UtcMs } from '../time.ts';
-import { hasStoodStill, isPassedOver, returnIndex } from './excursions.ts';
+import {
+  backInUnit,
+  hasBegun,
+  hasCountedAbove,
+  hasStoodStill,
+  isOtherUnit,
+  isPassedOver,
+  returnIndex,
+} from './excursions.ts';
 import {
   continues,
   type EnergyEvent,
@@ -9,6 +17,7 @@ import {
   reachWh,
   type SeriesBreak,
 } from './register-rule.ts';
+import { ruleConstants } from './rules.ts';
 import { runsBetween } from './runs.ts';
 
 /**
@@ -30,11 +39,14 @@ export function classifyBreaks(
   const spike = firstOfDaySpike(breaks, rule);
   if (spike) events.push(spike);
   let index = spike ? 1 : 0;
+  /** Something is known of the register: it has counted where it was believed. */
+  let hasStarted = rule.start !== undefined;
   let believed = runs.at(index)!;
   /** The last rise that was believed though it is impossible by what was learnt. */
   let rise: { from: Run; to: Run } | undefined;
   for (;;) {
-    if (index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
+    hasStarted ||= hasBegun(believed, rule);
+    if (hasStarted && index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
     const next = runs.at(index + 1);
     if (!next) break;
     const change = changeBetween(believed, next, rule);
@@ -49,6 +61,13 @@ export function classifyBreaks(
         continue;
       }
       const back = returnIndex(runs, index, rule);
+      if (back !== undefined && !hasStarted && hasCountedAbove(runs, index, back)) {
+        events.length = 0;
+        events.push(beginning(believed, next, rule));
+        index += 1;
+        believed = next;
+        continue;
+      }
       const isStuck = back !== undefined && hasStoodStill(runs, index, back);
       if (isStuck && !rule.restartsDaily) {
         const stuck = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
@@ -64,6 +83,16 @@ export function classifyBreaks(
         believed = runs.at(back)!;
         continue;
       }
+      if (hasStarted && !rule.restartsDaily && isOtherUnit(believed, next)) {
+        const unit = backInUnit(runs, index);
+        const last =
+          unit === undefined ? { ...next, lastMs: ruleConstants.forever_ms.value } : runs.at(unit - 1)!;
+        events.push(excursion(believed, [next, last]));
+        if (unit === undefined) break;
+        index = unit;
+        believed = runs.at(unit)!;
+        continue;
+      }
       const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next);
       const event = isStillRising ? undefined : stays(believed, next, after, rule);
       if (event) events.push(event);
@@ -73,6 +102,18 @@ export function classifyBreaks(
     believed = next;
   }
   return { events, decided };
+}
+
+/** What a series begins with, up to a run, is left out. */
+function beginning(last: Run, next: Run, { firstReadingMs, firstReadingValue }: RegisterRule): EnergyEvent {
+  return {
+    kind: 'glitch',
+    fromMs: firstReadingMs,
+    toMs: last.lastMs,
+    valueBefore: next.firstValue,
+    valueAfter: firstReadingValue,
+    energyWh: 0,
+  };
 }
 
 /** The change of the register that was declared between two runs. */

@@ -73,6 +73,7 @@ async function storeDays(
 ): Promise<number> {
   const { closeAfterMs, nowMs, batchId, restated, isCorrected } = options;
   await run(working, 'find_candidates', bounds);
+  await run(working, 'substitute_methods');
   if (isCorrected) await correctCandidates(working, bounds);
   await run(working, 'find_contradictions');
   if (isCorrected) await run(working, 'forget_decided_contradictions');

@@ -41,6 +41,7 @@ type BreakRow = {
   jitter_wh: number;
   modulus_wh: number | null;
   series_ms: bigint;
+  series_value: number;
   last_ms: bigint;
   from_ms: bigint | null;
   from_value: number | null;
@@ -146,6 +147,7 @@ function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
     learnt: row.learnt,
     modulusWh: row.modulus_wh ?? undefined,
     firstReadingMs: Number(row.series_ms),
+    firstReadingValue: row.series_value,
     lastReadingMs: Number(row.last_ms),
     changes: changes.map((change) => ({
       atMs: Number(change.at_ms),

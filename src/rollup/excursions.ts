@@ -1,5 +1,13 @@
 import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
-import { continues, isCarriedOver, isReset, type RegisterRule, type Run, recounts } from './register-rule.ts';
+import {
+  continues,
+  isCarriedOver,
+  isReset,
+  type RegisterRule,
+  type Run,
+  reachWh,
+  recounts,
+} from './register-rule.ts';
 import type { Runs } from './runs.ts';
 
 /** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
@@ -64,13 +72,20 @@ function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | 
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
     const low = lows[0]!;
-    zeros &&= low.firstValue === 0 && low.lastValue === 0;
+    const isAverage: boolean = zeros && back > index + 2 && isOnTheWayUp(from, low, candidate);
+    zeros &&= isAverage || (low.firstValue === 0 && low.lastValue === 0);
     if (!continues(from, candidate)) continue;
     const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
     const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
     if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows) >= 0) return undefined;
-    return isLoneSpike(runs, back, lows) ? undefined : back;
+    return isLoneSpike(runs, back, isAverage ? [] : lows) ? undefined : back;
   }
+}
+
+/** Whether a single reading between zeros and what is at or above the value before them is an average of both. */
+function isOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
+  const isLone = low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= LONE_FALL_MS_MAX;
+  return low.firstValue > 0 && isLone && continues(from, candidate);
 }
 
 /**
@@ -140,6 +155,69 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
     if (!after || continues(candidate, after)) return false;
     const low = lows[originOf(after, lows)];
     if (low) return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
+  }
+  return false;
+}
+
+/** A register that has not counted so long after its first reading stands still. */
+const BEGINNING_MS_MAX = 2 * DAY_MS;
+
+/**
+ * Whether something is known of a register at a run that is believed: it has counted there. Until it has, it may be read as zero, or as an average over
+ * its start, as where a recording begins at night.
+ */
+export function hasBegun(
+  run: Run,
+  { firstReadingMs, firstReadingValue, restartsDaily }: RegisterRule,
+): boolean {
+  if (restartsDaily) return true;
+  const isFirst = run.firstMs === Number.NEGATIVE_INFINITY;
+  return (
+    hasCounted(isFirst ? { ...run, firstMs: firstReadingMs, firstValue: firstReadingValue } : run) ||
+    run.firstMs - firstReadingMs > BEGINNING_MS_MAX
+  );
+}
+
+/** What a register shows in another unit is this many times what it showed before, or one of so many parts. */
+const UNIT_FACTORS = [10, 1_000];
+
+/** Within this share of the value a register counts so little until it is read again that a change of unit shows. */
+const UNIT_SHARE_MAX = 0.01;
+
+/** A value of fewer steps than this says too little of what it is a multiple of. */
+const UNIT_STEPS_MIN = 50;
+
+/**
+ * Whether a register goes on in another unit: at exactly 10 or 1000 times of what it showed, or a part of that. Its energy cannot be told until it is back,
+ * or somebody says which unit it is.
+ */
+export function isOtherUnit(from: Run, to: Run): boolean {
+  const grownWh = reachWh(to.firstMs - from.lastMs, to);
+  if (from.lastValue <= 0 || grownWh > UNIT_SHARE_MAX * from.lastValue) return false;
+  const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
+  if (less < UNIT_STEPS_MIN * to.jitterWh) return false;
+  return UNIT_FACTORS.some((factor) => {
+    const isPart = to.firstValue < from.lastValue;
+    const offWh = isPart ? to.firstValue * factor - from.lastValue : to.firstValue / factor - from.lastValue;
+    const roundedWh = to.jitterWh * (isPart ? factor : 1);
+    return less > 0 && more > less && offWh >= -roundedWh && offWh <= grownWh + roundedWh;
+  });
+}
+
+/** Where a register is back at what it showed before it changed its unit; undefined where it is not. */
+export function backInUnit(runs: Runs, index: number): number | undefined {
+  for (let place = index + 2; ; place += 1) {
+    const run = runs.at(place);
+    if (!run || continues(runs.at(index)!, run)) return run && place;
+  }
+}
+
+/** Whether a register has counted between two runs, above the first of them. */
+export function hasCountedAbove(runs: Runs, from: number, back: number): boolean {
+  const { lastValue } = runs.at(from)!;
+  for (let place = from + 1; place < back; place += 1) {
+    const run = runs.at(place)!;
+    if (run.firstValue > lastValue && hasCounted(run)) return true;
   }
   return false;
 }

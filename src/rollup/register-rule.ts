@@ -29,6 +29,8 @@ export interface RegisterRule {
   /** Of such a register: when the day began, its first reading, and the last one of the days before; undefined where there is none. */
   morning: Morning | undefined;
   firstReadingMs: UtcMs;
+  /** What the register shows at first. */
+  firstReadingValue: number;
   lastReadingMs: UtcMs;
   /** The break that is decided before the first one, and up to when readings were looked at for it; undefined where the series begins. */
   start?: { ms: UtcMs; value: number; lookedMs: UtcMs };
@@ -99,11 +101,11 @@ export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
 }
 
 /**
- * Whether the register can have counted from zero to what it shows after a fall; after the day before since midnight. A learnt limit is far
- * above what is usual, so by it a register that still shows more than half of before has not started again: it has lost a little.
+ * Whether the register can have counted from zero to what it shows after a fall; after the day before since midnight. A register that still
+ * shows more than half of before has not started again: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
   if (isCarriedOver(from, rule)) return to.firstValue <= recountWh(to.firstMs - rule.morning!.dayMs, to);
   if (to.firstValue > recountWh(to.firstMs - from.lastMs, to)) return false;
-  return !rule.learnt || to.firstValue <= from.lastValue / 2;
+  return to.firstValue <= from.lastValue / 2;
 }

@@ -127,6 +127,32 @@ export const ruleConstants = {
     meaning: 'a register that stands still all day is broken where another method measured more on average',
     reason: 'less is standby that a coarse register may not show',
   },
+  contradiction_share: {
+    value: 0.1,
+    unit: 'times',
+    meaning:
+      'methods whose energies of a day are further apart than this share of the larger one contradict each other',
+    reason: 'power that is sampled every few minutes is within some percent of the register beside it',
+  },
+  contradiction_min_wh: {
+    value: 200,
+    unit: 'Wh',
+    meaning: 'energies of a day that are no further apart than this do not contradict each other',
+    reason: 'a tenth of a day with hardly any energy is chance',
+  },
+  substitution_share: {
+    value: 0.25,
+    unit: 'times',
+    meaning:
+      'a day on which a register had to be repaired is read from power where both are further apart than this share of the larger one',
+    reason: 'coarse samples of power are off by more than a tenth, hardly ever by a quarter',
+  },
+  witness_share: {
+    value: 0.9,
+    unit: 'times',
+    meaning: 'a method speaks of a day where it covers this share of what the chosen one covers',
+    reason: 'what was not measured cannot agree or contradict',
+  },
   forever_ms: {
     value: 253_402_300_799_000,
     unit: 'ms',
@@ -149,6 +175,7 @@ export const flagBits = {
   carry_over: 512,
   glitch: 1024,
   contradicted: 2048,
+  substituted: 4096,
   corrected: 8192,
   wide_start: 16_384,
   wide_end: 32_768,

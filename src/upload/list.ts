@@ -40,8 +40,8 @@ type Row = Record<string, string | number | boolean | null>;
 /** What was uploaded and counts. */
 export async function listUploads(connection: DuckDBConnection): Promise<UploadList> {
   return {
-    budgets: (await query<Row>(connection, 'upload/list-budgets')).map((row) => named<BudgetSummary>(row)),
-    meters: (await query<Row>(connection, 'upload/list-readings')).map((row) => named<MeterSummary>(row)),
+    budgets: (await query<Row>(connection, 'upload/list_budgets')).map((row) => named<BudgetSummary>(row)),
+    meters: (await query<Row>(connection, 'upload/list_readings')).map((row) => named<MeterSummary>(row)),
   };
 }
 

@@ -40,9 +40,9 @@ const SLICE_ROWS = 20_000;
 
 /** The statements of each kind: what counts already, and what is done with it. */
 const statements = {
-  meter_intervals: { current: 'upload/current-intervals', replace: 'upload/replace-readings' },
-  meter_registers: { current: 'upload/current-registers', replace: 'upload/replace-registers' },
-  budget: { current: 'upload/current-budgets', replace: 'upload/replace-budgets' },
+  meter_intervals: { current: 'upload/find_current_intervals', replace: 'upload/replace_readings' },
+  meter_registers: { current: 'upload/find_current_registers', replace: 'upload/replace_registers' },
+  budget: { current: 'upload/find_current_budgets', replace: 'upload/replace_budgets' },
 } as const satisfies Record<UploadKind, object>;
 
 /**
@@ -62,7 +62,7 @@ export async function storeUpload(
       row_count: number;
       revision: number;
       received_at_ms: number;
-    }>(connection, 'upload/find', { kind: upload.kind, content_hash: contentHash });
+    }>(connection, 'upload/find_upload', { kind: upload.kind, content_hash: contentHash });
     if (before && !origin.again) {
       const { upload_id: uploadId, row_count: accepted, revision, received_at_ms: receivedAtMs } = before;
       return { kind: 'stored-before', uploadId, accepted, revision, receivedAtMs };
@@ -74,12 +74,12 @@ export async function storeUpload(
     ];
     if (problems.length > 0)
       return { kind: 'refused', problems: problems.slice(0, PROBLEMS_SHOWN_MAX), count: problems.length };
-    const [next] = await query<{ upload_id: number }>(connection, 'upload/next-id');
+    const [next] = await query<{ upload_id: number }>(connection, 'upload/next_upload_id');
     const ids = { upload_id: next!.upload_id, now_ms: nowMs };
     const counts = await readCounts(connection);
     await replaceAndInsert(connection, upload.kind, ids);
-    if (upload.kind !== 'budget') await query(connection, 'upload/mark-months', { upload_id: ids.upload_id });
-    await query(connection, 'upload/insert-upload', {
+    if (upload.kind !== 'budget') await query(connection, 'upload/mark_months', { upload_id: ids.upload_id });
+    await query(connection, 'upload/store_upload', {
       ...ids,
       kind: upload.kind,
       name: origin.name,
@@ -109,9 +109,9 @@ function hashOf({ kind, rows }: Upload): string {
 }
 
 async function bringIn(connection: DuckDBConnection, { kind, rows }: Upload): Promise<void> {
-  await query(connection, 'upload/settings');
-  await query(connection, 'upload/create-incoming');
-  const add = kind === 'budget' ? 'upload/add-budget-rows' : 'upload/add-meter-rows';
+  await query(connection, 'upload/set_joins');
+  await query(connection, 'upload/create_incoming');
+  const add = kind === 'budget' ? 'upload/take_budget_rows' : 'upload/take_meter_rows';
   for (let from = 0; from < rows.length; from += SLICE_ROWS) {
     const slice = rows.slice(from, from + SLICE_ROWS);
     const told = slice.map((row) => ('scenario' in row ? { ...row, granularity: granularityOf(row) } : row));
@@ -123,7 +123,7 @@ async function bringIn(connection: DuckDBConnection, { kind, rows }: Upload): Pr
 async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   if (kind === 'budget') return [];
   const isRegister = kind === 'meter_registers';
-  const found = await query<{ meter_code: string; line: number }>(connection, 'upload/other-kind', {
+  const found = await query<{ meter_code: string; line: number }>(connection, 'upload/find_other_kind', {
     is_register: isRegister,
   });
   return found.map(({ meter_code, line }) => ({
@@ -137,14 +137,14 @@ async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Pr
 /** Compares with what counts already, and says which rows of that would be cut. */
 async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   await query(connection, statements[kind].current);
-  await query(connection, 'upload/compare');
-  await query(connection, 'upload/compare-others');
+  await query(connection, 'upload/find_same_places');
+  await query(connection, 'upload/find_overlaps');
   const cut = await query<{ line: number; start_at: number; end_at: number; received_at_ms: number }>(
     connection,
-    'upload/conflicts',
+    'upload/find_conflicts',
   );
-  await query(connection, 'upload/decide');
-  await query(connection, 'upload/replaced');
+  await query(connection, 'upload/set_revisions');
+  await query(connection, 'upload/find_replaced');
   return cut.map(({ line, start_at, end_at, received_at_ms }) => {
     const [start, end] =
       kind === 'budget'
@@ -165,7 +165,7 @@ interface Counts {
 }
 
 async function readCounts(connection: DuckDBConnection): Promise<Counts> {
-  const [counts] = await query<{ [Name in keyof Counts]: number }>(connection, 'upload/counts');
+  const [counts] = await query<{ [Name in keyof Counts]: number }>(connection, 'upload/count_upload');
   return counts!;
 }
 
@@ -178,17 +178,17 @@ async function replaceAndInsert(
   await query(connection, statements[kind].replace, { upload_id });
   switch (kind) {
     case 'meter_intervals':
-      await query(connection, 'upload/insert-readings', { ...ids, from_register: false });
+      await query(connection, 'upload/store_readings', { ...ids, from_register: false });
       return;
     case 'budget':
-      await query(connection, 'upload/insert-budgets', ids);
+      await query(connection, 'upload/store_budgets', ids);
       return;
     case 'meter_registers':
-      await query(connection, 'upload/insert-registers', { upload_id });
-      await query(connection, 'upload/derive-readings');
+      await query(connection, 'upload/store_registers', { upload_id });
+      await query(connection, 'upload/derive_readings');
       await compare(connection, 'meter_intervals');
-      await query(connection, 'upload/replace-readings', { upload_id });
-      await query(connection, 'upload/insert-readings', { ...ids, from_register: true });
+      await query(connection, 'upload/replace_readings', { upload_id });
+      await query(connection, 'upload/store_readings', { ...ids, from_register: true });
       return;
     default:
       kind satisfies never;

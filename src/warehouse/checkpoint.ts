@@ -30,11 +30,11 @@ export interface PositionRow extends Record<string, bigint | string | null> {
 
 /** Every checkpoint of the file, by origin. */
 export async function readCheckpoints(connection: DuckDBConnection): Promise<Map<string, Checkpoint>> {
-  const rows = await query<PositionRow & { origin: string }>(connection, 'land/checkpoints');
+  const rows = await query<PositionRow & { origin: string }>(connection, 'land/find_checkpoints');
   return new Map(rows.map((row) => [row.origin, checkpointOf(row.origin, row)!]));
 }
 
-/** The checkpoint that a row of `land/position` or `land/checkpoints` tells of, if there is one. */
+/** The checkpoint that a row of `land/find_position` or `land/find_checkpoints` tells of, if there is one. */
 export function checkpointOf(origin: string, row: PositionRow): Checkpoint | undefined {
   if (row.next_offset === null) return undefined;
   return {

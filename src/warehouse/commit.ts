@@ -46,10 +46,10 @@ export interface Committer {
 }
 
 const statements = {
-  position: 'land/position',
-  insertBatch: 'land/insert-batch',
-  insertCheckpoint: 'land/insert-checkpoint',
-  advanceCheckpoint: 'land/advance-checkpoint',
+  position: 'land/find_position',
+  insertBatch: 'land/store_batch',
+  insertCheckpoint: 'land/store_checkpoint',
+  advanceCheckpoint: 'land/advance_checkpoint',
 } as const;
 type Statements = Readonly<Record<keyof typeof statements, DuckDBPreparedStatement>>;
 
@@ -116,7 +116,10 @@ export async function createCommitter(
 }
 
 async function checkMessageTable(connection: DuckDBConnection): Promise<void> {
-  const columns = await query<{ column_name: string; data_type: string }>(connection, 'land/message-columns');
+  const columns = await query<{ column_name: string; data_type: string }>(
+    connection,
+    'land/find_message_columns',
+  );
   const actual = columns.map(({ column_name, data_type }) => `${column_name} ${data_type}`).join(', ');
   const expected = messageColumnTypes.map(([name, type]) => `${name} ${type}`).join(', ');
   if (actual !== expected) {

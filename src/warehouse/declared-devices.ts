@@ -12,28 +12,28 @@ export type DeclaredDevices = Pick<WorkgroupConfig, 'devices' | 'totalSource'> &
 
 /**
  * Brings what is declared of devices into temporary tables: declared_device, declared_peak, role_span, and device_source, which says which
- * sources count in a device (see sql/balance/10_device_source).
+ * sources count in a device (see balance/find_device_source).
  */
 export async function declareDevices(connection: DuckDBConnection, declared: DeclaredDevices): Promise<void> {
   const { devices, totalSource } = declared;
-  await query(connection, 'devices/declare', {
+  await query(connection, 'devices/declare_devices', {
     devices: JSON.stringify(
       devices.map(({ id, totalSource, sources, energyRole }) => ({ id, totalSource, sources, energyRole })),
     ),
     total_source: totalSource ?? null,
   });
   await createTable(connection, 'declared_peak', jsonRowsSql('rows', peakColumns), peakRows(devices));
-  await query(connection, 'devices/known-sources');
+  await query(connection, 'devices/find_known_sources');
   const spans = roleSpanRows(await resolveRoles(connection, declared));
   await createTable(connection, 'role_span', jsonRowsSql('rows', roleSpanColumns), spans);
-  await createTable(connection, 'role', loadSql('balance/01_role'));
-  await createTable(connection, 'device_source', loadSql('balance/10_device_source'));
+  await createTable(connection, 'role', loadSql('balance/find_role'));
+  await createTable(connection, 'device_source', loadSql('balance/find_device_source'));
 }
 
 /** The roles of all sources that are known. Without any role there is nothing to look at. */
 async function resolveRoles(connection: DuckDBConnection, declared: DeclaredDevices): Promise<RoleSpan[]> {
   if ((declared.roles ?? []).length === 0) return [];
-  const known = await query<{ device: string; source: string }>(connection, 'devices/list-known-sources');
+  const known = await query<{ device: string; source: string }>(connection, 'devices/list_known_sources');
   return createRoleResolver(declared).spans(known);
 }
 

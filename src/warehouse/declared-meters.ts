@@ -15,11 +15,11 @@ export async function declareMeters(
     ...codes.map((member) => ({ site, ...member })),
     ...devices.map(({ id, ...member }) => ({ site, device: id, ...member })),
   ]);
-  await query(connection, 'meters/declare', { meters: JSON.stringify(meters) });
-  await query(connection, 'meters/declare-members', { members: JSON.stringify(members) });
+  await query(connection, 'meters/declare_meters', { meters: JSON.stringify(meters) });
+  await query(connection, 'meters/declare_members', { members: JSON.stringify(members) });
   const absent = [
     ...sites.flatMap(({ name: site, absent }) => absent.map((role) => ({ site, role }))),
     ...absentInAll(sites).map((role) => ({ role })),
   ];
-  await query(connection, 'meters/declare-absent', { absent: JSON.stringify(absent) });
+  await query(connection, 'meters/declare_absent', { absent: JSON.stringify(absent) });
 }

@@ -10,12 +10,12 @@ import { query } from './query.ts';
 export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcMs): Promise<void> {
   const [pending] = await query<{ after_batch_id: bigint; through_batch_id: bigint }>(
     connection,
-    'device-status/pending',
+    'device-status/find_pending',
   );
   const { after_batch_id, through_batch_id } = pending!;
   if (after_batch_id === through_batch_id) return;
-  await query(connection, 'device-status/add-transitions', { after_batch_id, through_batch_id });
-  await query(connection, 'device-status/mark-days', { after_batch_id });
-  await query(connection, 'device-status/update-states', { after_batch_id, through_batch_id });
-  await query(connection, 'device-status/advance', { batch_id: through_batch_id, now_ms: nowMs });
+  await query(connection, 'device-status/store_transitions', { after_batch_id, through_batch_id });
+  await query(connection, 'device-status/mark_days', { after_batch_id });
+  await query(connection, 'device-status/update_states', { after_batch_id, through_batch_id });
+  await query(connection, 'device-status/store_progress', { batch_id: through_batch_id, now_ms: nowMs });
 }

@@ -28,7 +28,7 @@ export async function writeLedger(
 ): Promise<void> {
   const { origin, gap, content, after, held } = write;
   if (gap !== undefined) {
-    await query(connection, 'land/insert-gap', {
+    await query(connection, 'land/store_gap', {
       origin,
       reason: gap.reason,
       from_offset: gap.from ?? null,

@@ -32,9 +32,9 @@ export async function migrate(connection: DuckDBConnection, options: MigrateOpti
   for (const migration of pending) {
     await connection.run('BEGIN');
     try {
-      if (migration.number === 1) await query(connection, 'land/create-migration-table');
+      if (migration.number === 1) await query(connection, 'land/create_migration_table');
       await connection.run(migration.sql);
-      await query(connection, 'land/insert-migration', {
+      await query(connection, 'land/store_migration', {
         number: migration.number,
         file: migration.file,
         checksum: migration.checksum,
@@ -69,7 +69,7 @@ export async function checkSchema(connection: DuckDBConnection, path: string): P
 }
 
 async function readApplied(connection: DuckDBConnection, path: string): Promise<Applied[]> {
-  const tables = await query<{ table_name: string }>(connection, 'land/tables');
+  const tables = await query<{ table_name: string }>(connection, 'land/find_tables');
   if (tables.length === 0) return [];
   if (!tables.some(({ table_name }) => table_name === 'schema_migration')) {
     throw new TerminalError(
@@ -78,7 +78,7 @@ async function readApplied(connection: DuckDBConnection, path: string): Promise<
       { details: { path } },
     );
   }
-  return query<Applied>(connection, 'land/migrations');
+  return query<Applied>(connection, 'land/find_migrations');
 }
 
 function checkApplied(applied: Applied[], known: Migration[], path: string): void {

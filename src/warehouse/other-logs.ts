@@ -17,7 +17,7 @@ export function watchOtherLogs(connection: DuckDBConnection): OtherLogs {
     if (known?.logEpoch !== logEpoch) {
       const [row] = await query<{ last_store_time_ms: bigint | null }>(
         connection,
-        'land/other-logs-through',
+        'land/find_other_logs_through',
         {
           log_epoch: logEpoch,
         },
@@ -35,13 +35,13 @@ export function watchOtherLogs(connection: DuckDBConnection): OtherLogs {
         const throughMs = await throughMsOf(after.logEpoch);
         if (firstStoreTimeMs === undefined || lastStoreTimeMs === undefined || firstStoreTimeMs > throughMs)
           continue;
-        await query(connection, 'land/drop-landed-before', {
+        await query(connection, 'land/forget_landed_before', {
           batch_id: batchId,
           first_ms: firstStoreTimeMs,
           last_ms: Math.min(lastStoreTimeMs, throughMs),
           log_epoch: after.logEpoch,
         });
-        await query(connection, 'land/count-batch', { batch_id: batchId });
+        await query(connection, 'land/correct_batch', { batch_id: batchId });
       }
     },
   };

@@ -24,10 +24,10 @@ export async function takeOwnership(
   connection: DuckDBConnection,
   wanted: { workgroupId: string; path: string; epoch?: bigint; clock: Clock },
 ): Promise<bigint> {
-  const [row] = await query<ShardRow>(connection, 'land/shard');
+  const [row] = await query<ShardRow>(connection, 'land/find_shard');
   if (row === undefined) {
     const epoch = wanted.epoch ?? 1n;
-    await query(connection, 'land/insert-shard', {
+    await query(connection, 'land/store_shard', {
       workgroup_id: wanted.workgroupId,
       owner_epoch: epoch,
       created_at_ms: wanted.clock.now(),
@@ -43,13 +43,13 @@ export async function takeOwnership(
   }
   const epoch = wanted.epoch ?? row.owner_epoch + 1n;
   if (epoch <= row.owner_epoch) throw new StaleOwnerError(wanted.workgroupId, epoch, row.owner_epoch);
-  await query(connection, 'land/take-ownership', { owner_epoch: epoch });
+  await query(connection, 'land/take_ownership', { owner_epoch: epoch });
   return epoch;
 }
 
 /** @throws StaleOwnerError where another worker owns the file by now */
 export async function checkOwner(connection: DuckDBConnection, owner: Owner): Promise<void> {
-  const [row] = await query<ShardRow>(connection, 'land/shard');
+  const [row] = await query<ShardRow>(connection, 'land/find_shard');
   const stored = row?.owner_epoch ?? 0n;
   if (stored !== owner.epoch) throw new StaleOwnerError(owner.workgroupId, owner.epoch, stored);
 }

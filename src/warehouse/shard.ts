@@ -187,8 +187,8 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
 async function prepareFile(connection: DuckDBConnection, options: ShardOptions) {
   const migrations = await migrate(connection, options);
   const epoch = await takeOwnership(connection, options);
-  const names = await query<{ name_id: number; name: string }>(connection, 'land/names');
-  const [last] = await query<{ batch_id: bigint }>(connection, 'land/last-batch');
+  const names = await query<{ name_id: number; name: string }>(connection, 'land/find_names');
+  const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
   return {
     epoch,
     migrations,

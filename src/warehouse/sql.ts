@@ -18,8 +18,7 @@ const folders = new Map<string, ReadonlyMap<string, string>>();
 
 /**
  * A statement of `sql/`, read once a process.
- * @param name folder and name of the statement, such as `rollup/find_pairs`: from a chapter of that folder, where `-- name: find_pairs` begins
- *   it, or from a file of that name that holds it alone
+ * @param name folder and name of the statement, such as `rollup/find_pairs`: `-- name: find_pairs` begins it in one of the folder's chapters
  * @throws TerminalError where there is none
  */
 export function loadSql(name: string): string {
@@ -36,13 +35,19 @@ export function loadSql(name: string): string {
 }
 
 /**
- * The statements of a folder, by name.
- * @throws TerminalError where two have one name
+ * The statements of a folder, by name. Each begins with the line `-- name: <name>`; what stands before the first is the heading of the chapter.
+ * @throws TerminalError where two have one name, or a file has none
  */
 export function readStatements(folder: string): Map<string, string> {
   const statements = new Map<string, string>();
   for (const file of readdirSync(folder).filter((one) => one.endsWith('.sql'))) {
-    for (const [name, text] of statementsOf(file, readFileSync(join(folder, file), 'utf8'))) {
+    const found = statementsOf(readFileSync(join(folder, file), 'utf8'));
+    if (found.length === 0)
+      throw new TerminalError(
+        'SqlBroken',
+        `${join(folder, file)}: no line names a statement: -- name: <name>`,
+      );
+    for (const [name, text] of found) {
       if (statements.has(name))
         throw new TerminalError('SqlBroken', `${join(folder, file)}: a second statement is named ${name}`);
       statements.set(name, text);
@@ -51,9 +56,8 @@ export function readStatements(folder: string): Map<string, string> {
   return statements;
 }
 
-function statementsOf(file: string, text: string): Array<[name: string, text: string]> {
-  const [heading, ...parts] = text.replaceAll('\r\n', '\n').split(/^-- name: /m);
-  if (parts.length === 0) return [[basename(file, '.sql'), heading!]];
+function statementsOf(text: string): Array<[name: string, text: string]> {
+  const [, ...parts] = text.replaceAll('\r\n', '\n').split(/^-- name: /m);
   return parts.map((part) => {
     const end = part.indexOf('\n');
     return [part.slice(0, end).trim(), part.slice(end + 1)];

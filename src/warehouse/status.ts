@@ -38,9 +38,12 @@ export async function readStatus(
   connection: DuckDBConnection,
   shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
 ): Promise<ShardStatus> {
-  const [counts] = await query<Record<string, bigint | number>>(connection, 'land/status');
-  const reasons = await query<{ reason: string; readings: number }>(connection, 'land/quarantine-reasons');
-  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count');
+  const [counts] = await query<Record<string, bigint | number>>(connection, 'land/count_landed');
+  const reasons = await query<{ reason: string; readings: number }>(
+    connection,
+    'land/count_quarantine_reasons',
+  );
+  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states');
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -67,7 +70,7 @@ export async function readStatus(
 }
 
 export async function readOpenImports(connection: DuckDBConnection): Promise<OpenImport[]> {
-  const imports = await query<ImportRow>(connection, 'land/open-imports');
+  const imports = await query<ImportRow>(connection, 'land/find_open_imports');
   return imports.map(({ path, state, rows_read, updated_at_ms }) => ({
     path,
     state,

@@ -12,7 +12,7 @@ export async function takenIn(
 ): Promise<{ rolledUpBatchId: number; publishedBatchId: number }> {
   const [row] = await query<{ rolled_up_batch_id: bigint; published_batch_id: bigint }>(
     connection,
-    'land/taken-in',
+    'land/find_taken_in',
     { streams: energyStreams.length },
   );
   return {

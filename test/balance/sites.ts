@@ -1,13 +1,14 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { type BalanceScope, scopeTables } from '../../src/balance/scope.ts';
-import { type BalanceResolution, balanceSql, chapter } from '../../src/balance/statement.ts';
+import { type BalanceResolution, balanceSql } from '../../src/balance/statement.ts';
 import type { RoleSpan } from '../../src/roles/resolve.ts';
 import { balanceRoles, type SourceRole, sideOfRole } from '../../src/roles/role.ts';
 import { peakColumns, roleSpanColumns, roleSpanRows } from '../../src/roles/rows.ts';
 import { INTERVAL_MS, type LocalDate } from '../../src/time.ts';
 import { jsonRowsSql } from '../../src/warehouse/json-rows.ts';
 import { queryText } from '../../src/warehouse/query.ts';
+import { loadSql } from '../../src/warehouse/sql.ts';
 import { deviceId } from '../support/messages.ts';
 
 /** Days are short here: the chapters take their bounds from tables. */
@@ -164,7 +165,7 @@ export async function balanceSites(
   const days = { day: 'DATE', start_ms: 'BIGINT', end_ms: 'BIGINT' };
   const sql = balanceSql(
     {
-      rule: `SELECT * REPLACE (9223372036854775807 AS now_ms) FROM (${chapter('00_rule')})`,
+      rule: `SELECT * REPLACE (9223372036854775807 AS now_ms) FROM (${loadSql('balance/find_rule')})`,
       own_day: jsonRowsSql('own_days', days),
       zone_day: jsonRowsSql('zone_days', days),
       ...scopes.tables,

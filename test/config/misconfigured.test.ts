@@ -73,7 +73,12 @@ describe('a stream that cannot work is refused', () => {
 
   test('a field that is read twice by one method', () => {
     expect(problemsOf(register, power, { ...register, unit: 'Wh' })).toEqual({
-      'energyStreams.2.field': 'solar.total is read twice by total_energy; remove one',
+      'energyStreams.2.field':
+        'solar.total is read twice by total_energy; remove one, or write as: <source> to have each booked as a source of its own',
+    });
+    expect(problemsOf({ ...register, as: 'x' }, register, { ...register, as: 'y' })).toEqual({});
+    expect(problemsOf({ ...register, as: 'x' }, { ...register, as: 'x' })).toEqual({
+      'energyStreams.1.field': expect.stringContaining('read twice by total_energy, both as x; remove one'),
     });
   });
 
@@ -149,6 +154,35 @@ describe('what is allowed and hardly meant is warned of', () => {
   test('a field that is read by two methods', () => {
     expect(streamWarningsOf(register, { ...register, method: 'daily_energy' })).toEqual({
       'energyStreams.1.field': expect.stringContaining('solar.total is read by total_energy too'),
+    });
+  });
+
+  test('the same energy that is booked as two sources', () => {
+    const [taken, given] = [
+      { ...power, direction: 'positive', as: 'taken' },
+      { ...power, direction: 'negative', as: 'given' },
+    ];
+    expect(streamWarningsOf(taken, given)).toEqual({});
+    expect(streamWarningsOf(taken, { ...given, direction: 'positive' })).toEqual({
+      'energyStreams.1.as':
+        'the energy of solar.power is booked as taken and as given, the same Wh twice; give one direction: positive and the other direction: negative, or remove one',
+    });
+    expect(streamWarningsOf(power, given)['energyStreams.1.as']).toContain(
+      'is booked as the source that messages name and as given, the same Wh twice; give one',
+    );
+    expect(streamWarningsOf(register, { ...register, as: 'x' })['energyStreams.1.as']).toContain(
+      'the same Wh twice; remove one',
+    );
+  });
+
+  test('an epoch of another source than the one that a field is booked as', () => {
+    const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
+    const registerEpochs = [
+      { ...epoch, source: 'default' },
+      { ...epoch, source: 'import' },
+    ];
+    expect(streamWarningsOf({ ...register, as: 'import', registerEpochs })).toEqual({
+      'energyStreams.0.registerEpochs.0.source': expect.stringContaining('write import, or remove source'),
     });
   });
 

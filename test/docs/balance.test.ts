@@ -58,10 +58,10 @@ test('the worked example is what the balance says', async () => {
 
 test('the page names every role, flag and constant of the rules', () => {
   const named = new Set([...page.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!));
-  const flags = [...loadSql('balance/70_judge').matchAll(/THEN '([a-z_]+)' END/g)].map(([, name]) => name!);
+  const flags = [...loadSql('balance/judge').matchAll(/THEN '([a-z_]+)' END/g)].map(([, name]) => name!);
   expect(flags.length).toBeGreaterThan(8);
   expect([...sourceRoles, ...flags].filter((name) => !named.has(name))).toEqual([]);
-  const rule = loadSql('balance/00_rule');
+  const rule = loadSql('balance/find_rule');
   expect(rule).toMatch(
     /0\.999 AS known_share, 3600000 AS span_ms, 20 AS span_wh, 3600000 AS grace_ms,\n {2}20 AS tolerance_wh, 5 AS tolerance_percent/,
   );

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { energyStreamSchema } from '../../src/energy-stream.ts';
+import { fieldUses, useText } from '../../src/import/field-uses.ts';
 import { suggestStreams } from '../../src/import/suggest-streams.ts';
 import { DEVICE, fileOf, OTHER_DEVICE, preview, testWorkgroup } from './support.ts';
 
@@ -52,6 +54,37 @@ test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string 
   ['grid_kW', power, 'power_curve', 'kW', 'rises and falls, 600 to 3,000'],
 ])('a field "%s" is suggested to be read', async (name, shapeOf, method, unit, why) => {
   expect(await suggested(name, shapeOf)).toEqual([{ field: name, method, unit, why }]);
+});
+
+test('fields that are different amounts by their names are each a source of their own', () => {
+  const stats = {
+    values: 72,
+    texts: 0,
+    min: 1,
+    max: 9,
+    risen: 8,
+    fallen: 0,
+    restarts: 0,
+    dropOuts: 0,
+    dayChanges: 2,
+  };
+  const sourcesOf = (...fields: string[]) =>
+    suggestStreams(fields.map((field) => ({ field, ...stats }))).map(({ field, as }) => [field, as]);
+  expect(sourcesOf('Netzbezug (kWh)', 'Einspeisung (kWh)', 'Total (kWh)')).toEqual([
+    ['Netzbezug (kWh)', 'grid_import'],
+    ['Einspeisung (kWh)', 'grid_export'],
+    ['Total (kWh)', undefined],
+  ]);
+  // Of one amount they are two methods, or two meters.
+  expect(sourcesOf('Import T1 (kWh)', 'Import T2 (kWh)').map(([, as]) => as)).toEqual([undefined, undefined]);
+});
+
+test('a field that is booked as several sources says each of them', () => {
+  const stream = { table: 't', field: 'w', method: 'power_curve', direction: 'positive' };
+  const streams = ['in', 'out'].map((as) => energyStreamSchema.parse({ ...stream, as }));
+  expect(useText(fieldUses('t', streams).get('w')!)).toBe(
+    'energyStreams.0 (power_curve, W, as in), energyStreams.1 (power_curve, W, as out)',
+  );
 });
 
 test.each<[name: string, shapeOf: (hour: number) => number | string]>([

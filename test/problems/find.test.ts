@@ -124,6 +124,30 @@ test('one device whose readings are all rejected is told beside others that are 
   });
 });
 
+test('a source that a field is booked as is one source of each device, and no other field is that source', async () => {
+  const energyStreams = [
+    { ...total, as: 'import' },
+    { ...total, field: 'out', as: 'export' },
+  ];
+  const both = (index: number) => ({ total: 1_000 * index, out: 500 * index });
+  const rejected = everySixHours(1, () => ({ total: 'broken' }), { store_time: '2024-06-02T00:00:00Z' });
+  expect(await problemsOf({ energyStreams }, [...everySixHours(3, both), ...rejected])).toEqual({});
+
+  const named = (source: string) => everySixHours(3, both, { device: OTHER, source });
+  expect(await problemsOf({ energyStreams }, [...named('a'), ...named('b')])).toEqual({
+    'energyStreams.0.as': `device ${OTHER} sends "total" for the sources "a" and "b", and all are booked as "import", as if they were one: remove as, or choose a field that one of them has`,
+    'energyStreams.1.as': expect.stringContaining('sends "out" for the sources "a" and "b"'),
+  });
+
+  const other = { ...total, field: 'today' };
+  const today = everySixHours(3, (index) => ({ today: index }), { source: 'import' });
+  expect(
+    await problemsOf({ energyStreams: [...energyStreams, other] }, [...everySixHours(3, both), ...today]),
+  ).toEqual({
+    'energyStreams.0.as': `messages of table "solar" name a source "import" too, such as those of device ${DEVICE}, of which energyStreams.2 reads "today": each day of the source would be read from one of the two alone; choose another name`,
+  });
+});
+
 test('a register that shows more than its modulus cannot have that size', async () => {
   const energyStreams = [{ ...total, modulus: 1_500 }];
   expect(await problemsOf({ energyStreams }, growing)).toEqual({

@@ -143,12 +143,17 @@ test('unlike things are never added: the report, its details and profile, the la
   expect([meters.body[DAY], meters.body[NEXT]]).toEqual([{ H: 24_000 }, { H: 20_000 }]);
 
   const connection = await at.shard.connect();
-  const explained = await explainDay(
-    connection,
-    { device: hybrid, day: DAY },
-    { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
-  );
-  expect([explained.energyWh, explained.countingSources]).toEqual([24_000, ['solar']]);
+  for (const [day, devices] of Object.entries(expected)) {
+    for (const [device, [energyWh, ...flags]] of Object.entries(devices)) {
+      const { told, ...explained } = await explainDay(
+        connection,
+        { device, day },
+        { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
+      );
+      expect([day, device, explained.energyWh, told?.energyWh]).toEqual([day, device, energyWh, energyWh]);
+      expect([day, device, told?.flags.map(({ flag }) => flag).sort()]).toEqual([day, device, flags]);
+    }
+  }
   connection.closeSync();
 });
 

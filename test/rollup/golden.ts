@@ -164,9 +164,9 @@ export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
       connection,
       `WITH source_day AS (
         SELECT *, [method] AS methods, day AS told_day, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh
-        FROM (${loadSql('publish/daily-energy')})
+        FROM (${loadSql('publish/select_daily_energy')})
       ),
-      device_day AS (${loadSql('balance/11_device_day')})
+      device_day AS (${loadSql('balance/sum_device_day')})
       SELECT device::VARCHAR AS device, day::VARCHAR AS day, energy_wh::DOUBLE AS wh, to_json(methods)::VARCHAR AS methods,
         to_json(flags)::VARCHAR AS flags, coverage
       FROM device_day ORDER BY day, device`,

@@ -96,7 +96,7 @@ export const parts: readonly Part[] = [
   {
     name: 'explain',
     paths: ['src/explain/'],
-    mayUse: [...foundation, 'configuration', 'warehouse', 'rollup'],
+    mayUse: [...foundation, 'configuration', 'warehouse', 'balance', 'rollup'],
   },
   { name: 'problems', paths: ['src/problems/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {

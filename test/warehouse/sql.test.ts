@@ -1,11 +1,11 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadMigrations, loadSql } from '../../src/warehouse/sql.ts';
+import { loadMigrations, loadSql, readStatements } from '../../src/warehouse/sql.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test('statements are read by their name below sql/', () => {
-  expect(loadSql('land/insert-batch')).toContain('INSERT INTO batch');
+  expect(loadSql('land/store_batch')).toContain('INSERT INTO batch');
 });
 
 test('the same code finds the sql folder from dist/src, beside which it is installed', async () => {
@@ -15,9 +15,37 @@ test('the same code finds the sql folder from dist/src, beside which it is insta
   }
   mkdirSync(join(root, 'sql/schema'), { recursive: true });
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(root, 'sql/answer.sql'), 'SELECT 42');
+  mkdirSync(join(root, 'sql/answers'));
+  writeFileSync(join(root, 'sql/answers/10_answers.sql'), '-- name: answer\nSELECT 42');
   const installed = (await import(join(root, 'dist/src/warehouse/sql.ts'))) as { loadSql: typeof loadSql };
-  expect(installed.loadSql('answer')).toBe('SELECT 42');
+  expect(installed.loadSql('answers/answer')).toBe('SELECT 42');
+});
+
+test.each([
+  {
+    files: { '10_a.sql': '-- name: one\nSELECT 1;\n', '20_b.sql': '-- name: one\nSELECT 2;\n' },
+    expected: /20_b\.sql: a second .* named one/,
+  },
+  {
+    files: { '10_a.sql': '-- Answers.\nSELECT 1;\n' },
+    expected: /10_a\.sql: no line names a statement: -- name: <name>/,
+  },
+])('a folder with $files is refused', ({ files, expected }) => {
+  const folder = tempDir();
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+  expect(() => readStatements(folder)).toThrow(expected);
+});
+
+test('the heading of a chapter is in none of its statements', () => {
+  const folder = tempDir();
+  writeFileSync(
+    join(folder, '10_a.sql'),
+    '-- 10 A: two.\r\n\r\n-- name: one\r\nSELECT 1;\r\n\r\n-- name: two\r\n-- Two.\r\nSELECT 2;\r\n',
+  );
+  expect([...readStatements(folder)]).toEqual([
+    ['one', 'SELECT 1;\n\n'],
+    ['two', '-- Two.\nSELECT 2;\n'],
+  ]);
 });
 
 test('the migrations of this program are numbered from 1 without a hole', () => {

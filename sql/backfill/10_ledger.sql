@@ -1,0 +1,95 @@
+-- 10 Ledger: backfills and the pieces that they are made of.
+--
+-- Reads   backfill, backfill_chunk, batch.
+-- Writes  backfill (one row for each that was asked for), backfill_chunk (one row for each piece: a stretch of time, in ms since 1970).
+-- Why     A backfill that was interrupted goes on with the piece at which it stopped.
+
+-- name: find_unfinished
+-- The backfill that was asked for with the same words ($request) and has not ended, if there is one.
+-- Columns: backfill_id, note.
+SELECT backfill_id, note FROM backfill WHERE request = $request AND state = 'running' ORDER BY backfill_id DESC LIMIT 1;
+
+-- name: next_backfill_id
+-- The number of the next backfill. Columns: backfill_id.
+SELECT coalesce(max(backfill_id), 0) + 1 AS backfill_id FROM backfill;
+
+-- name: begin_backfill
+-- Enters a backfill in the ledger.
+INSERT INTO backfill (backfill_id, source, request, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms)
+VALUES (
+  $backfill_id::BIGINT, $source, $request, $from_ms::BIGINT, $to_ms::BIGINT, $table_name, 'running', $note, $now_ms::BIGINT, $now_ms::BIGINT
+);
+
+-- name: add_chunk
+-- A piece of a backfill, in the transaction that enters the backfill.
+INSERT INTO backfill_chunk (
+  backfill_id, chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole, updated_at_ms
+)
+VALUES (
+  $backfill_id::BIGINT, $chunk_no::INTEGER, $gap_id::BIGINT, $from_ms::BIGINT, $to_ms::BIGINT, $messages_expected::BIGINT, 0, 'pending', true,
+  $now_ms::BIGINT
+);
+
+-- name: find_state
+-- What the ledger says of a backfill. Columns: state, note.
+SELECT state, note FROM backfill WHERE backfill_id = $backfill_id::BIGINT;
+
+-- name: find_chunks
+-- The pieces of a backfill, in their order.
+-- Columns: chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole.
+SELECT
+  chunk_no,
+  gap_id::DOUBLE AS gap_id,
+  from_ms::DOUBLE AS from_ms,
+  to_ms::DOUBLE AS to_ms,
+  messages_expected::DOUBLE AS messages_expected,
+  messages_landed::DOUBLE AS messages_landed,
+  state,
+  is_whole
+FROM backfill_chunk
+WHERE backfill_id = $backfill_id::BIGINT
+ORDER BY chunk_no;
+
+-- name: touch_backfill
+-- The backfill has moved.
+UPDATE backfill SET updated_at_ms = $now_ms::BIGINT WHERE backfill_id = $backfill_id::BIGINT;
+
+-- name: finish_backfill
+-- A backfill has ended ($state: done or cancelled), unless it has before. Columns: backfill_id.
+UPDATE backfill SET state = $state, updated_at_ms = $now_ms::BIGINT
+WHERE backfill_id = $backfill_id::BIGINT AND state = 'running'
+RETURNING backfill_id;
+
+-- name: list_backfills
+-- Every backfill, the newest first.
+-- Columns: backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms, chunks, chunks_done,
+--   messages_expected (null where that was not known), messages_landed, gap_ids.
+SELECT
+  b.backfill_id::DOUBLE AS backfill_id,
+  b.source,
+  b.from_ms::DOUBLE AS from_ms,
+  b.to_ms::DOUBLE AS to_ms,
+  b.table_name,
+  b.state,
+  b.note,
+  b.started_at_ms::DOUBLE AS started_at_ms,
+  b.updated_at_ms::DOUBLE AS updated_at_ms,
+  count(c.chunk_no)::INTEGER AS chunks,
+  count(c.chunk_no) FILTER (c.state = 'done')::INTEGER AS chunks_done,
+  sum(c.messages_expected)::DOUBLE AS messages_expected,
+  (coalesce(sum(CASE WHEN c.state = 'done' THEN c.messages_landed ELSE l.messages END), 0)
+    + coalesce(any_value(q.messages), 0))::DOUBLE AS messages_landed,
+  count(DISTINCT c.gap_id)::INTEGER AS gaps
+FROM backfill b
+LEFT JOIN backfill_chunk c USING (backfill_id)
+LEFT JOIN (
+  SELECT origin, sum(message_count) AS messages FROM batch WHERE starts_with(origin, 'backfill:') GROUP BY origin
+) AS l ON l.origin = 'backfill:' || b.backfill_id || ':' || c.chunk_no
+LEFT JOIN (
+  SELECT split_part(origin, ':', 2)::BIGINT AS backfill_id, sum(message_count) AS messages
+  FROM batch
+  WHERE origin LIKE 'backfill:%:quarantine:%'
+  GROUP BY ALL
+) AS q USING (backfill_id)
+GROUP BY ALL
+ORDER BY 1 DESC;

@@ -1,0 +1,79 @@
+-- 40 Archive: messages that only the lake still has, for energy streams that are configured later.
+--
+-- Reads   files of the lake, message, batch, name.
+-- Writes  archived_message (messages as the roll-up reads them, ids instead of names), batch, backfill_chunk.
+-- Why     A new energy stream starts with all the messages there ever were.
+
+-- name: find_kept_batch
+-- The first batch whose messages the warehouse still has, or the one after the last of all. Columns: batch_id.
+SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 FROM batch), 0) AS batch_id;
+
+-- name: count_archive
+-- How many telemetry messages of some tables ($tables) the lake's files ($files) have that the warehouse no longer has (batches before
+-- $kept_batch_id), by five minutes of event time from $from_ms up to, not including, $to_ms. Columns: start_ms, messages.
+SELECT (epoch_ms(event_time) // 300000 * 300000)::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
+FROM read_parquet($files, hive_partitioning = false)
+WHERE kind = 'telemetry'
+  AND list_contains($tables::VARCHAR[], "table")
+  AND batch_id < $kept_batch_id::BIGINT
+  AND event_time >= make_timestamptz($from_ms::BIGINT * 1000)
+  AND event_time < make_timestamptz($to_ms::BIGINT * 1000)
+GROUP BY start_ms
+ORDER BY start_ms;
+
+-- name: store_archived
+-- Puts messages of the lake ($files, $tables, $kept_batch_id, $from_ms, $to_ms as in count_archive) where the roll-up reads them as batch
+-- $batch_id, ids instead of names.
+INSERT INTO archived_message
+WITH chosen AS (
+  SELECT * FROM read_parquet($files, hive_partitioning = false)
+  WHERE kind = 'telemetry'
+    AND list_contains($tables::VARCHAR[], "table")
+    AND batch_id < $kept_batch_id::BIGINT
+    AND event_time >= make_timestamptz($from_ms::BIGINT * 1000)
+    AND event_time < make_timestamptz($to_ms::BIGINT * 1000)
+),
+-- As in publish/select_messages: names are looked up once a list of fields.
+place AS (
+  SELECT fields, unnest(fields) AS name, generate_subscripts(fields, 1) AS place
+  FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
+),
+shape AS (
+  SELECT p.fields, list(n.name_id ORDER BY p.place) AS field_ids FROM place p JOIN name n USING (name) GROUP BY p.fields
+)
+SELECT
+  $batch_id::BIGINT,
+  c.stream_offset,
+  t.name_id,
+  0,
+  c.device,
+  n.name_id,
+  epoch_ms(c.event_time),
+  epoch_ms(c.store_time),
+  c.message_id,
+  coalesce(s.field_ids, []),
+  map_values(c.data),
+  c.other
+FROM chosen c
+JOIN name t ON t.name = c."table"
+LEFT JOIN name n ON n.name = c.source
+LEFT JOIN shape s ON s.fields = map_keys(c.data);
+
+-- name: enter_archived
+-- Enters what was read of the lake ($batch_id) in the ledger, so that the roll-up takes it in, and ends the piece that it was.
+INSERT INTO batch (
+  batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
+)
+SELECT $batch_id::BIGINT, $origin, count(*), 0, min(store_time_ms), max(store_time_ms), $now_ms::BIGINT
+FROM archived_message
+WHERE batch_id = $batch_id::BIGINT
+RETURNING message_count::DOUBLE AS messages;
+
+-- name: finish_archived
+-- A piece of the archive has been handed to the roll-up.
+UPDATE backfill_chunk SET state = 'done', messages_landed = $messages::BIGINT, updated_at_ms = $now_ms::BIGINT
+WHERE backfill_id = $backfill_id::BIGINT AND chunk_no = $chunk_no::INTEGER;
+
+-- name: count_archived
+-- How many messages of the lake wait for the roll-up. Columns: messages.
+SELECT count(*)::DOUBLE AS messages FROM archived_message;

@@ -1,0 +1,159 @@
+-- 10 Device: the energy of a whole device, told by the role that it has.
+--
+-- Reads   what is declared of devices and sources; days of sources.
+-- Writes  "device_source" (which sources count, by stretches of days), "device_day" (the energy of devices by day), "rise_fall" (registers
+--         that may fall).
+-- Why     Production and consumption are never added. A device that has both is told by one of them.
+
+-- name: find_device_source
+-- Which of its sources the energy of a whole device is the sum of, by stretches of local days in which the same is declared. Unlike things
+-- are never added: of several roles one stands for the device. What is declared decides, and not what came: a source that is silent is
+-- not made up for by others.
+--
+-- First that fits: the total source alone; the role that the device is declared to be told by; its one role; of several roles the first
+-- of table "role", which makes it mixed; role `other` where there is nothing else; all sources where none has a role. Sources that another
+-- one of these contains are left out.
+--
+-- Reads  known_source (device, source): of which there is energy; declared_device (device, total_source, sources, energy_role), the row
+--        without a device is that of all; role_span (device, source, role, negative_role, within_device, within_source, valid_from, valid_to);
+--        role
+-- Writes "device_source", one row for each source and stretch of days:
+--   device, source, valid_from, valid_to (null is open), role, negative_role (null where none is declared)
+--   counts             whether it is part of the energy of the device
+--   part               whole, or the intervals in which it rose (rise) or fell (fall)
+--   is_mixed           the device has several roles
+--   counting_sources   sources with a role that count: where one of them is silent, the day is incomplete
+--   lacking_sources    sources of the device that no role is declared of
+--   lacking_max        more of them than this make the day undeclared; null where they do not matter
+--   lacks_with_energy  has a role on other days only: it counts as lacking one on days on which it has energy
+WITH own_source AS (
+  SELECT device, source FROM known_source UNION SELECT device, source FROM role_span
+),
+edge AS (
+  SELECT device, NULL::DATE AS day FROM own_source
+  UNION SELECT device, valid_from FROM role_span WHERE valid_from IS NOT NULL
+  UNION SELECT device, (valid_to + 1)::DATE FROM role_span WHERE valid_to IS NOT NULL
+),
+stretch AS (
+  SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
+),
+declared AS (
+  SELECT o.device, o.source, s.valid_from, s.valid_to, r.role, r.negative_role,
+    CASE WHEN r.within_device = o.device THEN r.within_source END AS within_source,
+    EXISTS (SELECT 1 FROM role_span e WHERE e.device = o.device AND e.source = o.source) AS has_span,
+    coalesce(own.total_source, every.total_source) AS total_source,
+    own.energy_role,
+    own.sources IS NULL OR list_contains(own.sources, o.source) AS is_wanted
+  FROM own_source o
+  JOIN stretch s USING (device)
+  LEFT JOIN role_span r ON r.device = o.device AND r.source = o.source
+    AND (r.valid_from IS NULL OR r.valid_from <= s.valid_from) AND (r.valid_to IS NULL OR r.valid_to >= s.valid_to)
+  LEFT JOIN declared_device own ON own.device = o.device
+  CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
+),
+candidate AS (
+  SELECT d.*,
+    d.is_wanted AND NOT coalesce(p.is_wanted AND p.role IS NOT NULL, false) AS is_candidate,
+    coalesce(bool_or(d.source = d.total_source) OVER devices, false) AS has_total
+  FROM declared d
+  LEFT JOIN declared p ON p.device = d.device AND p.source = d.within_source AND p.valid_from IS NOT DISTINCT FROM d.valid_from
+  WINDOW devices AS (PARTITION BY d.device, d.valid_from)
+),
+weighed AS (
+  SELECT c.*,
+    min(least(a.place, coalesce(b.place, a.place))) FILTER (is_candidate) OVER devices AS first_place,
+    max(greatest(a.place, coalesce(b.place, a.place))) FILTER (is_candidate) OVER devices AS last_place,
+    coalesce(bool_or(c.role = 'other') FILTER (is_candidate) OVER devices, false) AS has_other,
+    coalesce(count(*) FILTER (is_candidate AND c.role IS NULL AND NOT c.has_span) OVER devices, 0) AS lacking_sources
+  FROM candidate c
+  LEFT JOIN role a ON a.role = c.role
+  LEFT JOIN role b ON b.role = c.negative_role
+  WINDOW devices AS (PARTITION BY c.device, c.valid_from)
+),
+chosen AS (
+  SELECT w.*,
+    coalesce(w.energy_role, r.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
+    CASE
+      WHEN has_total THEN source = total_source
+      WHEN chosen_role IS NULL THEN is_candidate AND w.role IS NULL
+      ELSE is_candidate AND coalesce(w.role = chosen_role OR negative_role = chosen_role, false)
+    END AS counts
+  FROM weighed w
+  LEFT JOIN role r ON r.place = w.first_place
+)
+SELECT device, source, valid_from, valid_to, role, negative_role, counts,
+  CASE WHEN NOT counts OR has_total OR negative_role IS NULL THEN 'whole' WHEN role = chosen_role THEN 'rise' ELSE 'fall' END AS part,
+  NOT has_total AND energy_role IS NULL AND coalesce(first_place < last_place, false) AS is_mixed,
+  (count(*) FILTER (counts AND role IS NOT NULL) OVER devices)::INTEGER AS counting_sources,
+  lacking_sources::INTEGER AS lacking_sources,
+  CASE WHEN has_total OR energy_role IS NOT NULL THEN NULL WHEN chosen_role IS NULL THEN 1 ELSE 0 END AS lacking_max,
+  is_candidate AND role IS NULL AND has_span AS lacks_with_energy
+FROM chosen
+WINDOW devices AS (PARTITION BY device, valid_from)
+ORDER BY device, source, valid_from NULLS FIRST
+
+-- name: sum_device_day
+-- The energy of devices by local day.
+--
+-- Reads  source_day (day, told_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one row
+--        for each source that has energy on a local day: told_day is the day of another zone that this part of it belongs to, else the same;
+--        rise_wh and fall_wh only where the device counts a part of it; device_source
+-- Writes "device_day", one row for each device and day on which one of its sources has energy:
+--   day, told_day, device
+--   energy_wh     Wh; null where none of the sources that count has any
+--   is_mixed (several roles, of which one is told), is_undeclared (of a source nobody says what it is), is_incomplete (a source is missing)
+--   methods, flags (of the sources that count, and mixed, undeclared, incomplete), coverage (the least), status, version, computed_at
+WITH chosen AS (
+  SELECT d.*, coalesce(s.counts, true) AS counts, s.role, s.is_mixed, s.counting_sources, s.lacking_sources, s.lacking_max, s.lacks_with_energy,
+    CASE s.part WHEN 'rise' THEN d.rise_wh WHEN 'fall' THEN d.fall_wh ELSE d.energy_wh END AS part_wh
+  FROM source_day d
+  LEFT JOIN device_source s ON s.device = d.device AND s.source = d.source
+    AND (s.valid_from IS NULL OR d.day >= s.valid_from) AND (s.valid_to IS NULL OR d.day <= s.valid_to)
+),
+summed AS (
+  SELECT day, told_day, device,
+    CASE WHEN bool_and(part_wh IS NOT NULL) FILTER (counts) THEN sum(part_wh) FILTER (counts) END::BIGINT AS device_wh,
+    count(*) FILTER (counts AND role IS NOT NULL) < max(counting_sources) AS lacks_source,
+    max(lacking_sources) + count(*) FILTER (lacks_with_energy) > max(lacking_max) AS lacks_role,
+    bool_or(is_mixed) AS has_several_roles,
+    coalesce(list_sort(list_distinct(flatten(list(methods) FILTER (counts)))), []) AS methods,
+    coalesce(flatten(list(flags) FILTER (counts)), []) AS source_flags,
+    coalesce(min(coverage) FILTER (counts), 0) AS coverage,
+    CASE
+      WHEN coalesce(bool_or(status = 'provisional') FILTER (counts), bool_or(status = 'provisional')) THEN 'provisional'
+      WHEN coalesce(bool_or(status = 'restated') FILTER (counts), bool_or(status = 'restated')) THEN 'restated'
+      ELSE 'final'
+    END AS status,
+    coalesce(max(version) FILTER (counts), max(version)) AS version,
+    coalesce(max(computed_at) FILTER (counts), max(computed_at)) AS computed_at
+  FROM chosen
+  GROUP BY day, told_day, device
+)
+SELECT day, told_day, device, device_wh AS energy_wh, methods,
+  coalesce(has_several_roles, false) AS is_mixed,
+  coalesce(lacks_role, false) AS is_undeclared,
+  device_wh IS NULL OR coalesce(lacks_source, false) AS is_incomplete,
+  list_sort(list_distinct(list_concat(
+    source_flags,
+    CASE WHEN is_incomplete THEN ['incomplete'] ELSE [] END,
+    CASE WHEN is_mixed THEN ['mixed'] ELSE [] END,
+    CASE WHEN is_undeclared THEN ['undeclared'] ELSE [] END
+  ))) AS flags,
+  coverage, status, version, computed_at
+FROM summed
+
+-- name: sum_rise_fall
+-- How much registers that may fall rose and fell on each local day, where a device counts one of the two.
+--
+-- Reads  measured (of these sources, see find_measured); rule
+-- Writes "rise_fall", one row for each source and local day: day, device, source, rise_wh, fall_wh (Wh; null where readings are too far
+--        apart to tell the two from each other)
+SELECT own_day AS day, device, source,
+  CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise END::BIGINT AS rise_wh,
+  CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall END::BIGINT AS fall_wh
+FROM (
+  SELECT own_day, device, source, sum(greatest(energy_wh, 0)) AS rise, sum(greatest(-energy_wh, 0)) AS fall,
+    coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
+  FROM measured
+  GROUP BY own_day, device, source
+)

@@ -1,0 +1,147 @@
+-- 30 Scope: which sources a device, a site or a workgroup consists of, and what is known of its roles.
+--
+-- Reads   scopes and their members; roles of sources; peak powers.
+-- Writes  "scope_source", "scope_day", "scope_peak", and how large a balance is.
+-- Why     A source that another one contains is not added a second time. One role that nobody measures can be computed.
+
+-- name: find_scope_source
+-- The sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
+-- source of the scope contains is part of it and not added again; with the other sign it is taken away from it.
+--
+-- Reads  scope (scope_id, is_site: whether `within: site` holds in it);
+--        scope_member (scope_id, device, source, sign, valid_from, valid_to): a device is null for all, a source for all of the device;
+--        role_span (device, source, role, negative_role, within_device, within_source, within_site, valid_from, valid_to); own_day; role
+-- Writes "scope_source", one row for each scope, local day and source that has a role there:
+--   scope_id, own_day, device, source, role, negative_role, sign
+--   series      `<device>.<source>`
+--   container   what contains it: the series of another source of the scope, or `site`; null where nothing does
+--   counts      whether it is added up
+WITH there AS (
+  SELECT s.scope_id, s.is_site, d.day AS own_day, r.device, r.source, r.role, r.negative_role, m.sign,
+    concat(r.device, '.', r.source) AS series,
+    CASE WHEN r.within_device IS NOT NULL THEN concat(r.within_device, '.', r.within_source) END AS parent,
+    r.within_site
+  FROM scope s
+  JOIN scope_member m USING (scope_id)
+  JOIN role_span r ON (m.device IS NULL OR m.device = r.device) AND (m.source IS NULL OR m.source = r.source)
+  JOIN own_day d ON (d.day >= r.valid_from OR r.valid_from IS NULL) AND (d.day <= r.valid_to OR r.valid_to IS NULL)
+    AND (d.day >= m.valid_from OR m.valid_from IS NULL) AND (d.day <= m.valid_to OR m.valid_to IS NULL)
+  WHERE r.role IN (SELECT role FROM role)
+)
+SELECT t.scope_id, t.own_day, t.device, t.source, t.role, t.negative_role, t.sign, t.series,
+  CASE
+    WHEN p.series IS NOT NULL THEN p.series
+    WHEN t.within_site AND t.is_site THEN CASE t.role WHEN 'consumption' THEN 'site' ELSE concat('site.', t.role) END
+  END AS container,
+  container IS NULL AS counts
+FROM there t
+LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign
+
+-- name: find_scope_day
+-- What is known of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown.
+-- One unknown role is computed. Import and export that are both unknown count as one: what is left of the balance is one or the other.
+--
+-- Reads  scope (scope_id, nets: whether import and export may be told from what is left); scope_absent (scope_id, role); scope_source; own_day
+-- Writes "scope_day", one row for each scope and local day:
+--   production_state, consumption_state, grid_import_state, grid_export_state, battery_charge_state, battery_discharge_state
+--   way         measured, computed, netted, not_netted (only the difference of import and export is known) or undetermined (too many are unknown)
+--   computed    roles that are computed, sorted
+WITH declared AS (
+  SELECT scope_id, own_day,
+    bool_or('production' IN (role, negative_role)) FILTER (counts) AS production_measured,
+    bool_or('consumption' IN (role, negative_role)) FILTER (counts) AS consumption_measured,
+    bool_or('grid_import' IN (role, negative_role)) FILTER (counts) AS import_measured,
+    bool_or('grid_export' IN (role, negative_role)) FILTER (counts) AS export_measured,
+    bool_or('battery_charge' IN (role, negative_role)) FILTER (counts) AS charge_measured,
+    bool_or('battery_discharge' IN (role, negative_role)) FILTER (counts) AS discharge_measured,
+    -- also of sources that are contained in what is computed
+    bool_or('production' IN (role, negative_role)) AS has_production,
+    bool_or('grid_export' IN (role, negative_role)) AS has_export,
+    bool_or(role IN ('battery_charge', 'battery_discharge') OR negative_role IN ('battery_charge', 'battery_discharge')) AS has_battery
+  FROM scope_source
+  GROUP BY scope_id, own_day
+),
+absent AS (
+  SELECT scope_id, list(role) AS roles FROM scope_absent GROUP BY scope_id
+),
+state AS (
+  SELECT s.scope_id, s.nets, o.day AS own_day,
+    CASE WHEN production_measured THEN 'measured' WHEN list_contains(a.roles, 'production') THEN 'absent'
+      WHEN has_production OR has_export THEN 'unknown' ELSE 'absent' END AS production_state,
+    CASE WHEN consumption_measured THEN 'measured' WHEN list_contains(a.roles, 'consumption') THEN 'absent'
+      ELSE 'unknown' END AS consumption_state,
+    CASE WHEN import_measured THEN 'measured' WHEN list_contains(a.roles, 'grid_import') THEN 'absent'
+      ELSE 'unknown' END AS grid_import_state,
+    CASE WHEN export_measured THEN 'measured' WHEN list_contains(a.roles, 'grid_export') THEN 'absent'
+      WHEN has_export OR has_production OR has_battery THEN 'unknown' ELSE 'absent' END AS grid_export_state,
+    CASE WHEN charge_measured THEN 'measured' WHEN list_contains(a.roles, 'battery_charge') THEN 'absent'
+      WHEN has_battery THEN 'unknown' ELSE 'absent' END AS battery_charge_state,
+    CASE WHEN discharge_measured THEN 'measured' WHEN list_contains(a.roles, 'battery_discharge') THEN 'absent'
+      WHEN has_battery THEN 'unknown' ELSE 'absent' END AS battery_discharge_state
+  FROM scope s
+  CROSS JOIN own_day o
+  LEFT JOIN declared d ON d.scope_id = s.scope_id AND d.own_day = o.day
+  LEFT JOIN absent a ON a.scope_id = s.scope_id
+),
+open AS (
+  SELECT *,
+    list_filter([
+      CASE battery_charge_state WHEN 'unknown' THEN 'battery_charge' END,
+      CASE battery_discharge_state WHEN 'unknown' THEN 'battery_discharge' END,
+      CASE consumption_state WHEN 'unknown' THEN 'consumption' END,
+      CASE grid_export_state WHEN 'unknown' THEN 'grid_export' END,
+      CASE grid_import_state WHEN 'unknown' THEN 'grid_import' END,
+      CASE production_state WHEN 'unknown' THEN 'production' END
+    ], lambda role: role IS NOT NULL) AS unknown
+  FROM state
+)
+SELECT scope_id, own_day,
+  production_state, consumption_state, grid_import_state, grid_export_state, battery_charge_state, battery_discharge_state,
+  CASE
+    WHEN len(unknown) = 0 THEN 'measured'
+    WHEN len(unknown) = 1 THEN 'computed'
+    WHEN unknown = ['grid_export', 'grid_import'] THEN CASE WHEN nets THEN 'netted' ELSE 'not_netted' END
+    ELSE 'undetermined'
+  END AS way,
+  CASE WHEN way IN ('computed', 'netted') THEN unknown ELSE [] END AS computed
+FROM open
+
+-- name: sum_scope_peak
+-- The peak power of what produces in a scope on each local day.
+--
+-- Reads  device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member
+-- Writes "scope_peak", one row for each scope and local day on which something produces that has a peak power on any day:
+--   kwp              sum of the devices, kWp; null where the peak of one of them is not known
+WITH producing AS (
+  SELECT DISTINCT scope_id, own_day, device, sign
+  FROM scope_source
+  WHERE counts AND 'production' IN (role, negative_role)
+  UNION
+  -- Production that is computed is that of all devices of which a peak is known.
+  SELECT d.scope_id, d.own_day, p.device, m.sign
+  FROM scope_day d
+  JOIN scope_member m USING (scope_id)
+  JOIN device_peak p ON (m.device IS NULL OR m.device = p.device)
+  WHERE d.production_state = 'unknown'
+    AND (d.own_day >= m.valid_from OR m.valid_from IS NULL) AND (d.own_day <= m.valid_to OR m.valid_to IS NULL)
+)
+SELECT a.scope_id, a.own_day, CASE WHEN bool_and(p.kwp IS NOT NULL) THEN sum(a.sign * p.kwp) END AS kwp
+FROM producing a
+LEFT JOIN device_peak p ON p.device = a.device
+  AND (a.own_day >= p.valid_from OR p.valid_from IS NULL) AND (a.own_day <= p.valid_to OR p.valid_to IS NULL)
+GROUP BY a.scope_id, a.own_day
+HAVING bool_or(a.device IN (SELECT device FROM device_peak))
+
+-- name: count_scope_size
+-- How much a balance is computed of.
+--
+-- Reads  scope_member, role_span, role, scope_source
+-- Writes one row: sources (that ever have a role in a scope), source_days (days of sources with a role)
+SELECT
+  (
+    SELECT count(*)
+    FROM role_span r
+    JOIN scope_member m ON (m.device IS NULL OR m.device = r.device) AND (m.source IS NULL OR m.source = r.source)
+    WHERE r.role IN (SELECT role FROM role)
+  )::DOUBLE AS sources,
+  (SELECT count(*) FROM scope_source)::DOUBLE AS source_days

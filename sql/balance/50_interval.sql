@@ -1,0 +1,217 @@
+-- 50 Interval: the balance of each interval.
+--
+-- Reads   "scope_source", "scope_day", "scope_peak", "slot", "source_interval".
+-- Writes  "flow" (what was measured of each role), "interval_sum" (all roles, self-consumption and what is left), "rest" (what containers have
+--         beside their parts), "level" of intervals.
+-- Why     Self-consumption is made of intervals. The sums of days do not tell it.
+
+-- name: sum_flow
+-- What sources measured of each role, by scope and interval. A register that may fall counts as its role where it rose and as its negative
+-- role where it fell; where its shape is not known the two cannot be told apart, and their difference can.
+--
+-- Reads  scope_source, slot, source_interval, role
+-- Writes "flow", one row for each scope and interval that has a source:
+--   scope_id, own_day, day, at_ms
+--   <role>_wh     Wh by the signs of the members; null where no source has the role or one is not known
+--   <role>_gap    whether a source of the role is not known
+--   into_wh       all roles by their sides: what comes in minus what goes out, Wh; null where a source is not known
+--   grid_net_wh   the same of import and export alone
+--   has_gap, has_shape, is_signed (a register that may fall is among them), is_estimated
+--   step_wh       steps of the registers, added
+WITH part AS (
+  SELECT c.scope_id, c.own_day, s.day, s.at_ms, c.role, c.negative_role, c.sign, i.energy_wh, i.is_known, i.has_shape, i.is_estimated, i.step_wh,
+    c.negative_role IS NOT NULL AS is_signed,
+    c.sign * CASE WHEN is_signed THEN greatest(i.energy_wh, 0) ELSE i.energy_wh END AS rise_wh,
+    c.sign * greatest(-i.energy_wh, 0) AS fall_wh,
+    NOT i.is_known OR (is_signed AND NOT i.has_shape) AS is_open,
+    -- as one amount, where both roles are part of the balance
+    coalesce(c.negative_role <> 'other', true) AS is_whole
+  FROM scope_source c
+  JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day
+  JOIN slot s ON s.at_ms = i.at_ms
+  WHERE c.counts
+),
+sided AS (
+  SELECT p.*,
+    r.side * CASE WHEN is_whole THEN p.sign * p.energy_wh ELSE p.rise_wh END AS into_part_wh,
+    CASE WHEN is_whole THEN NOT p.is_known ELSE p.is_open END AS is_into_open,
+    coalesce(p.role IN ('grid_import', 'grid_export') AND p.negative_role IN ('grid_import', 'grid_export'), false) AS is_both,
+    p.role IN ('grid_import', 'grid_export') OR coalesce(p.negative_role IN ('grid_import', 'grid_export'), false) AS is_grid,
+    CASE
+      WHEN is_both THEN r.side * p.sign * p.energy_wh
+      WHEN p.role IN ('grid_import', 'grid_export') THEN r.side * p.rise_wh
+      WHEN is_grid THEN n.side * p.fall_wh
+    END AS grid_part_wh,
+    CASE WHEN is_both THEN NOT p.is_known ELSE p.is_open END AS is_grid_open
+  FROM part p
+  JOIN role r ON r.role = p.role
+  LEFT JOIN role n ON n.role = p.negative_role
+),
+summed AS (
+  SELECT scope_id, own_day, day, at_ms,
+    sum(CASE 'production' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS production_sum,
+    sum(CASE 'consumption' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS consumption_sum,
+    sum(CASE 'grid_import' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS grid_import_sum,
+    sum(CASE 'grid_export' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS grid_export_sum,
+    sum(CASE 'battery_charge' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS battery_charge_sum,
+    sum(CASE 'battery_discharge' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS battery_discharge_sum,
+    bool_or(is_open) FILTER ('production' IN (role, negative_role)) AS production_open,
+    bool_or(is_open) FILTER ('consumption' IN (role, negative_role)) AS consumption_open,
+    bool_or(is_open) FILTER ('grid_import' IN (role, negative_role)) AS grid_import_open,
+    bool_or(is_open) FILTER ('grid_export' IN (role, negative_role)) AS grid_export_open,
+    bool_or(is_open) FILTER ('battery_charge' IN (role, negative_role)) AS battery_charge_open,
+    bool_or(is_open) FILTER ('battery_discharge' IN (role, negative_role)) AS battery_discharge_open,
+    coalesce(bool_or(NOT is_known) FILTER ('production' IN (role, negative_role)), false) AS production_gap,
+    coalesce(bool_or(NOT is_known) FILTER ('consumption' IN (role, negative_role)), false) AS consumption_gap,
+    coalesce(bool_or(NOT is_known) FILTER ('grid_import' IN (role, negative_role)), false) AS grid_import_gap,
+    coalesce(bool_or(NOT is_known) FILTER ('grid_export' IN (role, negative_role)), false) AS grid_export_gap,
+    coalesce(bool_or(NOT is_known) FILTER ('battery_charge' IN (role, negative_role)), false) AS battery_charge_gap,
+    coalesce(bool_or(NOT is_known) FILTER ('battery_discharge' IN (role, negative_role)), false) AS battery_discharge_gap,
+    CASE WHEN NOT bool_or(is_into_open) THEN sum(into_part_wh) END AS into_wh,
+    CASE WHEN NOT bool_or(is_grid_open) FILTER (is_grid) THEN sum(grid_part_wh) END AS grid_net_wh,
+    bool_or(NOT is_known) AS has_gap, bool_and(has_shape) AS has_shape, bool_or(is_signed) AS is_signed, bool_or(is_estimated) AS is_estimated,
+    sum(step_wh) AS step_wh
+  FROM sided
+  GROUP BY scope_id, own_day, day, at_ms
+)
+SELECT scope_id, own_day, day, at_ms,
+  CASE WHEN NOT production_open THEN production_sum END AS production_wh,
+  CASE WHEN NOT consumption_open THEN consumption_sum END AS consumption_wh,
+  CASE WHEN NOT grid_import_open THEN grid_import_sum END AS grid_import_wh,
+  CASE WHEN NOT grid_export_open THEN grid_export_sum END AS grid_export_wh,
+  CASE WHEN NOT battery_charge_open THEN battery_charge_sum END AS battery_charge_wh,
+  CASE WHEN NOT battery_discharge_open THEN battery_discharge_sum END AS battery_discharge_wh,
+  production_gap, consumption_gap, grid_import_gap, grid_export_gap, battery_charge_gap, battery_discharge_gap,
+  into_wh, grid_net_wh, has_gap, has_shape, is_signed, is_estimated, step_wh
+FROM summed
+
+-- name: find_interval_sum
+-- The balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role is
+-- its sum, an absent one 0, and an unknown one is what the others leave; a measured role with a gap is null, never zero and never computed.
+--
+-- Reads  scope, scope_day, scope_peak, slot, flow, rule
+-- Writes "interval_sum", one row for each scope and interval that is over; an interval of the last hour is left out until it is known:
+--   scope_id, own_day, day, at_ms
+--   production_wh, consumption_wh, grid_import_wh, grid_export_wh, battery_charge_wh, battery_discharge_wh
+--                                           Wh; computed ones keep their sign
+--   grid_net_wh                             import - export, Wh: known also where the two are not
+--   residual_wh                             what measured roles leave, Wh; 0 where one is computed
+--   self_consumption_wh, self_supply_wh     production - export, consumption - import, Wh
+--   grid_to_battery_wh, battery_to_grid_wh  least amount that went this way, Wh; null where no shape tells it
+--   <role>_gap, computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless
+--   tolerance_wh                            steps of the registers, at least the rule's, Wh
+--   kwp, has_peak                           peak power of what produces, kWp; whether one is configured at all
+WITH known AS (
+  SELECT s.scope_id, d.own_day, t.day, t.at_ms, d.way, d.computed,
+    CASE d.production_state WHEN 'measured' THEN f.production_wh WHEN 'absent' THEN 0 END AS production,
+    CASE d.consumption_state WHEN 'measured' THEN f.consumption_wh WHEN 'absent' THEN 0 END AS consumption,
+    CASE d.grid_import_state WHEN 'measured' THEN f.grid_import_wh WHEN 'absent' THEN 0 END AS grid_import,
+    CASE d.grid_export_state WHEN 'measured' THEN f.grid_export_wh WHEN 'absent' THEN 0 END AS grid_export,
+    CASE d.battery_charge_state WHEN 'measured' THEN f.battery_charge_wh WHEN 'absent' THEN 0 END AS battery_charge,
+    CASE d.battery_discharge_state WHEN 'measured' THEN f.battery_discharge_wh WHEN 'absent' THEN 0 END AS battery_discharge,
+    -- of sources that are there; a scope without any is balanced with nothing
+    CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.into_wh END AS into_wh,
+    CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.grid_net_wh END AS grid_net,
+    coalesce(f.production_gap, false) AS production_gap, coalesce(f.consumption_gap, false) AS consumption_gap,
+    coalesce(f.grid_import_gap, false) AS grid_import_gap, coalesce(f.grid_export_gap, false) AS grid_export_gap,
+    coalesce(f.battery_charge_gap, false) AS battery_charge_gap, coalesce(f.battery_discharge_gap, false) AS battery_discharge_gap,
+    NOT coalesce(f.has_gap, false) AS is_complete,
+    NOT coalesce(f.has_shape, true) AS is_shapeless,
+    coalesce(f.is_signed, false) OR d.way = 'netted' AS is_netted,
+    d.way IN ('undetermined', 'not_netted') AS is_undetermined,
+    d.grid_import_state <> 'unknown' AND d.grid_export_state <> 'unknown' AS is_grid_told,
+    coalesce(f.is_estimated, false) AS is_estimated,
+    greatest(coalesce(f.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance_wh,
+    p.kwp, p.scope_id IS NOT NULL AS has_peak
+  FROM scope s
+  JOIN scope_day d USING (scope_id)
+  JOIN slot t ON t.own_day = d.own_day
+  LEFT JOIN flow f ON f.scope_id = s.scope_id AND f.own_day = d.own_day AND f.at_ms = t.at_ms
+  LEFT JOIN scope_peak p ON p.scope_id = s.scope_id AND p.own_day = d.own_day
+  WHERE is_complete OR t.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule)
+),
+told AS (
+  SELECT *,
+    -- What is left goes into the scope where it is negative: it came in and was not seen.
+    CASE WHEN way = 'computed' AND computed = ['production'] THEN -into_wh ELSE production END::BIGINT AS production_wh,
+    CASE WHEN way = 'computed' AND computed = ['consumption'] THEN into_wh ELSE consumption END::BIGINT AS consumption_wh,
+    CASE
+      WHEN way = 'computed' AND computed = ['grid_import'] THEN -into_wh
+      WHEN way = 'netted' AND NOT is_shapeless AND into_wh IS NOT NULL THEN greatest(-into_wh, 0)
+      ELSE grid_import
+    END::BIGINT AS grid_import_wh,
+    CASE
+      WHEN way = 'computed' AND computed = ['grid_export'] THEN into_wh
+      WHEN way = 'netted' AND NOT is_shapeless AND into_wh IS NOT NULL THEN greatest(into_wh, 0)
+      ELSE grid_export
+    END::BIGINT AS grid_export_wh,
+    CASE WHEN way = 'computed' AND computed = ['battery_charge'] THEN into_wh ELSE battery_charge END::BIGINT AS battery_charge_wh,
+    CASE WHEN way = 'computed' AND computed = ['battery_discharge'] THEN -into_wh ELSE battery_discharge END::BIGINT AS battery_discharge_wh
+  FROM known
+)
+SELECT scope_id, own_day, day, at_ms,
+  production_wh, consumption_wh, grid_import_wh, grid_export_wh, battery_charge_wh, battery_discharge_wh,
+  CASE
+    WHEN way IN ('netted', 'not_netted') THEN -into_wh
+    WHEN is_grid_told THEN coalesce(grid_import_wh - grid_export_wh, grid_net)
+    ELSE grid_import_wh - grid_export_wh
+  END::BIGINT AS grid_net_wh,
+  CASE WHEN way = 'measured' THEN into_wh WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0 END::BIGINT AS residual_wh,
+  production_wh - grid_export_wh AS self_consumption_wh,
+  consumption_wh - grid_import_wh AS self_supply_wh,
+  CASE WHEN NOT is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL AND grid_import_wh IS NOT NULL
+    THEN least(battery_charge_wh, greatest(0, grid_import_wh - greatest(consumption_wh, 0))) END AS grid_to_battery_wh,
+  CASE WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL AND grid_export_wh IS NOT NULL
+    THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh)) END AS battery_to_grid_wh,
+  production_gap, consumption_gap, grid_import_gap, grid_export_gap, battery_charge_gap, battery_discharge_gap,
+  computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance_wh, kwp, has_peak
+FROM told
+
+-- name: find_rest
+-- What is left of a source, or of what is computed of a site, when the sources that it contains are taken away.
+--
+-- Reads  scope_source, slot, source_interval, interval_sum
+-- Writes "rest", one row for each scope, interval and container:
+--   scope_id, day, at_ms
+--   container   series of the source that contains others; `site`, or `site.<role>`, for what a whole site comes to
+--   rest_wh     Wh; null where the container or a part of it is not known
+WITH part AS (
+  SELECT c.scope_id, s.day, s.at_ms, c.container, any_value(c.role) AS role, any_value(c.own_day) AS own_day,
+    CASE WHEN bool_and(i.is_known) THEN sum(i.energy_wh) END AS part_wh,
+    CASE WHEN bool_and(i.is_known) THEN sum(c.sign * i.energy_wh) END AS signed_part_wh
+  FROM scope_source c
+  JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day
+  JOIN slot s ON s.at_ms = i.at_ms
+  WHERE c.container IS NOT NULL
+  GROUP BY c.scope_id, s.day, s.at_ms, c.container
+)
+SELECT p.scope_id, p.day, p.at_ms, p.container, (w.energy_wh - p.part_wh)::BIGINT AS rest_wh
+FROM part p
+JOIN scope_source c ON c.scope_id = p.scope_id AND c.own_day = p.own_day AND c.series = p.container
+JOIN source_interval w ON w.device = c.device AND w.source = c.source AND w.own_day = c.own_day AND w.at_ms = p.at_ms
+UNION ALL
+SELECT p.scope_id, p.day, p.at_ms, p.container,
+  (CASE p.role
+    WHEN 'production' THEN i.production_wh
+    WHEN 'consumption' THEN i.consumption_wh
+    WHEN 'grid_import' THEN i.grid_import_wh
+    WHEN 'grid_export' THEN i.grid_export_wh
+    WHEN 'battery_charge' THEN i.battery_charge_wh
+    WHEN 'battery_discharge' THEN i.battery_discharge_wh
+  END - p.signed_part_wh)::BIGINT
+FROM part p
+JOIN interval_sum i ON i.scope_id = p.scope_id AND i.at_ms = p.at_ms
+WHERE p.container = 'site' OR starts_with(p.container, 'site.')
+
+-- name: find_interval_level
+-- Intervals as a level that can be judged.
+--
+-- Reads  interval_sum, rest
+-- Writes "level" (see judge), one row for each scope and interval; period: the start as YYYY-MM-DDTHH:MM:SSZ
+SELECT i.*, strftime(make_timestamp(i.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
+  1 AS intervals, is_complete::INTEGER AS known_intervals, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
+  NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, r.rest
+FROM interval_sum i
+LEFT JOIN (
+  SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest FROM rest GROUP BY scope_id, at_ms
+) AS r ON r.scope_id = i.scope_id AND r.at_ms = i.at_ms

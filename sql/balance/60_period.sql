@@ -1,0 +1,95 @@
+-- 60 Period: days, months and years.
+--
+-- Reads   "interval_sum", "rest"; for months and years "day_level".
+-- Writes  "level": one row for each scope and period.
+-- Why     They are sums of intervals, in whatever zone. A month is the sum of the days that are complete.
+
+-- name: sum_days
+-- The days of a zone: sums of their intervals, in whatever zone. A field is null where it is null in one of them.
+--
+-- Reads  interval_sum, rest
+-- Writes "level" (see judge), one row for each scope and day that has intervals which are over; period: the day as YYYY-MM-DD
+WITH part AS (
+  -- by local day of the workgroup first, because a peak power holds for such days
+  SELECT scope_id, day, own_day, count(*) AS intervals, count(*) FILTER (is_complete) AS known_intervals,
+    CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
+      THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
+    bool_or(COLUMNS('.*_gap$')) AS '\0',
+    any_value(computed) AS computed,
+    bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
+    max(tolerance_wh) AS tolerance_wh, any_value(kwp) AS kwp, any_value(has_peak) AS has_peak
+  FROM interval_sum
+  GROUP BY scope_id, day, own_day
+),
+summed AS (
+  SELECT scope_id, day, sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
+    CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
+      THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
+    bool_or(COLUMNS('.*_gap$')) AS '\0',
+    list_sort(list_distinct(flatten(list(computed)))) AS computed,
+    bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
+    max(tolerance_wh) AS tolerance_wh,
+    -- kWh/kWp; where nothing can produce, nothing was produced
+    CASE WHEN count(part_yield) = count(*) THEN sum(part_yield) END AS yield,
+    bool_or(has_peak) AS has_peak,
+    coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
+  FROM (
+    SELECT *, CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000) WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS part_yield FROM part
+  )
+  GROUP BY scope_id, day
+),
+rest_of_day AS (
+  SELECT scope_id, day, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
+  FROM (
+    SELECT scope_id, day, container, CASE WHEN count(rest_wh) = count(*) THEN sum(rest_wh) END::BIGINT AS rest_wh
+    FROM rest GROUP BY scope_id, day, container
+  )
+  GROUP BY scope_id, day
+)
+SELECT s.*, s.day::VARCHAR AS period, NULL::BIGINT AS days, NULL::BIGINT AS complete_days, s.known_intervals < s.intervals AS is_incomplete, r.rest
+FROM summed s
+LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day
+
+-- name: sum_periods
+-- Months and years of a zone: sums of the days that are complete, on which every measured role is known.
+--
+-- Reads  day_level: "level" of sum_days; period_digits: how many characters of a day are its period (7 for YYYY-MM, 4 for YYYY)
+-- Writes "level" (see judge), one row for each scope and month or year that has days; period: YYYY-MM or YYYY
+WITH dated AS (
+  SELECT *, left(period, (SELECT period_digits FROM period_digits)) AS whole_period FROM day_level
+),
+complete AS (
+  SELECT scope_id, whole_period, count(*) AS complete_days,
+    CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
+      THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
+    list_sort(list_distinct(flatten(list(computed)))) AS computed,
+    bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
+    max(tolerance_wh) AS tolerance_wh,
+    CASE WHEN count(yield) = count(*) THEN sum(yield) END AS yield,
+    bool_or(has_peak) AS has_peak,
+    bool_or(is_peak_unknown) OR coalesce(bool_or(has_peak) AND bool_or(yield IS NULL AND production_wh IS NOT NULL), false) AS is_peak_unknown
+  FROM dated
+  WHERE NOT is_incomplete
+  GROUP BY scope_id, whole_period
+),
+whole AS (
+  SELECT scope_id, whole_period, count(*) AS days, bool_or(is_incomplete) AS is_incomplete,
+    sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
+    bool_or(COLUMNS('.*_gap$')) AS '\0'
+  FROM dated
+  GROUP BY scope_id, whole_period
+),
+rest_of_period AS (
+  SELECT scope_id, whole_period, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
+  FROM (
+    SELECT scope_id, whole_period, entry.key AS container,
+      CASE WHEN count(entry.value) = count(*) THEN sum(entry.value) END::BIGINT AS rest_wh
+    FROM (SELECT scope_id, whole_period, unnest(map_entries(rest)) AS entry FROM dated WHERE NOT is_incomplete)
+    GROUP BY ALL
+  )
+  GROUP BY scope_id, whole_period
+)
+SELECT w.*, c.* EXCLUDE (scope_id, whole_period, complete_days), w.whole_period AS period, coalesce(c.complete_days, 0) AS complete_days, r.rest
+FROM whole w
+LEFT JOIN complete c ON c.scope_id = w.scope_id AND c.whole_period = w.whole_period
+LEFT JOIN rest_of_period r ON r.scope_id = w.scope_id AND r.whole_period = w.whole_period

@@ -1,0 +1,73 @@
+-- 10 Transitions: when devices went online and offline.
+--
+-- Reads   message (kind 1 says the state of a device; kind 0 says when it was last heard), batch, progress.
+-- Writes  device_status (one row for each change of a state), device_state (one row for each device: its last known state), progress,
+--         dirty_partition.
+-- Why     Devices repeat their state. Only a change is stored.
+
+-- name: find_pending
+-- Which batches have not been looked at yet: those after after_batch_id, up to through_batch_id.
+SELECT
+  coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1) AS after_batch_id,
+  coalesce((SELECT max(batch_id) FROM batch), -1) AS through_batch_id;
+
+-- name: store_transitions
+-- The transitions among the device status messages of the batches after $after_batch_id, up to $through_batch_id.
+INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
+WITH said AS (
+  SELECT device, other->>'state' AS state, other->>'reason' AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
+  FROM message
+  WHERE kind = 1 AND batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
+)
+SELECT s.device, s.state, s.reason, s.event_time_ms, s.store_time_ms, s.stream_offset, s.batch_id
+FROM said s
+LEFT JOIN device_state d USING (device)
+QUALIFY s.state IS DISTINCT FROM
+  coalesce(lag(s.state) OVER (PARTITION BY s.device ORDER BY s.batch_id, s.stream_offset), d.state)
+ORDER BY s.batch_id, s.stream_offset;
+
+-- name: mark_days
+-- Marks the days (UTC, by store time) of the transitions that came in batches after $after_batch_id as to be published.
+INSERT INTO dirty_partition (dataset, partition)
+SELECT DISTINCT 'device_status', strftime(make_timestamp(store_time_ms * 1000), '%Y-%m-%d')
+FROM device_status
+WHERE batch_id > $after_batch_id::BIGINT;
+
+-- name: update_states
+-- Brings device_state up to date with the batches after $after_batch_id, up to $through_batch_id.
+MERGE INTO device_state
+USING (
+  WITH transition AS (
+    SELECT device, state, event_time_ms, reason
+    FROM device_status
+    WHERE batch_id > $after_batch_id::BIGINT
+    QUALIFY row_number() OVER (PARTITION BY device ORDER BY batch_id DESC, stream_offset DESC) = 1
+  ), seen AS (
+    SELECT m.device, max(m.store_time_ms) // 60000 * 60000 AS last_seen_ms
+    FROM message m
+    JOIN batch b USING (batch_id)
+    WHERE m.kind = 0 AND b.origin = 'stream' AND m.device IS NOT NULL
+      AND m.batch_id > $after_batch_id::BIGINT AND m.batch_id <= $through_batch_id::BIGINT
+    GROUP BY m.device
+  )
+  SELECT device, t.state, t.event_time_ms AS since_ms, t.reason, s.last_seen_ms
+  FROM transition t FULL JOIN seen s USING (device)
+) AS news
+USING (device)
+WHEN MATCHED AND (news.state IS NOT NULL OR news.last_seen_ms > coalesce(device_state.last_seen_ms, -1)) THEN UPDATE SET
+  state = coalesce(news.state, device_state.state),
+  since_ms = coalesce(news.since_ms, device_state.since_ms),
+  reason = CASE WHEN news.state IS NULL THEN device_state.reason ELSE news.reason END,
+  last_seen_ms = greatest(news.last_seen_ms, device_state.last_seen_ms)
+WHEN NOT MATCHED THEN INSERT (device, state, since_ms, reason, last_seen_ms)
+  VALUES (news.device, news.state, news.since_ms, news.reason, news.last_seen_ms);
+
+-- name: store_progress
+-- Notes the last batch that was looked at ($batch_id) and when ($now_ms).
+MERGE INTO progress USING (SELECT 'device_status' AS stage) AS looked USING (stage)
+WHEN MATCHED THEN UPDATE SET batch_id = $batch_id::BIGINT, updated_at_ms = $now_ms::BIGINT
+WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
+
+-- name: count_states
+-- How many devices are in each state; "unknown" where nobody has ever said it.
+SELECT coalesce(state, 'unknown') AS state, count(*)::DOUBLE AS devices FROM device_state GROUP BY ALL ORDER BY ALL;

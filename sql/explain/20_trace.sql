@@ -1,0 +1,34 @@
+-- 20 Trace: the day is computed again by the roll-up's own chapters, from 30 on, without storing anything.
+--
+-- Reads   series_rule; day_candidate and day_contradiction (temporary, of chapter 80 of the roll-up).
+-- Writes  asked, touched_day (temporary: what the chapters of the roll-up start from).
+-- Why     An explanation that had rules of its own could differ from what is computed.
+
+-- name: ask_day
+-- The day of every series of a device ($device) and source ($source), to be traced; $start_ms, $end_ms: bounds of the day.
+-- asked: as in chapter 30 of the roll-up
+CREATE OR REPLACE TEMP TABLE asked AS
+SELECT series_id, $start_ms::BIGINT AS from_ms, $end_ms::BIGINT - 1 AS to_ms, false AS is_new
+FROM series_rule WHERE device = $device::UUID AND source = $source;
+
+-- name: touch_day
+-- The day of a device and source, for rollup/find_candidates.
+INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
+
+-- name: find_candidates
+-- The candidates of the traced day of a source ($source): see rollup/find_candidates.
+SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, place::INTEGER AS place FROM day_candidate WHERE source = $source;
+
+-- name: find_contradictions
+-- What other methods say of the explained day of a source ($source) that contradict the one that it is read from.
+SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE source = $source ORDER BY stream_id;
+
+-- name: find_intervals
+-- The intervals of a series ($series_id) in a day ($start_ms, $end_ms) as they are told, in order: what was corrected in place of what is measured.
+-- exact_nwh: billionths of a Wh, as text.
+SELECT t.interval_start_ms::DOUBLE AS start_ms, t.energy_wh::DOUBLE AS energy_wh,
+  CASE WHEN t.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0 THEN i.exact_nwh END AS exact_nwh, t.covered_ms, t.flags
+FROM told_interval t
+LEFT JOIN interval_energy i ON i.series_id = t.series_id AND i.interval_start_ms = t.interval_start_ms
+WHERE t.series_id = $series_id AND t.interval_start_ms >= $start_ms::BIGINT AND t.interval_start_ms < $end_ms::BIGINT
+ORDER BY t.interval_start_ms;

@@ -1,0 +1,36 @@
+-- 40 Index: the index of a register at the bounds of the day.
+--
+-- Reads   index_line, reading_pair, silence_shape, needs_index, midnight_anchor (temporary, of chapters 40 and 60 of the roll-up).
+-- Writes  nothing. Index in Wh, instants in ms since 1970.
+-- Why     The energy of the day is the difference of two of these numbers, rounded. A person can check it by hand.
+
+-- name: find_lines
+-- The index of a traced register ($series_id) as straight lines that reach into the day ($start_ms, $end_ms), with its value where the day
+-- cuts them: from (t0, c0) to (t1, c1); inside the day from (from_ms, from_wh) to (to_ms, to_wh), and the last two rounded.
+-- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see find_shape in chapter 60 of the roll-up).
+SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
+  from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
+  to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
+  from_shape.share AS from_share, from_shape.nwh / 1e9 AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
+  to_shape.share AS to_share, to_shape.nwh / 1e9 AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
+  coalesce(from_shape.nwh_all, to_shape.nwh_all) / 1e9 AS power_wh, coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
+FROM (
+  SELECT l.*, from_shape, to_shape,
+    greatest(t0, $start_ms::BIGINT) AS from_ms, least(t1, $end_ms::BIGINT) AS to_ms,
+    CASE WHEN t0 >= $start_ms::BIGINT THEN c0 ELSE c0 + coalesce((c1 - c0) * from_shape.share, (c1 - c0) * ($start_ms::BIGINT - t0) / (t1 - t0)) END AS from_wh,
+    CASE WHEN t1 <= $end_ms::BIGINT THEN c1 ELSE c0 + coalesce((c1 - c0) * to_shape.share, (c1 - c0) * ($end_ms::BIGINT - t0) / (t1 - t0)) END AS to_wh
+  FROM (
+    SELECT t0, c0, t1, c1, covered, flags FROM index_line WHERE series_id = $series_id
+    UNION ALL
+    SELECT t0, v0, t1, v1, true, 0 FROM reading_pair
+    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_index)
+  ) AS l
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape ON from_shape.i = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape ON to_shape.i = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
+  WHERE t1 > $start_ms::BIGINT AND t0 < $end_ms::BIGINT
+)
+ORDER BY t1, t0;
+
+-- name: find_pinned
+-- Midnights of a traced lifetime register ($series_id) that a daily register beside it tells.
+SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, midnight_ms::DOUBLE AS midnight_ms, midnight_value FROM midnight_anchor WHERE series_id = $series_id;

@@ -1,0 +1,86 @@
+-- 30 Summary: what imports have brought.
+--
+-- Reads   import_file, batch, message, reading, quarantine, daily_energy, series, energy_stream, name.
+-- Writes  nothing. Energy in Wh, instants in ms since 1970.
+-- Why     A person sees at once whether the file was read as meant: which fields, days, devices, and what energy came of them.
+
+-- name: find_newest
+-- The newest imports that count, of those that landed since $since_ms; at most $imports_max.
+SELECT import_id::DOUBLE AS import_id, path, table_name, rows_landed::DOUBLE AS rows_landed, rows_rejected::DOUBLE AS rows_rejected,
+  updated_at_ms::DOUBLE AS landed_at_ms
+FROM import_file
+WHERE state = 'landed' AND updated_at_ms >= $since_ms::BIGINT
+ORDER BY import_id DESC
+LIMIT $imports_max;
+
+-- name: find_batches
+-- The batches of imports that count. $import_ids; $batches_max: ids that an import has for itself.
+SELECT b.batch_id::DOUBLE AS batch_id
+FROM import_file f
+JOIN batch b ON b.batch_id BETWEEN f.import_id * $batches_max::BIGINT + 1 AND f.last_batch_id
+WHERE f.state = 'landed' AND list_contains($import_ids::BIGINT[], f.import_id)
+ORDER BY b.batch_id;
+
+-- name: find_range
+-- When the readings of some batches ($batches) were measured, and of how many devices; null where there are none.
+-- From the messages, or, where these are no longer kept, from the readings that count.
+WITH own AS (
+  SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
+  UNION ALL
+  SELECT r.event_time_ms, s.device FROM reading r JOIN series s USING (series_id) WHERE r.batch_id IN (SELECT unnest($batches::BIGINT[]))
+)
+SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms, count(DISTINCT device)::DOUBLE AS devices FROM own;
+
+-- name: count_fields
+-- The fields of the messages of some batches ($batches), with how many values each has: numbers, and whatever else came.
+-- Nothing where the warehouse no longer keeps these messages.
+WITH own AS (
+  SELECT field_ids, other FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
+)
+SELECT field, sum(value_count)::DOUBLE AS value_count
+FROM (
+  SELECT n.name AS field, count(*) AS value_count
+  FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name n USING (name_id)
+  GROUP BY n.name
+  UNION ALL
+  SELECT field, count(*) FROM (SELECT unnest(json_keys(other)) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
+)
+GROUP BY field
+ORDER BY field;
+
+-- name: count_readings
+-- How many readings of some batches ($batches) count, by the configured energy stream that reads them. A reading that another one of the same
+-- device, source and instant replaces does not count.
+SELECT json_extract(e.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
+FROM reading r
+JOIN series s USING (series_id)
+JOIN energy_stream e USING (stream_id)
+WHERE r.batch_id IN (SELECT unnest($batches::BIGINT[])) AND e.settings IS NOT NULL
+GROUP BY position
+ORDER BY position;
+
+-- name: count_rejected
+-- Readings of some batches ($batches) that were rejected, by field and reason. Several energy streams may reject one reading: it counts once.
+SELECT field, reason, count(DISTINCT stream_offset)::DOUBLE AS readings
+FROM quarantine
+WHERE stage = 'rollup' AND batch_id IN (SELECT unnest($batches::BIGINT[]))
+GROUP BY field, reason
+ORDER BY field, reason;
+
+-- name: sum_energy
+-- The energy by month and source of the devices and sources of some batches ($batches), on the local days from $first_day to $last_day, both
+-- included. energy_wh: Wh; days: days on which any of the devices has energy.
+WITH own AS (
+  SELECT m.device, coalesce(n.name, 'default') AS source
+  FROM message m LEFT JOIN name n ON n.name_id = m.source_id
+  WHERE m.batch_id IN (SELECT unnest($batches::BIGINT[])) AND m.kind = 0
+  UNION
+  SELECT s.device, s.source FROM reading r JOIN series s USING (series_id) WHERE r.batch_id IN (SELECT unnest($batches::BIGINT[]))
+)
+SELECT strftime(d.day, '%Y-%m') AS month, d.source, sum(d.energy_wh)::DOUBLE AS energy_wh, count(DISTINCT d.device)::DOUBLE AS devices,
+  count(DISTINCT d.day)::DOUBLE AS days
+FROM daily_energy d
+JOIN own USING (device, source)
+WHERE d.day BETWEEN $first_day::DATE AND $last_day::DATE
+GROUP BY month, d.source
+ORDER BY month, d.source;

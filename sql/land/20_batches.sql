@@ -1,0 +1,121 @@
+-- 20 Batches: what lands, and how far it was read.
+--
+-- Reads   name, batch, checkpoint, progress, shard.
+-- Writes  batch (one row for each batch of messages), checkpoint (one row for each origin: the next offset to read), gap.
+-- Why     A batch and its checkpoint are stored in one transaction, so that no message is lost or counted twice.
+
+-- name: find_names
+-- Every name and its id.
+-- Columns: name_id, name.
+SELECT name_id, name FROM name ORDER BY name_id
+
+-- name: find_last_batch
+-- The highest id that a batch of this file has had; its ledger row may be gone.
+-- Columns: batch_id.
+SELECT
+  greatest(
+    coalesce((SELECT max(batch_id) FROM batch), 0),
+    coalesce((SELECT max(batch_id) FROM checkpoint), 0),
+    coalesce((SELECT max(batch_id) FROM progress), 0)
+  ) AS batch_id
+
+-- name: find_checkpoints
+-- Every checkpoint.
+-- Columns: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
+SELECT origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms
+FROM checkpoint
+ORDER BY origin
+
+-- name: find_position
+-- Where landing stands: the owner of the file, and the checkpoint of one origin (null columns where it has none).
+-- Parameters: origin.
+-- Columns: owner_epoch, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
+SELECT
+  shard.owner_epoch,
+  checkpoint.log_epoch,
+  checkpoint.next_offset,
+  checkpoint.last_offset,
+  checkpoint.last_store_time_ms,
+  checkpoint.batch_id,
+  checkpoint.updated_at_ms
+FROM shard
+LEFT JOIN checkpoint ON checkpoint.origin = $origin
+
+-- name: store_batch
+-- The ledger row of a batch, in the transaction that lands it.
+-- Parameters: batch_id, origin, log_epoch, from_offset, next_offset, message_count, quarantined_count,
+--   first_store_time_ms, last_store_time_ms, landed_at_ms.
+INSERT INTO batch (
+  batch_id,
+  origin,
+  log_epoch,
+  from_offset,
+  next_offset,
+  message_count,
+  quarantined_count,
+  first_store_time_ms,
+  last_store_time_ms,
+  landed_at_ms
+)
+VALUES (
+  $batch_id::BIGINT,
+  $origin,
+  $log_epoch,
+  $from_offset::UBIGINT,
+  $next_offset::UBIGINT,
+  $message_count::BIGINT,
+  $quarantined_count::BIGINT,
+  $first_store_time_ms::BIGINT,
+  $last_store_time_ms::BIGINT,
+  $landed_at_ms::BIGINT
+)
+
+-- name: store_checkpoint
+-- The first checkpoint of an origin.
+-- Parameters: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
+INSERT INTO checkpoint (origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms)
+VALUES (
+  $origin,
+  $log_epoch,
+  $next_offset::UBIGINT,
+  $last_offset::UBIGINT,
+  $last_store_time_ms::BIGINT,
+  $batch_id::BIGINT,
+  $updated_at_ms::BIGINT
+)
+
+-- name: advance_checkpoint
+-- Moves the checkpoint of an origin, in the transaction that lands what lies before it.
+-- Parameters: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
+UPDATE checkpoint
+SET
+  log_epoch = $log_epoch,
+  next_offset = $next_offset::UBIGINT,
+  last_offset = $last_offset::UBIGINT,
+  last_store_time_ms = $last_store_time_ms::BIGINT,
+  batch_id = $batch_id::BIGINT,
+  updated_at_ms = $updated_at_ms::BIGINT
+WHERE origin = $origin
+
+-- name: store_gap
+-- Records a gap, unless the very same one is recorded already: whoever reports a gap may report it twice.
+-- Parameters: origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms.
+INSERT INTO gap (gap_id, origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms)
+SELECT
+  coalesce((SELECT max(gap_id) FROM gap), 0) + 1,
+  $origin,
+  $reason,
+  $from_offset::UBIGINT,
+  $to_offset::UBIGINT,
+  $from_time_ms::BIGINT,
+  $to_time_ms::BIGINT,
+  $detected_at_ms::BIGINT
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM gap
+  WHERE gap.origin = $origin
+    AND gap.reason = $reason
+    AND gap.from_offset IS NOT DISTINCT FROM $from_offset::UBIGINT
+    AND gap.to_offset IS NOT DISTINCT FROM $to_offset::UBIGINT
+    AND gap.from_time_ms IS NOT DISTINCT FROM $from_time_ms::BIGINT
+)

@@ -1,0 +1,44 @@
+-- 30 Other logs: messages that a log sends again that had landed from another one.
+--
+-- Reads   batch, message.
+-- Writes  message, batch.
+-- Why     A log that begins anew numbers its messages from the start, so that an offset does not tell what has landed.
+
+-- name: find_other_logs_through
+-- The newest append time that has landed from other logs than $log_epoch.
+-- Parameters: log_epoch.
+-- Columns: last_store_time_ms.
+SELECT max(last_store_time_ms) AS last_store_time_ms
+FROM batch
+WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_with(origin, 'backfill:'));
+
+-- name: forget_landed_before
+-- Takes back what batch $batch_id brought though it had landed from another log: a log that begins anew may still hold messages of the one
+-- before, with the offsets and append times that they had there.
+-- Parameters: batch_id, first_ms, last_ms (between which append times this can be), log_epoch.
+DELETE FROM message AS again
+USING message AS m, batch AS b
+WHERE again.batch_id = $batch_id::BIGINT
+  AND again.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
+  AND m.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
+  AND m.batch_id = b.batch_id
+  AND b.log_epoch IS DISTINCT FROM $log_epoch
+  AND (b.origin = 'stream' OR starts_with(b.origin, 'backfill:'))
+  AND m.stream_offset = again.stream_offset
+  AND m.store_time_ms = again.store_time_ms
+  AND m.event_time_ms = again.event_time_ms
+  AND m.table_id = again.table_id
+  AND m.kind = again.kind
+  AND m.device IS NOT DISTINCT FROM again.device
+  AND m.source_id IS NOT DISTINCT FROM again.source_id
+  AND m.message_id IS NOT DISTINCT FROM again.message_id
+  AND m.field_ids = again.field_ids
+  AND m.numbers = again.numbers
+  AND m.other IS NOT DISTINCT FROM again.other;
+
+-- name: correct_batch
+-- Corrects the ledger to what is there of batch $batch_id.
+-- Parameters: batch_id.
+UPDATE batch
+SET message_count = (SELECT count(*) FROM message WHERE message.batch_id = $batch_id::BIGINT)
+WHERE batch_id = $batch_id::BIGINT;

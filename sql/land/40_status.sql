@@ -1,0 +1,39 @@
+-- 40 Status: what a warehouse holds.
+--
+-- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, progress.
+-- Writes  nothing.
+-- Why     People see whether it goes on, and what waits for them.
+
+-- name: count_landed
+-- Counts for the status of a shard.
+-- Columns: message_count, batch_count, gap_count, name_count, schema_number.
+SELECT
+  (SELECT count(*) FROM message) AS message_count,
+  (SELECT count(*) FROM batch) AS batch_count,
+  (SELECT count(*) FROM gap WHERE closed_at_ms IS NULL) AS gap_count,
+  (SELECT count(*) FROM name) AS name_count,
+  (SELECT max(number) FROM schema_migration) AS schema_number
+
+-- name: count_quarantine_reasons
+-- What is in quarantine by reason, the most frequent first.
+SELECT reason, count(*)::DOUBLE AS readings FROM quarantine GROUP BY reason ORDER BY readings DESC, reason
+
+-- name: find_open_imports
+-- Imports that count for nothing yet: those that land, and those that were given up and have not landed since.
+-- Columns: path, state, rows_read, updated_at_ms.
+SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
+FROM import_file f
+WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
+  SELECT max(o.import_id) FROM import_file o WHERE o.content_hash = f.content_hash OR o.path = f.path))
+ORDER BY import_id;
+
+-- name: find_taken_in
+-- The last batch that every configured energy stream ($streams: how many there are) has taken in, and the last one whose energy is published;
+-- -1 for none.
+SELECT
+  coalesce(
+    (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL),
+    CASE WHEN $streams::INTEGER = 0 THEN (SELECT max(batch_id) FROM batch) END,
+    -1
+  ) AS rolled_up_batch_id,
+  coalesce((SELECT max(batch_id) FROM progress WHERE stage = 'publish'), -1) AS published_batch_id;

@@ -1,0 +1,110 @@
+-- 10 Names: tables, fields, units and sources that the configuration names and the data do not have, or have in another way.
+--
+-- Reads   energy_stream, series, interval_energy, quarantine, message, name.
+-- Writes  nothing. One row for each stream, field, table, unit or device; energy in Wh.
+-- Why     A name that is misspelt gives no error anywhere: its energy is missing. What resembles the name is offered instead.
+
+-- name: find_streams
+-- The configured energy streams in their order, with how many devices and sources each has readings of, and the highest index that the
+-- intervals of the newest 30 days of readings show (Wh; null where there is none).
+SELECT
+  json_extract(e.settings, '$.position')::INTEGER AS position,
+  count(DISTINCT s.series_id)::INTEGER AS series_count,
+  max(i.last_value) AS highest_wh
+FROM energy_stream e
+LEFT JOIN series s USING (stream_id)
+LEFT JOIN interval_energy i ON i.series_id = s.series_id AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 2592000000
+  AND json_extract(e.settings, '$.modulus') IS NOT NULL
+WHERE e.settings IS NOT NULL
+GROUP BY position
+ORDER BY position;
+
+-- name: find_rejected
+-- Devices and sources of which every reading of a field is rejected: no energy stream of that field has one that is valid.
+-- Nulls say that there is nothing to say.
+SELECT q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
+  min(q.text) AS text
+FROM (
+  SELECT field, device, source, reason, count(*) AS readings, min(detail) AS text
+  FROM quarantine
+  WHERE stage = 'rollup' AND reason <> 'null' AND device IS NOT NULL
+  GROUP BY field, device, source, reason
+) AS q
+WHERE NOT EXISTS (
+  SELECT 1 FROM series s JOIN energy_stream e USING (stream_id)
+  WHERE s.device = q.device AND (s.source = q.source OR json_extract_string(e.identity, '$.as') IS NOT NULL)
+    AND json_extract_string(e.identity, '$.field') = q.field
+)
+GROUP BY q.field, q.device, q.source
+ORDER BY readings DESC, q.field, q.device, q.source
+LIMIT 1000;
+
+-- name: find_tables
+-- The tables of the telemetry that is kept, those first whose names resemble $table, and how many messages each has.
+SELECT n.name AS table_name, m.message_count::DOUBLE AS messages
+FROM (SELECT table_id, count(*) AS message_count FROM message WHERE kind = 0 GROUP BY table_id) AS m
+JOIN name n ON n.name_id = m.table_id
+ORDER BY jaro_winkler_similarity(lower(n.name), lower($table)) DESC, n.name;
+
+-- name: find_fields
+-- The fields of the newest messages of a table ($table) that are kept, those first whose names resemble $field.
+WITH newest AS (
+  SELECT field_ids, other FROM message
+  WHERE kind = 0 AND table_id = (SELECT name_id FROM name WHERE name = $table)
+  ORDER BY batch_id DESC, stream_offset DESC
+  LIMIT 20000
+)
+SELECT field FROM (
+  SELECT name AS field FROM name WHERE name_id IN (SELECT DISTINCT unnest(field_ids) FROM newest)
+  UNION
+  SELECT DISTINCT unnest(json_keys(other)) FROM newest WHERE other IS NOT NULL
+)
+ORDER BY jaro_winkler_similarity(lower(field), lower($field)) DESC, field;
+
+-- name: find_units
+-- What a field beside the readings of a table says of their unit, in the newest messages that are kept. $table, $unit_pointer: JSON pointer.
+SELECT DISTINCT json_extract_string(other, $unit_pointer) AS unit
+FROM (
+  SELECT other FROM message
+  WHERE kind = 0 AND other IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)
+  ORDER BY batch_id DESC, stream_offset DESC
+  LIMIT 20000
+)
+WHERE unit IS NOT NULL
+ORDER BY unit
+LIMIT 5;
+
+-- name: find_sources
+-- Which sources the devices have that energy is known of.
+SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FROM series GROUP BY device;
+
+-- name: find_source_clashes
+-- Sources that a stream books its energy as (as), and that messages of the same table name too: another stream reads them.
+-- position: of the stream with as; field: of the other one.
+SELECT json_extract(own.settings, '$.position')::INTEGER AS position, s.source, min(s.device)::VARCHAR AS device,
+  min(json_extract_string(other.settings, '$.field')) AS field, min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
+FROM energy_stream own
+JOIN energy_stream other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
+  AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
+JOIN series s ON s.stream_id = other.stream_id AND s.source = json_extract_string(own.settings, '$.as')
+WHERE own.settings IS NOT NULL
+GROUP BY position, s.source
+ORDER BY position;
+
+-- name: find_merged_sources
+-- Devices whose newest messages name several sources with a field ($table, $field) that is booked as one of them: readings of several
+-- registers would be taken for one.
+WITH newest AS (
+  SELECT device, source_id, field_ids, other FROM message
+  WHERE kind = 0 AND device IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)
+  ORDER BY batch_id DESC, stream_offset DESC
+  LIMIT 20000
+)
+SELECT m.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(n.name, 'default'))) AS sources
+FROM newest m
+LEFT JOIN name n ON n.name_id = m.source_id
+WHERE list_contains(m.field_ids, (SELECT name_id FROM name WHERE name = $field)) OR list_contains(json_keys(m.other), $field)
+GROUP BY m.device
+HAVING count(DISTINCT coalesce(n.name, 'default')) > 1
+ORDER BY device
+LIMIT 10;

@@ -1,0 +1,67 @@
+-- 20 Readings: what the newest readings say against the rules that they are read by.
+--
+-- Reads   series, energy_stream, interval_energy, daily_energy, energy_event.
+-- Writes  nothing. One row for each device and source that something is wrong with, at most 1000; position: of its energy stream in the
+--         configuration.
+-- Why     A wrong method, unit or limit gives wrong energy day after day. A person has to change the configuration.
+
+-- name: find_still_registers
+-- Lifetime registers that have covered at least a day of the newest seven and not grown, beside power that has: of the same device and source.
+WITH week AS (
+  SELECT s.device, s.source, e.settings, s.resolution, sum(i.energy_wh) AS energy_wh, sum(i.covered_ms) AS covered_ms
+  FROM interval_energy i
+  JOIN series s USING (series_id)
+  JOIN energy_stream e USING (stream_id)
+  WHERE e.settings IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 604800000
+  GROUP BY ALL
+)
+SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device, register.source,
+  power.energy_wh::DOUBLE AS power_wh
+FROM week register
+JOIN week power ON power.device = register.device AND power.source = register.source
+WHERE json_extract_string(register.settings, '$.method') = 'total_energy' AND json_extract_string(power.settings, '$.method') = 'power_curve'
+  AND register.energy_wh = 0 AND register.covered_ms >= 86400000 AND power.energy_wh > greatest(1000, 20 * coalesce(register.resolution, 0))
+ORDER BY position, device, register.source
+LIMIT 1000;
+
+-- name: find_beyond_power
+-- Devices and sources of which at least one in twenty of the newest week's quarter hours has readings that are impossible by the configured
+-- maxPower: spikes (32) or rebases (8).
+SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
+  json_extract(e.settings, '$.maxPower')::DOUBLE AS power_w,
+  count(*) FILTER (i.flags & 40 > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
+FROM interval_energy i
+JOIN series s USING (series_id)
+JOIN energy_stream e USING (stream_id)
+WHERE json_extract(e.settings, '$.maxPower') IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 604800000
+GROUP BY ALL
+HAVING beyond >= 4 AND beyond >= 0.05 * intervals
+ORDER BY position, device, source
+LIMIT 1000;
+
+-- name: find_unit_changes
+-- Registers that, within the newest 30 days, have gone on at a thousandth or at a thousand times of what they showed, within 1 %: the last time
+-- of each. value_before, value_after: Wh.
+SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
+  max(v.to_ms)::DOUBLE AS at_ms, max_by(v.value_before, v.to_ms) AS value_before, max_by(v.value_after, v.to_ms) AS value_after
+FROM energy_event v
+JOIN series s USING (series_id)
+JOIN energy_stream e USING (stream_id)
+WHERE e.settings IS NOT NULL AND v.kind IN ('reset', 'rebase') AND v.to_ms > (SELECT max(last_ms) FROM series) - 2592000000
+  AND least(v.value_before, v.value_after) >= 100
+  AND (v.value_after / v.value_before BETWEEN 0.00099 AND 0.00101 OR v.value_after / v.value_before BETWEEN 990 AND 1010)
+GROUP BY ALL
+ORDER BY position, device, s.source
+LIMIT 1000;
+
+-- name: find_contradicted
+-- Devices and sources of which another method contradicts the chosen one on at least two of the newest seven days.
+SELECT json_extract(e.settings, '$.position')::INTEGER AS position, d.device::VARCHAR AS device, d.source,
+  count(*)::INTEGER AS days, max(d.day)::VARCHAR AS last_day
+FROM daily_energy d
+JOIN energy_stream e USING (stream_id)
+WHERE e.settings IS NOT NULL AND d.flags & 2048 > 0 AND d.day > (SELECT max(day) FROM daily_energy) - 7
+GROUP BY position, d.device, d.source
+HAVING count(*) >= 2
+ORDER BY position, device, d.source
+LIMIT 1000;

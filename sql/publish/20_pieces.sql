@@ -1,0 +1,72 @@
+-- 20 Pieces: which parts of the datasets have to be written, and how many rows each will have.
+--
+-- Reads   message, interval_energy, daily_energy, daily_energy_history, device_status, meter_reading.
+-- Writes  nothing. One row for each piece (a day or a month of a dataset, or an hour of a table), or the row count of one piece.
+-- Why     What a file holds is checked against the count that was taken before it was written. A file that lacks a row is not published.
+
+-- name: count_messages
+-- Which tables and hours (UTC, by store time) the batches after $after_batch_id, up to $through_batch_id, hold messages of, in parts of
+-- whole batches: a file is sorted in memory, so it takes $rows_max messages or a batch.
+WITH counted AS (
+  SELECT table_id, store_time_ms // 3600000 AS hour, batch_id, count(*) AS row_count
+  FROM message
+  WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
+  GROUP BY ALL
+), part AS (
+  SELECT table_id, hour, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id, sum(row_count) AS row_count
+  FROM (
+    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part FROM counted
+  )
+  GROUP BY table_id, hour, part
+)
+SELECT p.table_id, coalesce(n.name, '#' || p.table_id) AS table_name, (p.hour * 3600000)::DOUBLE AS hour_start_ms,
+  p.after_batch_id::BIGINT AS after_batch_id, p.through_batch_id::BIGINT AS through_batch_id, p.row_count::DOUBLE AS row_count
+FROM part p
+LEFT JOIN name n ON n.name_id = p.table_id
+ORDER BY ALL;
+
+-- name: find_interval_days
+-- Every UTC day that has intervals, by its first instant.
+SELECT DISTINCT (interval_start_ms // 86400000 * 86400000)::DOUBLE AS day_start_ms FROM told_interval ORDER BY ALL;
+
+-- name: count_intervals
+-- How many intervals start from $start_ms up to, not including, $end_ms, and their energy (Wh).
+SELECT count(*)::DOUBLE AS row_count, coalesce(sum(energy_wh), 0)::DOUBLE AS energy_wh
+FROM told_interval
+WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT;
+
+-- name: find_daily_months
+-- Every month (of the local day) that has daily energy, YYYY-MM.
+SELECT DISTINCT strftime(day, '%Y-%m') AS month FROM daily_energy ORDER BY ALL;
+
+-- name: count_days
+-- How many rows daily_energy has from $start_day up to, not including, $end_day (local days), and their energy (Wh).
+SELECT count(*)::DOUBLE AS row_count, coalesce(sum(energy_wh), 0)::DOUBLE AS energy_wh
+FROM daily_energy
+WHERE day >= $start_day::DATE AND day < $end_day::DATE;
+
+-- name: find_version_months
+-- Every month (of the local day) that has versions of days, YYYY-MM.
+SELECT DISTINCT strftime(day, '%Y-%m') AS month FROM daily_energy_history ORDER BY ALL;
+
+-- name: count_versions
+-- How many versions daily_energy_history has of the days from $start_day up to, not including, $end_day (local days).
+SELECT count(*)::DOUBLE AS row_count FROM daily_energy_history WHERE day >= $start_day::DATE AND day < $end_day::DATE;
+
+-- name: find_device_status_days
+-- Every UTC day that transitions were stored on, by its first instant.
+SELECT DISTINCT (store_time_ms // 86400000 * 86400000)::DOUBLE AS day_start_ms FROM device_status ORDER BY ALL;
+
+-- name: count_device_status
+-- How many transitions were stored from $start_ms up to, not including, $end_ms.
+SELECT count(*)::DOUBLE AS row_count
+FROM device_status
+WHERE store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT;
+
+-- name: find_meter_reading_months
+-- Every month (UTC, of the interval's start) that has readings of meters, YYYY-MM.
+SELECT DISTINCT strftime(make_timestamp(start_ms * 1000), '%Y-%m') AS month FROM meter_reading ORDER BY ALL;
+
+-- name: count_meter_readings
+-- How many readings of meters start from $start_ms up to, not including, $end_ms.
+SELECT count(*)::DOUBLE AS row_count FROM meter_reading WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT;

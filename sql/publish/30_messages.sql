@@ -1,0 +1,65 @@
+-- 30 Messages: what has landed, and what could not be read of the stream.
+--
+-- Reads   message, name, gap.
+-- Writes  the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns that the files of a
+--         dataset have, in the order of their rows.
+-- Why     The lake keeps whole messages, also the fields that no energy stream reads.
+
+-- name: select_messages
+-- The messages of one table and hour in the batches after $after_batch_id, up to $through_batch_id, names instead of ids.
+-- $table_id, $table_name; $start_ms, $end_ms: half-open window of store times. A field that a message holds twice counts once: the last.
+WITH chosen AS (
+  SELECT * FROM message
+  WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
+    AND table_id = $table_id::INTEGER
+    AND store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT
+),
+-- Messages of one kind of device have the same fields: names are looked up once a list of fields, not once a message.
+place AS (
+  SELECT field_ids, unnest(field_ids) AS name_id, generate_subscripts(field_ids, 1) AS place
+  FROM (SELECT DISTINCT field_ids FROM chosen)
+),
+last_place AS (
+  SELECT field_ids, name_id, max(place) AS place FROM place GROUP BY ALL
+),
+shape AS (
+  SELECT p.field_ids, list(coalesce(n.name, '#' || p.name_id) ORDER BY p.place) AS fields, list(p.place ORDER BY p.place) AS places
+  FROM last_place p LEFT JOIN name n USING (name_id)
+  GROUP BY p.field_ids
+)
+SELECT
+  $table_name::VARCHAR AS "table",
+  CASE m.kind WHEN 0 THEN 'telemetry' WHEN 1 THEN 'device_status' WHEN 2 THEN 'audit' ELSE 'unknown' END AS kind,
+  m.device,
+  n.name AS source,
+  make_timestamptz(m.event_time_ms * 1000) AS event_time,
+  make_timestamptz(m.store_time_ms * 1000) AS store_time,
+  m.stream_offset,
+  m.message_id,
+  CASE
+    WHEN s.places IS NULL THEN MAP {}
+    WHEN len(s.places) = len(m.field_ids) THEN map(s.fields, m.numbers)
+    ELSE map(s.fields, list_select(m.numbers, s.places))
+  END::MAP(VARCHAR, DOUBLE) AS data,
+  m.other,
+  m.batch_id
+FROM chosen m
+LEFT JOIN shape s ON s.field_ids = m.field_ids
+LEFT JOIN name n ON n.name_id = m.source_id
+ORDER BY m.device, m.event_time_ms, m.stream_offset
+
+-- name: select_gap
+-- Stretches of the stream that could not be read.
+SELECT
+  gap_id,
+  origin,
+  reason,
+  from_offset,
+  to_offset,
+  make_timestamptz(from_time_ms * 1000) AS from_time,
+  make_timestamptz(to_time_ms * 1000) AS to_time,
+  make_timestamptz(detected_at_ms * 1000) AS detected_at,
+  make_timestamptz(closed_at_ms * 1000) AS closed_at,
+  note
+FROM gap
+ORDER BY gap_id

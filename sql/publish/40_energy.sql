@@ -1,0 +1,147 @@
+-- 40 Energy: intervals, days and their versions, with what is needed to read them.
+--
+-- Reads   told_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day (temporary: the local days, from
+--         the tz database).
+-- Writes  the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and quality_flag. Energy in Wh.
+-- Why     Who reads the lake needs no ids of the warehouse: names of flags, tables and fields stand in the rows.
+
+-- name: select_interval_energy
+-- The intervals, what was corrected in place of what is measured, that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
+WITH chosen AS (
+  SELECT * FROM told_interval
+  WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT
+),
+flag_set AS (
+  SELECT c.flags, list(q.flag ORDER BY q.bit) AS names
+  FROM (SELECT DISTINCT flags FROM chosen) c JOIN quality_flag q ON c.flags & q.bit <> 0
+  GROUP BY c.flags
+)
+SELECT
+  s.device,
+  s.source,
+  e.identity->>'table' AS "table",
+  e.identity->>'field' AS field,
+  e.identity->>'method' AS method,
+  s.stream_id,
+  make_timestamptz(i.interval_start_ms * 1000) AS interval_start,
+  i.energy_wh,
+  i.covered_ms,
+  coalesce(f.names, []) AS flags
+FROM chosen i
+LEFT JOIN series s USING (series_id)
+LEFT JOIN energy_stream e USING (stream_id)
+LEFT JOIN flag_set f ON f.flags = i.flags
+ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms
+
+-- name: select_daily_energy
+-- Daily energy from $start_day up to, not including, $end_day (local days), in the order in which the report answers.
+-- energy_wh: Wh; coverage: share of the day, 0 to 1.
+WITH chosen AS (
+  SELECT * FROM daily_energy WHERE day >= $start_day::DATE AND day < $end_day::DATE
+),
+flag_set AS (
+  SELECT c.flags, list(q.flag ORDER BY q.bit) AS names
+  FROM (SELECT DISTINCT flags FROM chosen) c JOIN quality_flag q ON c.flags & q.bit <> 0
+  GROUP BY c.flags
+)
+SELECT
+  d.day,
+  d.device,
+  d.source,
+  d.energy_wh,
+  d.method,
+  e.identity->>'table' AS "table",
+  e.identity->>'field' AS field,
+  d.stream_id,
+  coalesce(f.names, []) AS flags,
+  d.coverage,
+  d.status,
+  d.version,
+  make_timestamptz(d.computed_at_ms * 1000) AS computed_at
+FROM chosen d
+LEFT JOIN energy_stream e USING (stream_id)
+LEFT JOIN flag_set f ON f.flags = d.flags
+ORDER BY d.day, d.device, d.source
+
+-- name: select_daily_energy_version
+-- The versions of the days from $start_day up to, not including, $end_day (local days). energy_wh: Wh, null where a day was withdrawn;
+-- coverage: share of the day, 0 to 1.
+WITH chosen AS (
+  SELECT * FROM daily_energy_history WHERE day >= $start_day::DATE AND day < $end_day::DATE
+),
+flag_set AS (
+  SELECT c.flags, list(q.flag ORDER BY q.bit) AS names
+  FROM (SELECT DISTINCT flags FROM chosen) c JOIN quality_flag q ON c.flags & q.bit <> 0
+  GROUP BY c.flags
+)
+SELECT
+  v.day,
+  v.device,
+  v.source,
+  v.version,
+  v.energy_wh,
+  v.method,
+  coalesce(f.names, []) AS flags,
+  v.coverage,
+  v.status,
+  make_timestamptz(v.computed_at_ms * 1000) AS computed_at,
+  v.causes,
+  v.batch_id
+FROM chosen v
+LEFT JOIN flag_set f ON f.flags = v.flags
+ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms
+
+-- name: select_correction
+-- What people have corrected. energy_wh: Wh.
+SELECT
+  c.correction_id,
+  c.kind,
+  c.device,
+  c.source,
+  c.table_name AS "table",
+  c.field,
+  c.day,
+  make_timestamptz(c.from_ms * 1000) AS from_time,
+  make_timestamptz(c.to_ms * 1000) AS to_time,
+  c.energy_wh,
+  c.basis,
+  c.reason,
+  c.author,
+  make_timestamptz(c.created_at_ms * 1000) AS created_at,
+  c.undoes,
+  u.correction_id AS undone_by,
+  e.days,
+  e.before_wh,
+  e.after_wh
+FROM correction c
+LEFT JOIN correction u ON u.undoes = c.correction_id
+LEFT JOIN (
+  SELECT correction_id, count(*) AS days, sum(before_wh)::BIGINT AS before_wh, sum(after_wh)::BIGINT AS after_wh
+  FROM correction_effect GROUP BY correction_id
+) AS e ON e.correction_id = c.correction_id
+ORDER BY c.correction_id
+
+-- name: select_series
+-- Which devices and sources have energy, and from which field. active: whether the field is still configured.
+-- step_ms: usual time between two values, ms, null for registers; resolution_wh: what a register counts by, Wh, null where it is not known.
+SELECT
+  s.device,
+  s.source,
+  s.stream_id,
+  e.identity->>'table' AS "table",
+  e.identity->>'field' AS field,
+  e.identity->>'method' AS method,
+  e.settings IS NOT NULL AS active,
+  CASE WHEN e.identity->>'method' NOT IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'interval')::BIGINT, s.step_ms) END AS step_ms,
+  CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'jitter')::DOUBLE / 2, s.resolution) END AS resolution_wh
+FROM series s LEFT JOIN energy_stream e USING (stream_id)
+ORDER BY s.device, s.source, e.stream_id
+
+-- name: select_local_day
+-- The local days of the workgroup from the first to the last that has energy, with their bounds. Temp table declared_day: from the tz database.
+SELECT day, make_timestamptz(start_ms * 1000) AS day_start, make_timestamptz(end_ms * 1000) AS day_end
+FROM declared_day WHERE start_ms < end_ms ORDER BY day
+
+-- name: select_quality_flag
+-- What the quality flags mean.
+SELECT flag, meaning FROM quality_flag ORDER BY bit

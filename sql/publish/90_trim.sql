@@ -1,0 +1,18 @@
+-- 90 Trim: messages that the warehouse need not keep any longer.
+--
+-- Reads   message, batch.
+-- Writes  message.
+-- Why     The lake has the messages for good. The warehouse keeps the newest, for streams that are configured later.
+
+-- name: count_trimmed
+-- How many messages trim_messages would delete, with the same parameters.
+SELECT count(*)::DOUBLE AS row_count
+FROM message
+WHERE batch_id <= $batch_id::BIGINT
+  AND batch_id < coalesce((SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT), $batch_id::BIGINT + 1);
+
+-- name: trim_messages
+-- Deletes messages that are in the lake and rolled up (batches up to $batch_id) and landed before $before_ms.
+DELETE FROM message
+WHERE batch_id <= $batch_id::BIGINT
+  AND batch_id < coalesce((SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT), $batch_id::BIGINT + 1);

@@ -1,2 +1,0 @@
--- What the quality flags mean.
-SELECT flag, meaning FROM quality_flag ORDER BY bit

@@ -1,0 +1,54 @@
+-- 30 Intervals: the 15-minute intervals that days are the sums of.
+--
+-- Reads   counted; files of interval_energy of the generation.
+-- Writes  slot (one row for each interval), and of it one row for each day: day, members (as bytes).
+-- Why     The intervals are of the stream that the day was read from, so that they add up to it.
+
+-- name: select_intervals
+-- The 15-minute intervals of the days of "counted", from the stream that each day's energy comes from, so that they add up to it. Every
+-- interval of a day has a row; energy_wh is null where nothing measured covers it.
+-- Reads counted (see report/select_counted). $days, $starts_ms, $ends_ms: the local days, from the tz database; $interval_files: the files of the
+-- generation that hold them. Read as "slot" by answer_intervals_by_source and answer_intervals_by_device.
+SELECT d.day, d.device, d.source, d.at_ms,
+  CASE
+    WHEN i.energy_wh IS NULL OR d.part = 'whole' THEN i.energy_wh
+    WHEN d.part = 'rise' THEN greatest(i.energy_wh, 0)
+    ELSE greatest(-i.energy_wh, 0)
+  END AS energy_wh
+FROM (
+  SELECT c.day, c.device, c.source, c.stream_id, c.part, unnest(range(l.start_ms, l.end_ms, 900000)) AS at_ms
+  FROM counted AS c
+  JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms) AS l
+    USING (day)
+) AS d
+LEFT JOIN (
+  SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh
+  FROM read_parquet($interval_files, hive_partitioning = false)
+  WHERE interval_start >= make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
+    AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
+    AND (covered_ms > 0 OR energy_wh <> 0)
+) AS i
+  ON i.device = d.device AND i.source = d.source AND i.stream_id = d.stream_id AND i.at_ms = d.at_ms
+
+-- name: answer_intervals_by_source
+-- One row for each day that has energy, in any order: "<device>.<source>":[Wh of each interval, in order], sorted, as bytes.
+SELECT
+  day::VARCHAR AS day,
+  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':[', profile, ']'), ',' ORDER BY device, source)) AS members
+FROM (
+  SELECT day, device, source, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
+  FROM slot GROUP BY day, device, source
+)
+GROUP BY day
+
+-- name: answer_intervals_by_device
+-- As answer_intervals_by_source, the sources of a device added up.
+SELECT
+  day::VARCHAR AS day,
+  encode(string_agg(concat('"', device, '":[', profile, ']'), ',' ORDER BY device)) AS members
+FROM (
+  SELECT day, device, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
+  FROM (SELECT day, device, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms)
+  GROUP BY day, device
+)
+GROUP BY day

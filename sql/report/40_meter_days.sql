@@ -1,0 +1,141 @@
+-- 40 Meter days: the energy of meters by local day, uploaded or derived from devices.
+--
+-- Reads   files of meter_reading, daily_energy and interval_energy of the generation; source_day, device_day.
+-- Writes  member, local_day, uploaded_day, source_day, derived_day: one row for each meter and day. Energy in Wh.
+-- Why     A meter that is derived from a device has the same days as the device, in any zone.
+
+-- name: select_members
+-- What energy is asked of: uploaded meters by code, devices by id, with a source or as a whole. $members: JSON, an array of
+-- { key, code, device, source }. Read as "member".
+SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true)
+
+-- name: select_local_days
+-- The local days that readings are spread over, without those that the zone skipped, and their instants in ms. $days, $starts_ms, $ends_ms:
+-- from the tz database. Read as "local_day".
+SELECT day, start_ms, end_ms
+FROM (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms)
+WHERE start_ms < end_ms
+
+-- name: select_uploaded_days
+-- The readings of "member" that were uploaded, by "local_day", which begins with the first of a month. A reading that lies in several days is
+-- cut by time: the part up to the end of a day is rounded to a Wh, so that the parts add up to the reading. A day is rounded on the running
+-- sum of its month, so that the days add up to the month. $reading_files: of the generation.
+-- key, day, energy_wh (Wh, null where no reading knows it), coverage (0 to 1), flags, quality (the worst of its readings), revision (the highest)
+WITH reading AS (
+  SELECT m.key, r.energy_wh, r.quality, r.revision, epoch_ms(r.interval_start) AS start_ms, epoch_ms(r.interval_end) AS end_ms
+  FROM read_parquet($reading_files, hive_partitioning = false) r
+  JOIN member m ON m.code = r.meter_code
+  WHERE r.is_current
+    AND r.interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
+    AND r.interval_end > make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
+),
+part AS (
+  SELECT r.key, l.day, r.quality, r.revision,
+    l.end_ms - l.start_ms AS day_ms,
+    r.start_ms < l.start_ms OR r.end_ms > l.end_ms AS is_cut,
+    CASE WHEN r.energy_wh IS NULL THEN 0 ELSE least(r.end_ms, l.end_ms) - greatest(r.start_ms, l.start_ms) END AS covered_ms,
+    (round(1000 * CASE WHEN r.end_ms <= l.end_ms THEN r.energy_wh ELSE round(r.energy_wh * ((l.end_ms - r.start_ms) / (r.end_ms - r.start_ms))) END)
+      - round(1000 * CASE WHEN r.start_ms >= l.start_ms THEN 0 ELSE round(r.energy_wh * ((l.start_ms - r.start_ms) / (r.end_ms - r.start_ms))) END)
+    )::BIGINT AS energy_mwh
+  FROM reading r JOIN local_day l ON r.start_ms < l.end_ms AND r.end_ms > l.start_ms
+),
+summed AS (
+  SELECT key, day,
+    sum(energy_mwh) AS energy_mwh,
+    sum(covered_ms) / any_value(day_ms) AS coverage,
+    bool_or(is_cut OR quality IN ('estimated', 'substituted')) AS is_estimated,
+    max(CASE quality WHEN 'measured' THEN 1 WHEN 'estimated' THEN 2 WHEN 'substituted' THEN 3 ELSE 4 END) AS worst,
+    max(revision) AS revision
+  FROM part GROUP BY key, day
+),
+running AS (
+  SELECT *, sum(energy_mwh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_mwh FROM summed
+)
+SELECT key, day,
+  CASE WHEN energy_mwh IS NOT NULL THEN (sum_mwh + 500) // 1000 - (sum_mwh - energy_mwh + 500) // 1000 END::BIGINT AS energy_wh,
+  round(coverage, 4) AS coverage,
+  list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < 0.999 THEN 'partial' END], lambda flag: flag IS NOT NULL) AS flags,
+  ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
+  revision
+FROM running
+WHERE day >= $start_day::DATE
+
+-- name: select_source_days
+-- The days of the workgroup of the devices of "member", by source, as they were computed: "chosen" for select_source_day. $day_files: of the
+-- generation.
+SELECT day, device, source, energy_wh, method, coverage, flags, status, version, computed_at
+FROM read_parquet($day_files, hive_partitioning = false)
+WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member)
+
+-- name: select_source_days_of_zone
+-- The parts of the workgroup's days that belong to the days of another zone ("local_day"), as balance/sum_device_day reads them: sums of the
+-- 15-minute intervals of the stream that each of the workgroup's own days was read from, so that the days of any zone add up to the same.
+-- coverage: share of the day of the zone. $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that lie in the range in part;
+-- $day_files, $interval_files: of the generation. Reads rule (see balance/find_rule).
+WITH own_day AS (
+  SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
+),
+slot AS (
+  SELECT day, start_ms, end_ms, own_day, at_ms
+  FROM (SELECT *, unnest(range(start_ms, end_ms, 900000)) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
+  JOIN (SELECT own_day, unnest(range(start_ms, end_ms, 900000)) AS at_ms FROM own_day) USING (at_ms)
+),
+read_from AS (
+  SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
+  FROM read_parquet($day_files, hive_partitioning = false)
+  WHERE day IN (SELECT own_day FROM own_day) AND device IN (SELECT device FROM member)
+)
+SELECT * REPLACE (
+    CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise_wh END AS rise_wh,
+    CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall_wh END AS fall_wh
+  )
+FROM (
+  SELECT s.own_day AS day, s.day AS told_day, i.device, i.source,
+    sum(i.energy_wh)::BIGINT AS energy_wh,
+    sum(greatest(i.energy_wh, 0))::BIGINT AS rise_wh,
+    sum(greatest(-i.energy_wh, 0))::BIGINT AS fall_wh,
+    coalesce(sum(abs(i.energy_wh)) FILTER (list_contains(i.flags, 'estimated')), 0) AS spread_wh,
+    sum(i.covered_ms) / any_value(s.end_ms - s.start_ms) AS coverage,
+    list_concat(
+      list_filter(list_distinct(flatten(list(i.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
+      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + 900000 = s.end_ms)) THEN ['estimated'] ELSE [] END,
+      CASE WHEN bool_or(r.is_incomplete) THEN ['incomplete'] ELSE [] END
+    ) AS flags,
+    max(r.version) AS version,
+    []::VARCHAR[] AS methods, 'final' AS status, NULL::TIMESTAMPTZ AS computed_at
+  FROM (
+    SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh, covered_ms, flags
+    FROM read_parquet($interval_files, hive_partitioning = false)
+    WHERE interval_start >= make_timestamptz(list_min($own_starts_ms::BIGINT[]) * 1000)
+      AND interval_start < make_timestamptz(list_max($own_ends_ms::BIGINT[]) * 1000)
+      AND device IN (SELECT device FROM member)
+      AND (covered_ms > 0 OR energy_wh <> 0)
+  ) i
+  JOIN slot s USING (at_ms)
+  JOIN read_from r ON r.own_day = s.own_day AND r.device = i.device AND r.source = i.source AND r.stream_id = i.stream_id
+  GROUP BY s.own_day, s.day, i.device, i.source
+)
+
+-- name: select_derived_days
+-- The days of "member" that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day of another
+-- zone is the sum of the parts of the workgroup's days in it. Columns as of select_uploaded_days; revision: the highest version.
+WITH part AS (
+  SELECT m.key, d.told_day AS day, d.energy_wh, d.coverage, d.flags, d.version
+  FROM source_day d JOIN member m ON m.device = d.device AND m.source = d.source
+  UNION ALL
+  SELECT m.key, d.told_day, d.energy_wh, d.coverage, d.flags, d.version
+  FROM device_day d JOIN member m ON m.device = d.device AND m.source IS NULL
+),
+summed AS (
+  SELECT key, day,
+    CASE WHEN count(energy_wh) = count(*) THEN sum(energy_wh) END::BIGINT AS energy_wh,
+    round(sum(coverage), 4) AS coverage,
+    list_distinct(flatten(list(flags))) AS flags,
+    max(version) AS revision
+  FROM part GROUP BY key, day
+)
+SELECT key, day, energy_wh, coverage,
+  list_sort(list_distinct(list_concat(flags, CASE WHEN coverage < 0.999 AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
+  CASE WHEN energy_wh IS NOT NULL THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
+  revision
+FROM summed

@@ -1,0 +1,63 @@
+-- 70 Changes: which days have changed, and how devices are now.
+--
+-- Reads   files of daily_energy_version and device_state of the generation.
+-- Writes  one row for each day that has changed (JSON), or for each device.
+-- Why     Who has copied days learns which of them to copy again.
+
+-- name: answer_day_changes
+-- The days whose versions of a generation's daily_energy_version ($files) changed from $since_ms up to, not including, $until_ms, as one JSON
+-- object each: what they were before the first of these versions and what they are after the last. A version counts where the day was final
+-- when it came, with $with_provisional also where it was not. $devices: the only ones, as text; null for all. $rows_max: of rows.
+WITH version AS (
+  SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,
+    lag(CASE WHEN energy_wh IS NOT NULL THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage} END) OVER versions AS before
+  FROM read_parquet($files, hive_partitioning = false)
+  WHERE $devices::VARCHAR[] IS NULL OR device IN (SELECT unnest($devices::UUID[]))
+  WINDOW versions AS (PARTITION BY day, device, source ORDER BY version, computed_at)
+),
+counted AS (
+  SELECT *, status = 'restated' OR (status = 'final' AND before IS NULL) AS was_final
+  FROM version
+  WHERE computed_at >= make_timestamptz($since_ms::BIGINT * 1000) AND computed_at < make_timestamptz($until_ms::BIGINT * 1000)
+),
+change AS (
+  SELECT day, device, source,
+    bool_or(was_final) AS was_final,
+    first(before ORDER BY version, computed_at) AS before,
+    last({version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage, status: status} ORDER BY version, computed_at) AS after,
+    count(*) AS versions,
+    strftime(make_timestamp(epoch_us(max(computed_at))), '%Y-%m-%dT%H:%M:%S.%gZ') AS changed_at,
+    list_sort(list_distinct(flatten(list(causes)))) AS causes,
+    max(batch_id)::VARCHAR AS batch
+  FROM counted
+  WHERE was_final OR ($with_provisional::BOOLEAN AND before IS NOT NULL)
+  GROUP BY day, device, source
+)
+SELECT to_json({
+  day: strftime(day, '%Y-%m-%d'),
+  device: device::VARCHAR,
+  source: source,
+  kind: CASE WHEN after.energyWh IS NULL THEN 'withdrawn' WHEN NOT was_final THEN 'provisional' WHEN before IS NULL THEN 'added' ELSE 'restated' END,
+  before: before,
+  after: after,
+  differenceWh: coalesce(after.energyWh, 0) - coalesce(before.energyWh, 0),
+  versions: versions,
+  changedAt: changed_at,
+  causes: causes,
+  batch: batch
+})::VARCHAR AS change
+FROM change
+WHERE before IS NOT NULL OR after.energyWh IS NOT NULL
+ORDER BY day, device, source
+LIMIT $rows_max::INTEGER;
+
+-- name: list_device_states
+-- The devices of a generation's device_state ($files) with their last known state. Instants in ms since 1970, null where there is none.
+SELECT
+  device::VARCHAR AS device,
+  state,
+  epoch_ms(since)::DOUBLE AS since_ms,
+  reason,
+  epoch_ms(last_seen)::DOUBLE AS last_seen_ms
+FROM read_parquet($files, hive_partitioning = false)
+ORDER BY device;

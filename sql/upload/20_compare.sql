@@ -1,0 +1,103 @@
+-- 20 Compare: what of the upload is new, and what it replaces.
+--
+-- Reads   incoming; meter_reading, meter_register, budget.
+-- Writes  current_row (temporary: rows that count so far), overlap (temporary: one row for each pair of them that lies over another),
+--         replaced_row (temporary); revision and is_same of incoming.
+-- Why     The same rows sent again change nothing. Rows that cover others in part are refused, because the rest would be lost.
+
+-- name: find_current_intervals
+-- The readings that count, of the meters and about the times of the upload.
+CREATE OR REPLACE TEMP TABLE current_row AS
+WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
+SELECT m.rowid AS row_id, m.meter_code AS key, m.start_ms AS start_at, m.end_ms AS end_at, m.energy_wh, m.direction, m.quality AS detail, m.revision, m.received_at_ms
+FROM meter_reading m JOIN span s USING (meter_code)
+WHERE m.replaced_by IS NULL AND m.start_ms < s.end_at AND m.end_ms > s.start_at;
+
+-- name: find_current_registers
+-- The values of registers that count, of the meters and about the times of the upload.
+CREATE OR REPLACE TEMP TABLE current_row AS
+WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
+SELECT r.rowid AS row_id, r.meter_code AS key, r.at_ms AS start_at, r.at_ms AS end_at, r.value_wh AS energy_wh, r.direction, r.quality AS detail, r.revision, 0 AS received_at_ms
+FROM meter_register r JOIN span s USING (meter_code)
+WHERE r.replaced_by IS NULL AND r.at_ms BETWEEN s.start_at AND s.end_at;
+
+-- name: find_current_budgets
+-- The budgets that count, of the meters, scenarios and kinds of period of the upload.
+CREATE OR REPLACE TEMP TABLE current_row AS
+WITH known AS (
+  SELECT
+    rowid AS row_id,
+    concat_ws(chr(10), meter_code, scenario, CASE
+      WHEN period_start = period_end THEN 'day'
+      WHEN day(period_start) = 1 AND period_end = last_day(period_start) THEN 'month'
+      WHEN dayofyear(period_start) = 1 AND period_end = make_date(year(period_start), 12, 31) THEN 'year'
+      ELSE 'other'
+    END) AS key,
+    period_start - DATE '1970-01-01' AS start_at,
+    period_end - DATE '1970-01-01' + 1 AS end_at,
+    energy_wh::DOUBLE AS energy_wh,
+    NULL::VARCHAR AS direction,
+    scenario AS detail,
+    revision,
+    uploaded_at_ms AS received_at_ms
+  FROM budget
+  WHERE replaced_by IS NULL
+)
+SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
+
+-- name: find_same_places
+-- Which rows of the upload lie at the same place as rows that count. They overlap no third one, as neither overlap among themselves.
+-- shared: how much of the length of the row that counts is covered.
+CREATE OR REPLACE TEMP TABLE overlap AS
+SELECT
+  c.row_id,
+  n.rowid AS new_id,
+  c.revision,
+  c.end_at - c.start_at AS length,
+  c.end_at - c.start_at AS shared,
+  c.energy_wh IS NOT DISTINCT FROM n.energy_wh AND c.direction IS NOT DISTINCT FROM n.direction AND c.detail = n.detail AS is_same
+FROM current_row c JOIN incoming n USING (key, start_at, end_at);
+
+-- name: find_overlaps
+-- Adds the rows of the upload that lie across rows that count. Of two that overlap, one begins within the other.
+INSERT INTO overlap
+WITH kept AS (FROM current_row ANTI JOIN overlap USING (row_id)),
+placed AS (SELECT i.rowid AS new_id, i.key, i.start_at, i.end_at FROM incoming i ANTI JOIN overlap o ON i.rowid = o.new_id),
+pair AS (
+  SELECT c.row_id, n.new_id, c.revision, c.start_at AS c_start, c.end_at AS c_end, n.start_at AS n_start, n.end_at AS n_end
+  FROM placed n ASOF JOIN kept c ON n.key = c.key AND n.start_at >= c.start_at
+  WHERE c.end_at > n.start_at
+  UNION
+  SELECT c.row_id, n.new_id, c.revision, c.start_at, c.end_at, n.start_at, n.end_at
+  FROM kept c ASOF JOIN placed n ON c.key = n.key AND c.start_at >= n.start_at
+  WHERE n.end_at > c.start_at
+)
+SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest(c_start, n_start), false FROM pair;
+
+-- name: find_conflicts
+-- Rows of the upload that cover a row that counts in part: the rest of it would be lost. key, start_at, end_at, received_at_ms: of that row.
+WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared) < any_value(length))
+SELECT n.line::DOUBLE AS line, c.start_at::DOUBLE AS start_at, c.end_at::DOUBLE AS end_at, c.received_at_ms::DOUBLE AS received_at_ms
+FROM cut JOIN incoming n ON n.rowid = cut.new_id JOIN current_row c USING (row_id)
+ORDER BY n.line
+LIMIT 1000;
+
+-- name: set_revisions
+-- Rows that say what counts already are not stored again; the others are one revision above what they replace.
+UPDATE incoming SET is_same = o.is_same, revision = o.revision + CASE WHEN o.is_same THEN 0 ELSE 1 END
+FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) o
+WHERE incoming.rowid = o.new_id;
+
+-- name: find_replaced
+-- Rows that the upload replaces.
+CREATE OR REPLACE TEMP TABLE replaced_row AS
+SELECT DISTINCT row_id FROM overlap WHERE NOT is_same;
+
+-- name: count_upload
+-- What an upload comes to.
+SELECT
+  count(*)::DOUBLE AS row_count,
+  count(*) FILTER (NOT is_same)::DOUBLE AS stored_count,
+  max(revision) AS revision,
+  (SELECT count(*) FROM replaced_row)::DOUBLE AS replaced_count
+FROM incoming;

@@ -1,0 +1,86 @@
+-- 30 Store: what is new, and what counts no longer.
+--
+-- Reads   incoming, replaced_row.
+-- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by where it counts no longer), upload, dirty_partition.
+-- Why     An upload never overwrites: what was said before can be seen.
+
+-- name: store_readings
+-- Stores what is new.
+INSERT INTO meter_reading BY NAME
+SELECT meter_code, start_at AS start_ms, end_at AS end_ms, energy_wh, direction, detail AS quality, $from_register AS from_register, revision, $now_ms AS received_at_ms, $upload_id AS upload_id
+FROM incoming WHERE NOT is_same ORDER BY meter_code, start_at;
+
+-- name: store_registers
+-- Stores what is new.
+INSERT INTO meter_register BY NAME
+SELECT meter_code, start_at AS at_ms, energy_wh AS value_wh, direction, detail AS quality, revision, $upload_id AS upload_id
+FROM incoming WHERE NOT is_same ORDER BY meter_code, start_at;
+
+-- name: store_budgets
+-- Stores what is new.
+INSERT INTO budget BY NAME
+SELECT
+  meter_code,
+  DATE '1970-01-01' + start_at::INTEGER AS period_start,
+  DATE '1970-01-01' + end_at::INTEGER - 1 AS period_end,
+  energy_wh::BIGINT AS energy_wh,
+  detail AS scenario,
+  revision,
+  $now_ms AS uploaded_at_ms,
+  $upload_id AS upload_id
+FROM incoming WHERE NOT is_same ORDER BY meter_code, detail, start_at;
+
+-- name: replace_readings
+-- Notes at rows that they no longer count.
+UPDATE meter_reading SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
+
+-- name: replace_registers
+-- Notes at rows that they no longer count.
+UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
+
+-- name: replace_budgets
+-- Notes at rows that they no longer count.
+UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
+
+-- name: derive_readings
+-- The growth between neighbouring values of the registers that the upload has touched, as rows to store. A register that fell
+-- says nothing of its interval. energy_wh: Wh.
+CREATE OR REPLACE TEMP TABLE incoming AS
+WITH step AS (
+  SELECT
+    meter_code,
+    at_ms,
+    value_wh,
+    direction,
+    quality,
+    lag(at_ms) OVER w AS before_ms,
+    lag(value_wh) OVER w AS before_wh,
+    lag(quality) OVER w AS before_quality
+  FROM meter_register
+  WHERE replaced_by IS NULL AND meter_code IN (SELECT meter_code FROM incoming)
+  WINDOW w AS (PARTITION BY meter_code ORDER BY at_ms)
+)
+SELECT
+  0::BIGINT AS line,
+  meter_code AS key,
+  meter_code,
+  before_ms AS start_at,
+  at_ms AS end_at,
+  CASE WHEN value_wh >= before_wh THEN round(value_wh - before_wh, 3) END AS energy_wh,
+  direction,
+  CASE WHEN value_wh < before_wh THEN 'fault' WHEN quality = 'measured' THEN before_quality ELSE quality END AS detail,
+  1::INTEGER AS revision,
+  false AS is_same
+FROM step
+WHERE before_ms IS NOT NULL;
+
+-- name: mark_months
+-- Months of the lake in which readings have come or no longer count.
+INSERT INTO dirty_partition
+SELECT DISTINCT 'meter_reading', strftime(make_timestamp(start_ms * 1000), '%Y-%m')
+FROM meter_reading WHERE upload_id = $upload_id OR replaced_by = $upload_id;
+
+-- name: store_upload
+-- Enters the upload in the ledger. stored_count: rows of it that were new.
+INSERT INTO upload (upload_id, kind, name, content_hash, actor, row_count, stored_count, revision, received_at_ms)
+VALUES ($upload_id, $kind, $name, $content_hash, $actor, $row_count, $stored_count, $revision, $now_ms);

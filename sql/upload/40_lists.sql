@@ -1,0 +1,49 @@
+-- 40 Lists: what has been uploaded so far.
+--
+-- Reads   meter_reading, meter_register, budget, upload.
+-- Writes  nothing. One row for each meter, or for each meter, scenario and kind of period. Energy in Wh.
+-- Why     People see what counts before they send more.
+
+-- name: list_readings
+-- The readings that count, by meter, and registers of which there is one value only. energy_wh: Wh; faults: intervals in which a register fell.
+SELECT
+  meter_code AS meter,
+  any_value(from_register) AS from_register,
+  count(*)::DOUBLE AS readings,
+  min(start_ms)::DOUBLE AS first_ms,
+  max(end_ms)::DOUBLE AS last_ms,
+  sum(energy_wh)::DOUBLE AS energy_wh,
+  count(*) FILTER (quality = 'fault')::DOUBLE AS faults,
+  max(revision) AS revision,
+  max(received_at_ms)::DOUBLE AS uploaded_at_ms
+FROM meter_reading
+WHERE replaced_by IS NULL
+GROUP BY meter_code
+UNION ALL
+SELECT r.meter_code, true, 0, min(r.at_ms), max(r.at_ms), 0, 0, max(r.revision), max(u.received_at_ms)
+FROM meter_register r JOIN upload u USING (upload_id)
+WHERE r.replaced_by IS NULL AND r.meter_code NOT IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL)
+GROUP BY r.meter_code
+ORDER BY ALL;
+
+-- name: list_budgets
+-- The budgets that count, by meter, scenario and kind of period. energy_wh: Wh.
+SELECT
+  meter_code AS meter,
+  scenario,
+  CASE
+    WHEN period_start = period_end THEN 'day'
+    WHEN day(period_start) = 1 AND period_end = last_day(period_start) THEN 'month'
+    WHEN dayofyear(period_start) = 1 AND period_end = make_date(year(period_start), 12, 31) THEN 'year'
+    ELSE 'other'
+  END AS period,
+  count(*)::DOUBLE AS periods,
+  min(period_start)::VARCHAR AS first_day,
+  max(period_end)::VARCHAR AS last_day,
+  sum(energy_wh)::DOUBLE AS energy_wh,
+  max(revision) AS revision,
+  max(uploaded_at_ms)::DOUBLE AS uploaded_at_ms
+FROM budget
+WHERE replaced_by IS NULL
+GROUP BY meter_code, scenario, period
+ORDER BY meter_code, scenario, min(period_end - period_start) DESC;

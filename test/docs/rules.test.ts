@@ -1,0 +1,144 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { flagBits, type RuleConstant, ruleConstants } from '../../src/rollup/rules.ts';
+import { loadSql } from '../../src/warehouse/sql.ts';
+import { correctionCases } from '../correction/support.ts';
+import {
+  daysOf,
+  eventsOf,
+  type GoldenCase,
+  goldenCases,
+  intervalsOf,
+  ownReadings,
+  quarantineOf,
+  siteOf,
+} from '../rollup/golden.ts';
+import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { pages, repositoryRoot } from '../support/readme.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+
+const page = pages.get('docs/rules.md')!;
+const cases = new Map(goldenCases().map((one) => [one.id, one]));
+
+/** The rows of the table below a heading, by the name that each begins with; the last cell says which golden cases hold it. */
+function rowsBelow(heading: string) {
+  const text = page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
+  return [...text.matchAll(/^\| `([a-z_]+)` \|.*$/gm)].map(([row, name]) => {
+    const held = [
+      ...row
+        .split(' | ')
+        .at(-1)!
+        .matchAll(/`([^`]+)`/g),
+    ].map(([, id]) => id!);
+    return { name: name!, row, held };
+  });
+}
+
+const constants = Object.entries<RuleConstant>(ruleConstants);
+const constantRows = rowsBelow('Constants');
+
+test('the page lists every constant of the rules as it is, in their order', () => {
+  const rows = constants.map(([name, constant]) => {
+    const held = constantRows.find((one) => one.name === name)?.held ?? ['a golden case that holds it'];
+    return `| \`${name}\` | ${valueText(constant)} | ${constant.meaning} | ${constant.reason} | ${held.map((id) => `\`${id}\``).join(', ')} |`;
+  });
+  expect(constantRows.map(({ row }) => row)).toEqual(rows);
+});
+
+/** `900,000 ms (15 min)` */
+function valueText({ value, unit }: RuleConstant): string {
+  const text = `${value.toLocaleString('en')} ${unit}`;
+  const part =
+    unit === 'ms' && value < 1e10 ? lengths.find(([ms]) => value >= ms && value % ms === 0) : undefined;
+  return part ? `${text} (${value / part[0]} ${part[1]})` : text;
+}
+const lengths = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+] as const;
+
+describe.each(constantRows)('constant $name', ({ name, held }) => {
+  test.each(held)('is held by golden case %s, which comes out differently if it is another', async (id) => {
+    const one = cases.get(id);
+    if (!one) throw new Error(`docs/rules.md: there is no golden case ${id}`);
+    const constant: { value: number } = ruleConstants[name as keyof typeof ruleConstants];
+    const { value } = constant;
+    const wanted = await told(one);
+    try {
+      for (const factor of [0.5, 2, 0.005]) {
+        constant.value = Number.isInteger(value) ? Math.round(value * factor) : value * factor;
+        if ((await told(one)) !== wanted) return;
+      }
+    } finally {
+      constant.value = value;
+    }
+    expect.unreachable(`${id} is the same whatever ${name} is`);
+  });
+});
+
+/** All that a case comes to. */
+async function told(one: GoldenCase): Promise<string> {
+  const shard = await openTestShard();
+  await landReadings(shard, ownReadings(one));
+  await rollUpSite(shard, siteOf([one]));
+  const found = [
+    await daysOf(shard),
+    await eventsOf(shard),
+    await quarantineOf(shard),
+    await intervalsOf(shard),
+  ];
+  return JSON.stringify(found.map((rows) => [...rows]));
+}
+
+test('the page lists every flag with its bit and its meaning, and a golden case that has it', async () => {
+  const shard = await openTestShard();
+  const known = await rowsOf(shard, 'SELECT flag, meaning FROM quality_flag');
+  const meanings = new Map(known.map(({ flag, meaning }) => [flag, meaning]));
+  const rows = rowsBelow('Flags');
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(flagBits));
+  for (const { name, row, held } of rows) {
+    const bit = flagBits[name as keyof typeof flagBits];
+    expect(row).toContain(`| ${bit} | ${meanings.get(name) ?? ''}`);
+    // What marks the bounds of intervals is on no day: there it is `estimated`.
+    const flag = meanings.has(name) ? name : 'estimated';
+    for (const id of held)
+      expect([name, id, [...flagsOf(id)]]).toEqual([name, id, expect.arrayContaining([flag])]);
+  }
+});
+
+function flagsOf(id: string): Set<string> {
+  const corrected = correctionCases().find((one) => one.id === id);
+  if (corrected) return new Set(Object.values(corrected.flags).flat());
+  const { days = {}, rows = [], deviceDays = [] } = cases.get(id) ?? {};
+  return new Set([...Object.values(days), ...rows, ...deviceDays].flatMap(({ flags }) => flags ?? []));
+}
+
+test('the page tells the rules in the order of the chapters, and every reason to reject a reading', () => {
+  const chapters = globSync('*.sql', { cwd: join(repositoryRoot, 'sql/rollup') })
+    .sort()
+    .map((file) => readFileSync(join(repositoryRoot, 'sql/rollup', file), 'utf8'))
+    .map((text) => /^-- (\d\d [^:]+):/.exec(text)![1]!)
+    .filter((name) => !name.startsWith('00'));
+  expect([...page.matchAll(/^### (\d\d [^:]+):/gm)].map(([, name]) => name)).toEqual(chapters);
+  expect(page).toContain('\n### What a break is\n');
+
+  const judged = loadSql('rollup/extract_readings').split('judged AS')[1]!;
+  const reasons = [...judged.matchAll(/THEN '([a-z_]+)'/g)].map(([, reason]) => reason!);
+  const table = page.split('### 10 Extract')[1]!.split('###')[0]!;
+  const listed = [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`([a-z_]+)`/g)].map(([, reason]) => reason!),
+  );
+  expect(listed).toEqual([...new Set(reasons)]);
+});
+
+test('what the page names in its rules exists', () => {
+  const rules = page.split('\n## The rules by chapter\n')[1]!;
+  const named = [...rules.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, name]) => name!);
+  const known = new Set<string>([...Object.keys(ruleConstants), ...Object.keys(flagBits)]);
+  const sql = globSync('*.sql', { cwd: join(repositoryRoot, 'sql/rollup') })
+    .map((file) => readFileSync(join(repositoryRoot, 'sql/rollup', file), 'utf8'))
+    .join('\n');
+  expect(named.filter((name) => !known.has(name) && !sql.includes(name))).toEqual([]);
+});

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import { describeExplained } from '../../src/cli/explain-view.ts';
+import { workgroupSchema } from '../../src/config.ts';
+import { explainDay } from '../../src/explain/explain.ts';
+import { type DeviceTold, explainedSchema } from '../../src/explain/explained.ts';
+import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { openTestShard } from '../warehouse/support.ts';
+
+const DAY = '2026-06-01';
+const streams = [
+  { table: 't', field: 'wh', method: 'interval_energy', interval: '1d', maxPower: '1 GW' },
+  { table: 't', field: 'net', method: 'total_energy', register: 'net' },
+] as const;
+
+/** Energy of the day by source. */
+function days(energies: Record<string, number>): CaseReading[] {
+  return Object.entries(energies).map(([source, wh]) => ({
+    event_time: `${DAY}T00:00:00Z`,
+    source,
+    data: { wh },
+  }));
+}
+
+async function tell(readings: readonly CaseReading[], settings: { devices?: object[]; roles?: object[] }) {
+  const workgroup = workgroupSchema.parse({
+    id: 'home',
+    ...settings,
+    devices: (settings.devices ?? []).map((one) => ({ id: DEVICE, name: 'house', ...one })),
+  });
+  const shard = await openTestShard();
+  await landReadings(shard, readings);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [...streams], devices: workgroup.devices });
+  const connection = await shard.connect();
+  try {
+    const args = { device: DEVICE, day: DAY };
+    const explained = explainedSchema
+      .strict()
+      .parse(
+        JSON.parse(
+          JSON.stringify(await explainDay(connection, args, { workgroup, nowMs: Date.UTC(2030, 0, 1) })),
+        ),
+      );
+    return { explained, told: explained.told!, page: describeExplained(explained, { all: false }) };
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/** Each source with whether it counts, its Wh and the reason. */
+function reasons({ sources }: DeviceTold) {
+  return Object.fromEntries(
+    sources.map(({ source, counts, energyWh, reason }) => [source, [counts, energyWh, reason]]),
+  );
+}
+
+const production = { source: 'solar', role: 'production' };
+const consumption = { source: 'load', role: 'consumption' };
+
+test('of several roles the first tells the device, and the others say why they do not count', async () => {
+  const roles = [
+    production,
+    consumption,
+    { device: 'house', source: 'string', role: 'production', within: 'house.solar' },
+    { source: 'late', role: 'production', from: '2026-07-01' },
+  ];
+  const { explained, told, page } = await tell(
+    days({ solar: 24_000, load: 10_000, string: 9_000, odd: 7, late: 5 }),
+    {
+      devices: [{}],
+      roles,
+    },
+  );
+  expect([explained.energyWh, explained.countingSources, explained.text]).toEqual([
+    24_000,
+    ['solar'],
+    '24,000 Wh',
+  ]);
+  expect(told).toMatchObject({ rule: 'several_roles', role: 'production', energyWh: 24_000 });
+  expect(told.text).toBe(
+    'the device has several roles and is told by production, the first of them; consumption is something else and not added',
+  );
+  expect(reasons(told)).toEqual({
+    solar: [true, 24_000, 'has the role production'],
+    load: [false, 10_000, 'its role is consumption, not production'],
+    string: [false, 9_000, 'solar measures it too'],
+    odd: [false, 7, 'no role is declared of it on this day'],
+    late: [false, 5, 'no role is declared of it on this day'],
+  });
+  expect(told.flags).toEqual([
+    { flag: 'mixed', reason: 'its sources have the roles production and consumption' },
+    { flag: 'undeclared', reason: 'no role is declared of late and odd on this day' },
+  ]);
+  expect(page).toContain('undeclared: no role is declared of late and odd on this day');
+  expect(page).toMatch(/\n {2}\* +solar +production +24,000 +has the role production\n/);
+});
+
+test('a device is told by its energyRole, and is incomplete where one of these sources is silent', async () => {
+  const { explained, told, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
+    devices: [{ energyRole: 'grid_export' }],
+    roles: [production, consumption, { device: 'house', source: 'feed', role: 'grid_export' }],
+  });
+  expect([explained.energyWh, explained.countingSources]).toEqual([null, ['feed']]);
+  expect(told).toMatchObject({ rule: 'energy_role', role: 'grid_export', energyWh: null });
+  expect(reasons(told).feed).toEqual([true, null, 'has the role grid_export; it has no energy on this day']);
+  expect(told.flags).toEqual([{ flag: 'incomplete', reason: 'nothing is known of feed on this day' }]);
+  expect(page).toContain(
+    'incomplete: the device is told by its sources of the role grid_export, which is its energyRole, and of that there is no energy on this day',
+  );
+});
+
+test('a total source stands alone, sources that the device does not name are left out, and one role is added up', async () => {
+  const total = await tell(days({ all: 60, solar: 1_000 }), {
+    devices: [{ totalSource: 'all' }],
+    roles: [production],
+  });
+  expect(total.told).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
+  expect(reasons(total.told)).toEqual({
+    all: [true, 60, 'the total source'],
+    solar: [false, 1_000, 'the total source all stands for the device'],
+  });
+
+  const roof = { source: 'roof', role: 'production' };
+  const listed = await tell(days({ solar: 300, roof: 200, old: 50 }), {
+    devices: [{ sources: ['solar', 'roof'] }],
+    roles: [production, roof, { source: 'old', role: 'production' }],
+  });
+  expect(listed.told).toMatchObject({ rule: 'one_role', role: 'production', energyWh: 500, flags: [] });
+  expect(reasons(listed.told).old).toEqual([false, 50, 'the setting sources of the device does not name it']);
+  expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
+});
+
+test('without any role all sources are added, undeclared where there are several', async () => {
+  const several = await tell(days({ a: 10, b: 5 }), {});
+  expect(several.told).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
+  expect(several.told.flags).toEqual([
+    { flag: 'undeclared', reason: 'no role is declared of a and b on this day' },
+  ]);
+  const one = await tell(days({ a: 10 }), {});
+  expect(one.told).toMatchObject({ rule: 'no_role', energyWh: 10, flags: [] });
+  expect(one.page).not.toContain('\nDevice\n');
+});
+
+test('of a register that may fall the device counts what rose, or what fell', async () => {
+  const values = [0, 500, 400, 900, 300];
+  const net = Array.from({ length: 97 }, (_, index): CaseReading => {
+    const value =
+      values[Math.floor(index / 24)]! +
+      ((values[Math.floor(index / 24) + 1] ?? 300) - values[Math.floor(index / 24)]!) * ((index % 24) / 24);
+    const time = Date.parse(`${DAY}T00:00:00Z`) + index * 900_000;
+    return { event_time: new Date(time).toISOString(), source: 'grid', data: { net: value } };
+  });
+  const roles = [{ source: 'grid', role: 'grid_import', negativeRole: 'grid_export' }];
+  const risen = await tell(net, { devices: [{ energyRole: 'grid_import' }], roles });
+  const fallen = await tell(net, { devices: [{ energyRole: 'grid_export' }], roles });
+  expect([risen.explained.energyWh, fallen.explained.energyWh]).toEqual([1_000, 700]);
+  expect(reasons(risen.told)).toEqual({ grid: [true, 1_000, 'counts as grid_import where it rises'] });
+  expect(reasons(fallen.told)).toEqual({ grid: [true, 700, 'counts as grid_export where it falls'] });
+});

@@ -1,0 +1,66 @@
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readStatements } from '../../src/warehouse/sql.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folders = readdirSync(join(root, 'sql')).filter((folder) => folder !== 'schema');
+const program = globSync(['src/**/*.ts', 'jobs/**/*.ts'], { cwd: root }).map((path) => ({
+  path,
+  text: readFileSync(join(root, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''),
+}));
+
+/** What TypeScript names: `folder/statement` in quotes, and in src/rollup and src/explain, which run statements of the roll-up, the bare name. */
+const used = new Map<string, string>();
+for (const { path, text } of program) {
+  for (const [, name] of text.matchAll(/['"`]([a-z-]+\/[a-z_]+)['"`]/g)) {
+    if (folders.includes(name!.split('/')[0]!)) used.set(name!, path);
+  }
+  if (!/^src\/(rollup|explain)\//.test(path)) continue;
+  for (const [, name] of text.matchAll(/\b(?:run|ask|widen)(?:<[^(]*>)?\(\s*(?:working,\s*)?'([a-z_]+)'/g))
+    used.set(`rollup/${name}`, path);
+}
+
+test('every statement that the program names exists', () => {
+  const known = new Set(
+    folders.flatMap((folder) =>
+      [...readStatements(join(root, 'sql', folder)).keys()].map((name) => `${folder}/${name}`),
+    ),
+  );
+  expect([...used].filter(([name]) => !known.has(name))).toEqual([]);
+  expect(used.size).toBeGreaterThan(300);
+});
+
+describe.each(folders)('sql/%s', (folder) => {
+  const statements = readStatements(join(root, 'sql', folder));
+  const quoted = program.filter(({ path }) => /^src\/rollup\//.test(path));
+
+  test('has no statement that the program does not use', () => {
+    const isUsed = (name: string) =>
+      used.has(`${folder}/${name}`) ||
+      (folder === 'rollup' && quoted.some(({ text }) => text.includes(`'${name}'`)));
+    expect([...statements.keys()].filter((name) => !isUsed(name))).toEqual([]);
+  });
+
+  test('has statements whose names are snake_case and that begin with what they do', () => {
+    const wrong = [...statements].filter(
+      ([name, text]) =>
+        !/^[a-z]+(_[a-z]+)*$/.test(name) ||
+        // In the roll-up, a statement that stores what the one before has found says nothing of its own.
+        !(folder === 'rollup' || /^-- \S/.test(text)),
+    );
+    expect(wrong.map(([name]) => name)).toEqual([]);
+  });
+
+  test('consists of numbered chapters that say what they read, write and why', () => {
+    for (const file of globSync('*.sql', { cwd: join(root, 'sql', folder) })) {
+      expect(file).toMatch(/^\d\d_[a-z_]+\.sql$/);
+      const [heading] = readFileSync(join(root, 'sql', folder, file), 'utf8').split(/^-- name: /m);
+      expect(heading).toMatch(
+        new RegExp(
+          `^-- ${basename(file).slice(0, 2)} [A-Z][^:\\n]*: [^\\n]+(\\n-- [^\\n]+)*\\n--\\n-- Reads   [^]*\\n-- Writes  [^]*\\n-- Why     `,
+        ),
+      );
+    }
+  });
+});
