@@ -73,7 +73,8 @@ export async function explainSource(
   });
   const result = stored && withField(stored, series);
   const corrections = await readCorrections(connection, key, day);
-  const measuredWh = candidates.find(({ place }) => place === 1)?.energy_wh ?? null;
+  // Of the series that the day is read from, which need not be the first that covers it.
+  const measuredWh = candidates.find(({ stream_id }) => stream_id === told.streamId)?.energy_wh ?? null;
   const isSet = corrections.some(({ kind, undoneBy }) => undoneBy === null && SETTING_KINDS.has(kind));
   const { lines, uncovered: _, sum, ...shown } = energy;
   return {
