@@ -1,6 +1,6 @@
 -- 30 Readings: what was received, what became of it, and by which limits.
 --
--- Reads   reading, superseded_reading, quarantine, energy_event, batch, series_day; scope and series_rule (temporary).
+-- Reads   reading, excluded_reading, superseded_reading, quarantine, energy_event, batch, series_day; scope and series_rule (temporary).
 -- Writes  nothing. Values in Wh or W, instants in ms since 1970.
 -- Why     A reading that is not used is told with its reason.
 
@@ -29,9 +29,13 @@ FROM (
   FROM reading r
   WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
+  SELECT x.event_time_ms, x.value, 'excluded', NULL, NULL, x.batch_id, x.stream_offset
+  FROM excluded_reading x
+  WHERE x.series_id = $series_id AND x.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  UNION ALL
   SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
   FROM superseded_reading s
-  JOIN reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
+  JOIN known_reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
   WHERE s.series_id = $series_id AND s.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
   SELECT q.event_time_ms, NULL, 'rejected', q.reason, q.detail, q.batch_id, q.stream_offset

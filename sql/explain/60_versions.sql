@@ -1,19 +1,21 @@
 -- 60 Versions: what was reported of the day before, and what has changed it.
 --
--- Reads   daily_energy, daily_energy_history, reading, superseded_reading, batch; series_rule (temporary).
+-- Reads   daily_energy, daily_energy_history, correction, correction_effect, reading, superseded_reading, batch; series_rule (temporary).
 -- Writes  nothing. Energy in Wh, instants in ms since 1970.
 -- Why     Who has seen another number before can see why.
 
 -- name: find_versions
 -- Every version of a day ($day) of a device ($device) and source ($source), the current one among them although its day may not be over.
-SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms, batch_id
+-- causes: what brought it about, of versions of days that were over
+SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms, batch_id, any_value(causes) AS causes
 FROM (
-  SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id
+  SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, causes
   FROM daily_energy_history WHERE day = $day::DATE AND device = $device::UUID AND source = $source
-  UNION
-  SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id
+  UNION ALL
+  SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, NULL
   FROM daily_energy WHERE day = $day::DATE AND device = $device::UUID AND source = $source
 )
+GROUP BY ALL
 ORDER BY version, computed_at_ms;
 
 -- name: find_causes
@@ -28,7 +30,7 @@ FROM (
   SELECT batch_id, count(*) AS readings, count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
     min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms
   FROM (
-    SELECT series_id, event_time_ms, batch_id FROM reading
+    SELECT series_id, event_time_ms, batch_id FROM known_reading
     UNION ALL
     SELECT series_id, event_time_ms, batch_id FROM superseded_reading
   )
@@ -38,3 +40,15 @@ FROM (
 ) AS r
 LEFT JOIN batch b USING (batch_id)
 ORDER BY r.batch_id;
+
+-- name: find_corrections
+-- The corrections of a device ($device) and source ($source) with a part in a day ($day, from $start_ms to $end_ms), undone ones and undos among them, and
+-- what each made of the day as it was made.
+SELECT c.correction_id::INTEGER AS correction_id, c.kind, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.table_name, c.field,
+  c.day::VARCHAR AS day, c.energy_wh::DOUBLE AS energy_wh, c.undoes::INTEGER AS undoes, u.correction_id::INTEGER AS undone_by, c.reason, c.author,
+  c.created_at_ms::DOUBLE AS created_at_ms, e.correction_id IS NOT NULL AS has_changed, e.before_wh::DOUBLE AS before_wh, e.after_wh::DOUBLE AS after_wh
+FROM correction c
+LEFT JOIN correction u ON u.undoes = c.correction_id
+LEFT JOIN correction_effect e ON e.correction_id = c.correction_id AND e.day = $day::DATE AND e.device = c.device AND e.source = c.source
+WHERE c.device = $device::UUID AND c.source = $source AND c.from_ms < $end_ms::BIGINT AND c.to_ms > $start_ms::BIGINT
+ORDER BY c.correction_id;

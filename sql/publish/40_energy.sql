@@ -1,14 +1,14 @@
 -- 40 Energy: intervals, days and their versions, with what is needed to read them.
 --
--- Reads   interval_energy, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day (temporary: the local days, from
+-- Reads   told_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day (temporary: the local days, from
 --         the tz database).
--- Writes  the rows of the datasets interval_energy, daily_energy, daily_energy_version, series, local_day and quality_flag. Energy in Wh.
+-- Writes  the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and quality_flag. Energy in Wh.
 -- Why     Who reads the lake needs no ids of the warehouse: names of flags, tables and fields stand in the rows.
 
 -- name: select_interval_energy
--- The intervals that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
+-- The intervals, what was corrected in place of what is measured, that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
 WITH chosen AS (
-  SELECT * FROM interval_energy
+  SELECT * FROM told_interval
   WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT
 ),
 flag_set AS (
@@ -90,6 +90,36 @@ SELECT
 FROM chosen v
 LEFT JOIN flag_set f ON f.flags = v.flags
 ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms
+
+-- name: select_correction
+-- What people have corrected. energy_wh: Wh.
+SELECT
+  c.correction_id,
+  c.kind,
+  c.device,
+  c.source,
+  c.table_name AS "table",
+  c.field,
+  c.day,
+  make_timestamptz(c.from_ms * 1000) AS from_time,
+  make_timestamptz(c.to_ms * 1000) AS to_time,
+  c.energy_wh,
+  c.basis,
+  c.reason,
+  c.author,
+  make_timestamptz(c.created_at_ms * 1000) AS created_at,
+  c.undoes,
+  u.correction_id AS undone_by,
+  e.days,
+  e.before_wh,
+  e.after_wh
+FROM correction c
+LEFT JOIN correction u ON u.undoes = c.correction_id
+LEFT JOIN (
+  SELECT correction_id, count(*) AS days, sum(before_wh)::BIGINT AS before_wh, sum(after_wh)::BIGINT AS after_wh
+  FROM correction_effect GROUP BY correction_id
+) AS e ON e.correction_id = c.correction_id
+ORDER BY c.correction_id
 
 -- name: select_series
 -- Which devices and sources have energy, and from which field. active: whether the field is still configured.

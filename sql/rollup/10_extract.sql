@@ -86,7 +86,7 @@ FROM judged;
 -- reading is kept once. A message is known by its offset and event time.
 DELETE FROM extracted USING (
   SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL AS reason
-  FROM reading r JOIN series s USING (series_id)
+  FROM known_reading r JOIN series s USING (series_id)
   WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
   SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL

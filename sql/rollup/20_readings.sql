@@ -2,7 +2,8 @@
 --
 -- Reads   extracted.
 -- Writes  series (a stream of a device and source), reading (the readings that count), superseded_reading (the readings that do not,
---         because another one of the same series and event time does), incoming (the new readings that count).
+--         because another one of the same series and event time does), excluded_reading (the readings that a correction excludes), incoming (the
+--         new readings that count).
 -- Why     A device may send a reading twice, or revise it. Which one counts must not depend on which came first: the one with the highest
 --         message id counts, then the one with the highest offset.
 
@@ -67,6 +68,7 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 -- name: find_superseded
 -- Where a new reading has the series and event time of a stored one, one of the two counts: the one with the higher message id. Where these
 -- are equal, the same value again changes nothing, and of different values the one with the higher offset counts.
+-- Stored readings are the excluded ones, too, so that which one counts does not depend on what people exclude.
 -- $low_ms, $high_ms: event times of incoming, so that only the stored readings around them are read.
 -- superseded: series_id, event_time_ms, value, message_id, stream_offset, batch_id (of the one that does not count), is_new (it is the new one)
 CREATE OR REPLACE TEMP TABLE superseded AS
@@ -78,7 +80,7 @@ FROM (
     {value: i.value, message_id: i.message_id, stream_offset: i.stream_offset, batch_id: i.batch_id} AS incoming,
     {value: r.value, message_id: r.message_id, stream_offset: r.stream_offset, batch_id: r.batch_id} AS stored
   FROM incoming i
-  JOIN reading r ON r.series_id = i.series_id AND r.event_time_ms = i.event_time_ms
+  JOIN known_reading r ON r.series_id = i.series_id AND r.event_time_ms = i.event_time_ms
   WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 );
 
@@ -97,6 +99,39 @@ WHERE s.is_new AND incoming.series_id = s.series_id AND incoming.event_time_ms =
 DELETE FROM reading USING superseded s
 WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
+
+-- name: count_exclusions
+-- How many corrections exclude readings. Where there is none, the next four statements are not run.
+SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
+
+-- name: drop_replaced_excluded
+-- Removes the excluded readings that a new one replaces. $low_ms, $high_ms: as in find_superseded.
+DELETE FROM excluded_reading USING superseded s
+WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  AND NOT s.is_new AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms;
+
+-- name: set_aside_excluded
+-- New readings of a time that is excluded are kept aside.
+INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
+FROM incoming i
+SEMI JOIN excluded_range x ON x.series_id = i.series_id AND i.event_time_ms >= x.from_ms AND i.event_time_ms < x.to_ms;
+
+-- name: drop_excluded
+-- No later chapter knows of them.
+DELETE FROM incoming USING excluded_range x
+WHERE incoming.series_id = x.series_id AND incoming.event_time_ms >= x.from_ms AND incoming.event_time_ms < x.to_ms;
+
+-- name: bound_excluded_series
+-- The first and the last reading that counts, of the touched series of which readings are excluded.
+UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
+FROM (
+  SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
+  FROM reading
+  WHERE series_id IN (SELECT x.series_id FROM excluded_range x JOIN series s USING (series_id) JOIN series_key k ON k.stream_id = s.stream_id AND k.device = s.device)
+  GROUP BY series_id
+) AS r
+WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
 
 -- name: store_readings
 -- Stores the new readings in the order of time, so that later scans of a stretch of time read few row groups.

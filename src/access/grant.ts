@@ -3,7 +3,7 @@ import { nameSchema, workgroupIdSchema } from '../contract/messages.ts';
 import type { UtcMs } from '../time.ts';
 
 /** What a token can allow in a workgroup. */
-export const permissions = ['search:read', 'org:audit', 'data:write'] as const;
+export const permissions = ['search:read', 'org:audit', 'data:write', 'data:correct'] as const;
 export type Permission = (typeof permissions)[number];
 
 /**

@@ -86,6 +86,7 @@ const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
   configuration: 'configuration',
   zone: 'time zone',
   learnt: 'learnt limits',
+  correction: 'correction',
   rules: 'another version of Wattline',
 };
 

@@ -82,6 +82,7 @@ function describeSource(
       one.events.map(({ kind, text }) => `${kind.replaceAll('_', ' ')}: ${text}\n`).join(''),
     ),
     section('Fields, in the order of the configuration', describeStreams(one)),
+    section('Corrections', describeCorrections(one, at)),
     section('Limits', describeLimits(one)),
     section('Readings', describeReadings(one, at, options)),
     ...describeEnergy(one, day, at, options),
@@ -92,6 +93,17 @@ function describeSource(
   ]
     .filter(Boolean)
     .join('\n');
+}
+
+/** What people have corrected, and what is measured where the day is told otherwise. */
+function describeCorrections({ corrections, measuredWh, result }: ExplainedSource, at: At): string {
+  const lines = corrections.map(
+    ({ id, text, author, at: time, reason }) =>
+      `${id}  ${text}\n   by ${author}, ${at.toSecond(time)}: ${reason}\n`,
+  );
+  const isTold = corrections.length > 0 && measuredWh !== (result?.energyWh ?? null);
+  const measured = measuredWh === null ? 'nothing' : `${plainNumber(measuredWh)} Wh`;
+  return lines.join('') + (isTold ? `Measured, without what was set or estimated: ${measured}\n` : '');
 }
 
 const streamColumns: Array<Column<ExplainedSource['streams'][number]>> = [

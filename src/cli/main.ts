@@ -3,6 +3,7 @@ import { addBackfillCommand } from './backfill.ts';
 import { addChangesCommand } from './changes.ts';
 import { addConfigCommand } from './config.ts';
 import { addConformanceCommand } from './conformance.ts';
+import { addCorrectCommand } from './correct.ts';
 import { addDemoCommand } from './demo.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { addExplainCommand } from './explain.ts';
@@ -119,6 +120,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addStatusCommand(program, terminal);
   addExplainCommand(program, terminal);
   addChangesCommand(program, terminal);
+  addCorrectCommand(program, terminal);
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);

@@ -11,6 +11,7 @@ import type { Config, WorkgroupConfig } from '../config.ts';
 import { configWarnings } from '../config-warnings.ts';
 import { createControl } from '../control/control.ts';
 import { createControlServer } from '../control/server.ts';
+import { registerCorrectionRoutes } from '../correction/routes.ts';
 import { errorMessage, TerminalError, TransientError } from '../errors.ts';
 import { type Health, registerHealth } from '../health.ts';
 import { createHttpServer } from '../http.ts';
@@ -204,6 +205,13 @@ async function addReport(
     workgroups: config.workgroups,
     clock,
     log,
+  });
+  registerCorrectionRoutes(app, {
+    correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
+    list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
+    access,
+    audit,
+    workgroups: config.workgroups,
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),

@@ -19,10 +19,12 @@ const readingSchema = z
       .number()
       .nullable()
       .meta({ description: 'Wh or W, whatever unit it came in; null where it has none' }),
-    fate: z.enum(['used', 'glitch', 'spike', 'standstill', 'repeated', 'revised', 'rejected']).meta({
-      description:
-        'used; glitch, spike, standstill: left out, see events; repeated: the same value came before; revised: another value of the same time counts; rejected: see reason',
-    }),
+    fate: z
+      .enum(['used', 'glitch', 'spike', 'standstill', 'excluded', 'repeated', 'revised', 'rejected'])
+      .meta({
+        description:
+          'used; glitch, spike, standstill: left out, see events; excluded: by a person, see corrections; repeated: the same value came before; revised: another value of the same time counts; rejected: see reason',
+      }),
     reason: z
       .string()
       .nullable()
@@ -206,6 +208,27 @@ const flagSchema = z.object({
 });
 export type Flag = z.output<typeof flagSchema>;
 
+const correctionSchema = z
+  .object({
+    id: z.number().int(),
+    kind: z.enum(['exclude', 'set', 'set_day', 'fill', 'undo']),
+    from: time,
+    to: time,
+    energyWh: wh
+      .nullable()
+      .meta({ description: 'What was set or estimated in all; null where readings are excluded' }),
+    undoes: z.number().int().nullable(),
+    undoneBy: z.number().int().nullable().meta({ description: 'null while it is in force' }),
+    reason: z.string(),
+    author: z.string(),
+    at: time,
+    beforeWh: wh.nullable().meta({ description: 'What the day was without it, as it was made' }),
+    afterWh: wh.nullable().meta({ description: 'What the day was with it, as it was made' }),
+    text: z.string(),
+  })
+  .meta({ description: 'What a person has corrected of the day, or undone of it' });
+export type ExplainedCorrection = z.output<typeof correctionSchema>;
+
 const resultSchema = z.object({
   energyWh: wh,
   method,
@@ -222,7 +245,10 @@ export type Result = z.output<typeof resultSchema>;
 const sumSchema = z.object({
   energyWh: wh,
   exactWh: z.string().nullable(),
-  agrees: z.boolean().meta({ description: 'Whether it is what is stored of the day' }),
+  agrees: z.boolean().meta({
+    description:
+      'Whether it is what is stored of the day; where energy was set or estimated, of what is measured',
+  }),
   text: z.string(),
 });
 export type Sum = z.output<typeof sumSchema>;
@@ -248,6 +274,11 @@ const sourceSchema = z.object({
   coverage: z.object({ coveredMilliseconds: z.number().int(), uncovered: z.array(span), text: z.string() }),
   flags: z.array(flagSchema),
   versions: z.array(versionSchema),
+  corrections: z.array(correctionSchema),
+  measuredWh: wh.nullable().meta({
+    description:
+      'What measurements come to without energy that was set or estimated; null where they say nothing',
+  }),
   sum: sumSchema,
 });
 export type ExplainedSource = z.output<typeof sourceSchema>;

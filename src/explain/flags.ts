@@ -1,5 +1,5 @@
 import { ruleConstants } from '../rollup/rules.ts';
-import type { Boundary, Event, Flag } from './explained.ts';
+import type { Boundary, Event, ExplainedCorrection, Flag } from './explained.ts';
 import { plainDuration } from './words.ts';
 
 type Span = Flag['spans'][number];
@@ -28,6 +28,8 @@ export function flagsOf(
     missing: readonly string[];
     /** What other methods say that contradict. */
     contradictions: readonly string[];
+    /** What people have corrected, or undone. */
+    corrections: readonly ExplainedCorrection[];
   },
 ): Flag[] {
   return names.map((flag) => ({ flag, meaning: meanings.get(flag) ?? flag, ...reasonOf(flag, facts) }));
@@ -45,7 +47,12 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
     const reason = wide.map(
       ({ lengthMs }) => `a boundary lies inside ${plainDuration(lengthMs)} without readings`,
     );
-    return { reason: reason.join('; '), spans: wide.map(({ from, to }) => ({ from, to })) };
+    const filled = facts.corrections.filter(({ kind, undoneBy }) => kind === 'fill' && undoneBy === null);
+    reason.push(...filled.map(({ id }) => `correction ${id} is an estimate`));
+    return {
+      reason: reason.join('; '),
+      spans: [...wide, ...filled].map(({ from, to }) => ({ from, to })),
+    };
   }
   if (flag === 'partial') return { reason: facts.coverage, spans: [...facts.uncovered] };
   if (flag === 'incomplete') {
@@ -55,6 +62,13 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
     };
   }
   if (flag === 'contradicted') return { reason: facts.contradictions.join('; '), spans: [] };
+  if (flag === 'corrected') {
+    const inForce = facts.corrections.filter(({ kind, undoneBy }) => kind !== 'undo' && undoneBy === null);
+    return {
+      reason: inForce.map(({ id, reason }) => `correction ${id}: ${reason}`).join('; '),
+      spans: inForce.map(({ from, to }) => ({ from, to })),
+    };
+  }
   const kinds = kindsOf[flag] ?? [];
   const events = facts.events.filter(({ kind }) => kinds.includes(kind));
   return {

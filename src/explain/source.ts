@@ -5,6 +5,7 @@ import { trace } from '../rollup/trace.ts';
 import { run } from '../rollup/working.ts';
 import { HOUR_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
+import { readCorrections } from './corrections.ts';
 import { type Day, flagBits, type Span } from './day.ts';
 import type { Event, ExplainedSource, Interval, Reading, Result, Sum } from './explained.ts';
 import { flagsOf } from './flags.ts';
@@ -33,6 +34,9 @@ export interface SourceOptions {
   /** Of the device and source, in the order of the configuration; at least one. */
   series: readonly Series[];
 }
+
+/** Corrections by which a day is told otherwise than it is measured. */
+const SETTING_KINDS: ReadonlySet<string> = new Set(['set', 'set_day', 'fill']);
 
 /** Explains a day of one source of a device, from what is stored of it and from the roll-up's own steps. */
 export async function explainSource(
@@ -68,6 +72,10 @@ export async function explainSource(
     day: day.day,
   });
   const result = stored && withField(stored, series);
+  const corrections = await readCorrections(connection, key, day);
+  // Of the series that the day is read from, which need not be the first that covers it.
+  const measuredWh = candidates.find(({ stream_id }) => stream_id === told.streamId)?.energy_wh ?? null;
+  const isSet = corrections.some(({ kind, undoneBy }) => undoneBy === null && SETTING_KINDS.has(kind));
   const { lines, uncovered: _, sum, ...shown } = energy;
   return {
     source,
@@ -86,9 +94,12 @@ export async function explainSource(
       coverage: coverage.text,
       missing: missing.map((one) => one.source),
       contradictions: await readContradictions(connection, source, series),
+      corrections,
     }),
-    versions: await readVersions(connection, key, day, bracket, flags.namesOf),
-    sum: { ...sum, agrees: sum.energyWh === (result?.energyWh ?? 0) },
+    versions: await readVersions(connection, key, day, bracket, { flagNames: flags.namesOf, corrections }),
+    corrections,
+    measuredWh,
+    sum: { ...sum, agrees: sum.energyWh === ((isSet ? measuredWh : result?.energyWh) ?? 0) },
   };
 }
 

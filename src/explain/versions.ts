@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import { query } from '../warehouse/query.ts';
 import type { Day, Span } from './day.ts';
-import type { Cause, Version } from './explained.ts';
+import type { Cause, ExplainedCorrection, Version } from './explained.ts';
 import { percent } from './series.ts';
 import { counted, instant, maybeInstant, plainNumber } from './words.ts';
 
@@ -14,6 +14,7 @@ type VersionRow = {
   version: number;
   computed_at_ms: number;
   batch_id: bigint;
+  causes: { items: string[] } | null;
 };
 type CauseRow = {
   batch_id: bigint;
@@ -35,7 +36,10 @@ export async function readVersions(
   key: { device: string; source: string },
   day: Day,
   bracket: Span,
-  flagNames: (bits: number) => string[],
+  {
+    flagNames,
+    corrections,
+  }: { flagNames: (bits: number) => string[]; corrections: readonly ExplainedCorrection[] },
 ): Promise<Version[]> {
   const rows = await query<VersionRow>(connection, 'explain/find_versions', { ...key, day: day.day });
   const versions: Version[] = [];
@@ -55,7 +59,7 @@ export async function readVersions(
       changes,
       batches: causes.length,
       causes: causes.slice(0, CAUSES_MAX),
-      text: sentence(causes, changes, before !== undefined),
+      text: correctionSentence(corrections, row, changes) ?? sentence(causes, changes, before !== undefined),
     });
   }
   return versions;
@@ -109,6 +113,20 @@ function changesOf(before: VersionRow, row: VersionRow, flagNames: (bits: number
   if (before.coverage !== row.coverage)
     changes.push(`coverage ${share(before.coverage)} -> ${share(row.coverage)}`);
   return changes;
+}
+
+/** A correction is computed as it is stored, so that its versions have its time. */
+function correctionSentence(
+  corrections: readonly ExplainedCorrection[],
+  { computed_at_ms, causes }: VersionRow,
+  changes: readonly string[],
+): string | undefined {
+  const { id, author, reason } = corrections.find(({ at }) => at === instant(computed_at_ms)) ?? {};
+  const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
+  if (id !== undefined) return `${what}correction ${id} by ${author}: ${reason}`;
+  return causes === null || !causes.items.includes('correction')
+    ? undefined
+    : `${what}a correction of another day or source`;
 }
 
 function sentence(causes: readonly Cause[], changes: readonly string[], isLater: boolean): string {

@@ -144,6 +144,7 @@ const words: Readonly<Record<string, string>> = {
   glitch: 'impossible low readings were left out',
   contradicted: 'another method measured something else, by more than a tenth; only one of them can be right',
   substituted: 'the first method must be wrong by what the others say, so another one is told',
+  corrected: 'a person left readings out, or set or estimated its energy',
 };
 
 function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {

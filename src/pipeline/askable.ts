@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { backfillRequestSchema } from '../backfill/request.ts';
 import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
+import { correctionQuerySchema, correctionRequestSchema } from '../correction/request.ts';
 import { mappingSchema } from '../import/mapping.ts';
 import { isLocalDate } from '../time.ts';
 import type { OperationName, Operations } from './operations.ts';
@@ -28,6 +29,12 @@ export const askable = {
     again: z.boolean(),
   }),
   uploads: z.undefined(),
+  correct: z.strictObject({
+    request: correctionRequestSchema,
+    author: z.string().min(1).max(1_024),
+    dryRun: z.boolean(),
+  }),
+  corrections: correctionQuerySchema,
   backfillStart: z.strictObject({ request: backfillRequestSchema }),
   backfillState: z.undefined(),
   backfillStop: z.undefined(),

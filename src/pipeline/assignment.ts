@@ -22,6 +22,8 @@ export interface OpenShard extends LiveReader {
   assignment: Assignment;
   imports: ImportJob;
   backfills: BackfillJob;
+  /** Runs what changes readings and energy one after another: two transactions that change the same rows would fail. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
   clock: Clock;
   log: Log;
 }
@@ -45,7 +47,27 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
   const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, log });
   const lakeDir = lakeFolder(assignment);
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, log });
-  return { shard, assignment, interpret, position, stuck: undefined, imports, backfills, clock, log };
+  return {
+    shard,
+    assignment,
+    interpret,
+    position,
+    stuck: undefined,
+    imports,
+    backfills,
+    inTurn: createTurns(),
+    clock,
+    log,
+  };
+}
+
+function createTurns(): OpenShard['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
 }
 
 /** Ends what runs on it and lets its file go. */

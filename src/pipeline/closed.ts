@@ -1,3 +1,5 @@
+import type { CorrectionQuery } from '../correction/request.ts';
+import { listCorrections, type ToldCorrection } from '../correction/told.ts';
 import { explainDay } from '../explain/explain.ts';
 import type { ExplainArgs, Explained } from '../explain/explained.ts';
 import { type LandedImport, newestImports } from '../import/landed.ts';
@@ -22,6 +24,17 @@ export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: 
 /** As the operation `uploads`, of a warehouse that no process has open; else as `explainClosed`. */
 export function uploadsClosed(assignment: Assignment, clock: Clock): Promise<UploadList> {
   return readClosed(assignment, clock, listUploads);
+}
+
+/** As the operation `corrections`, of a warehouse that no process has open; else as `explainClosed`. */
+export function correctionsClosed(
+  assignment: Assignment,
+  asked: CorrectionQuery,
+  clock: Clock,
+): Promise<ToldCorrection[]> {
+  return readClosed(assignment, clock, (connection) =>
+    listCorrections(connection, asked, assignment.workgroup.timezone),
+  );
 }
 
 /** The imports that do not count, as in the operation `status`, of a warehouse that no process has open; else as `explainClosed`. */

@@ -7,6 +7,9 @@ import type { BackfillPlan, BackfillRequest, UpstreamAddress } from '../backfill
 import type { Ask } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest.ts';
 import { limits } from '../contract/limits.ts';
+import type { CorrectionQuery, CorrectionRequest } from '../correction/request.ts';
+import { type CorrectOutcome, takeCorrection } from '../correction/store.ts';
+import { listCorrections, type ToldCorrection } from '../correction/told.ts';
 import type { Problem } from '../errors.ts';
 import { explainDay } from '../explain/explain.ts';
 import type { ExplainArgs, Explained } from '../explain/explained.ts';
@@ -53,6 +56,13 @@ export interface Operations {
   upload: { args: TakeRequest; result: StoreOutcome };
   /** What was uploaded and counts. */
   uploads: { args: undefined; result: UploadList };
+  /** Stores what a person corrects, and computes what it changes; with `dryRun` only the latter. */
+  correct: {
+    args: { request: CorrectionRequest; author: string; dryRun: boolean };
+    result: CorrectOutcome;
+  };
+  /** What people have corrected, newest first. */
+  corrections: { args: CorrectionQuery; result: ToldCorrection[] };
   /** Begins a backfill, or goes on with it; `backfillState` tells how far it is and what it came to. */
   backfillStart: { args: FromUpstream & { request: BackfillRequest }; result: undefined };
   backfillState: { args: undefined; result: BackfillJobState };
@@ -85,13 +95,15 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     messagesMax: stuck?.messagesMax ?? limits.messagesPerReadMax,
   }),
   land,
-  rollUp: ({ shard, assignment, clock, log }) =>
-    rollUp(shard, {
-      workgroup: assignment.workgroup,
-      clock,
-      closeAfterMs: assignment.pipeline.closeAfter,
-      log,
-    }),
+  rollUp: ({ shard, assignment, inTurn, clock, log }) =>
+    inTurn(() =>
+      rollUp(shard, {
+        workgroup: assignment.workgroup,
+        clock,
+        closeAfterMs: assignment.pipeline.closeAfter,
+        log,
+      }),
+    ),
   async publish({ shard, assignment, clock, log }, _args, signal) {
     await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
     return publish(shard, {
@@ -134,6 +146,19 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     return takeUpload(shard, request, { audit, clock, log });
   },
   uploads: ({ shard }) => shard.read(listUploads),
+  correct: ({ shard, assignment, inTurn, clock, log }, { request, author, dryRun }) =>
+    inTurn(() =>
+      takeCorrection(shard, request, {
+        author,
+        dryRun,
+        nowMs: clock.now(),
+        closeAfterMs: assignment.pipeline.closeAfter,
+        audit: createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock }),
+        log,
+      }),
+    ),
+  corrections: ({ shard, assignment }, asked) =>
+    shard.read((connection) => listCorrections(connection, asked, assignment.workgroup.timezone)),
   backfillStart: async ({ backfills }, { request, upstream }) => void backfills.start(request, upstream),
   backfillState: ({ backfills }) => backfills.state(),
   backfillStop: async ({ backfills }) => void (await backfills.stop()),

@@ -282,7 +282,7 @@ export const analyticsViews: readonly View[] = [
         name: 'causes',
         type: 'VARCHAR[]',
         comment:
-          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, learnt (limits that follow from later readings), or rules (another version of Wattline); null for versions from before this was kept',
+          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, learnt (limits that follow from later readings), correction (a person, see the view correction), or rules (another version of Wattline); null for versions from before this was kept',
       },
       { ...batchId, comment: 'Newest batch that had been taken in when it was computed' },
     ],
@@ -461,6 +461,56 @@ export const analyticsViews: readonly View[] = [
         type: 'VARCHAR',
         comment: 'Why the last backfill could not fill it; null where none tried',
       },
+    ],
+  },
+  {
+    name: 'correction',
+    dataset: 'correction',
+    glob: '*.parquet',
+    hive: false,
+    comment:
+      'What people have corrected, and what they have undone of it: readings that count for nothing, energy that was set or estimated. Days with a correction in force have the flag corrected',
+    columns: [
+      { name: 'correction_id', type: 'BIGINT', comment: 'Number of the correction, from 1 on' },
+      {
+        name: 'kind',
+        type: 'VARCHAR',
+        comment:
+          'exclude (readings), set (the energy of intervals), set_day (the energy of a local day), fill (an estimate), undo (of another one)',
+      },
+      device,
+      source,
+      { ...table, comment: 'Only readings of this table are excluded; null for all' },
+      { ...field, comment: 'Only readings of this field are excluded; null for all' },
+      { name: 'day', type: 'DATE', comment: 'The local day, where one was named; else null' },
+      { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'First instant' },
+      { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'First instant after it' },
+      {
+        ...energy,
+        comment: 'What was set or estimated in all, Wh; null where readings are excluded, and of an undo',
+      },
+      {
+        name: 'basis',
+        type: 'JSON',
+        select: 'basis::JSON',
+        comment: 'What an estimate was worked out from, as a JSON object; else null',
+      },
+      { name: 'reason', type: 'VARCHAR', comment: 'Why, as the author says it' },
+      { name: 'author', type: 'VARCHAR', comment: 'Who' },
+      { name: 'created_at', type: 'TIMESTAMPTZ', comment: 'When' },
+      { name: 'undoes', type: 'BIGINT', comment: 'The correction that it undoes; else null' },
+      {
+        name: 'undone_by',
+        type: 'BIGINT',
+        comment: 'The correction that undoes it; null while it is in force',
+      },
+      {
+        name: 'days',
+        type: 'BIGINT',
+        comment: 'How many days of a device and source it changed as it was made',
+      },
+      { name: 'before_wh', type: 'BIGINT', comment: 'Energy of these days before, Wh' },
+      { name: 'after_wh', type: 'BIGINT', comment: 'Energy of these days then, Wh' },
     ],
   },
   {

@@ -8,6 +8,7 @@ export const datasets = {
   device_state: { select: 'publish/select_device_state', energy: false },
   quarantine: { select: 'publish/select_quarantine', energy: false },
   gap: { select: 'publish/select_gap', energy: false },
+  correction: { select: 'publish/select_correction', energy: false },
   device_source: { select: 'publish/select_device_source', energy: false },
   source_role: { select: 'publish/select_source_role', energy: false },
   peak_power: { select: 'publish/select_peak_power', energy: false },
@@ -26,6 +27,7 @@ export type DatasetName = keyof typeof datasets;
 /** Small datasets that are written whole whenever they have changed. */
 export const wholeDatasets = [
   'gap',
+  'correction',
   'device_source',
   'source_role',
   'peak_power',

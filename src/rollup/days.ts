@@ -1,6 +1,13 @@
 import { dayStart, type LocalDate, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Restatement } from './bind-streams.ts';
+import {
+  correctCandidates,
+  type DayEffect,
+  hasCorrections,
+  noteCorrectedDays,
+  readEffects,
+} from './corrections.ts';
 import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
 import { ask, type Bounds, bindDays, run, type Working } from './working.ts';
 
@@ -10,6 +17,10 @@ export interface DayOptions {
   batchId: bigint;
   /** Which settings have changed, so that every day there is has to be looked at. */
   restated: Restatement | undefined;
+  /** What brings the new versions about, where that is a correction. */
+  cause?: 'correction';
+  /** Takes what each day was and is. */
+  effects?: DayEffect[];
 }
 
 /**
@@ -19,11 +30,16 @@ export interface DayOptions {
 export async function updateDays(working: Working, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(working, options);
   await run(working, 'touch_other_sources');
+  const isCorrected = await hasCorrections(working, { all: false });
+  if (isCorrected) {
+    await noteCorrectedDays(working, { all: false });
+    await run(working, 'touch_other_sources');
+  }
   let changed = 0;
   const noted = await query<StretchRow>(working.connection, 'rollup/touched_day_bounds');
   for (const { lowMs, highMs } of stretchesOf(noted)) {
     await bindLocalDays(working, lowMs, highMs);
-    changed += await storeDays(working, asBounds({ lowMs, highMs }), options);
+    changed += await storeDays(working, asBounds({ lowMs, highMs }), { ...options, isCorrected });
   }
   return changed;
 }
@@ -36,8 +52,13 @@ async function restateAllDays(working: Working, options: DayOptions): Promise<nu
   if (first_day === null || last_day === null) return 0;
   await bindLocalDays(working, dayStart(first_day, working.timezone), dayStart(last_day, working.timezone));
   await run(working, 'touch_all_days');
+  const isCorrected = await hasCorrections(working, { all: true });
+  if (isCorrected) await noteCorrectedDays(working, { all: true });
   await run(working, 'touch_other_sources');
-  return storeDays(working, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), options);
+  return storeDays(working, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
+    ...options,
+    isCorrected,
+  });
 }
 
 async function bindLocalDays(working: Working, fromMs: UtcMs, toMs: UtcMs): Promise<void> {
@@ -45,18 +66,25 @@ async function bindLocalDays(working: Working, fromMs: UtcMs, toMs: UtcMs): Prom
   await run(working, 'bind_intervals');
 }
 
-async function storeDays(working: Working, bounds: Bounds, options: DayOptions): Promise<number> {
-  const { closeAfterMs, nowMs, batchId, restated } = options;
+async function storeDays(
+  working: Working,
+  bounds: Bounds,
+  options: DayOptions & { isCorrected: boolean },
+): Promise<number> {
+  const { closeAfterMs, nowMs, batchId, restated, isCorrected } = options;
   await run(working, 'find_candidates', bounds);
   await run(working, 'substitute_methods');
+  if (isCorrected) await correctCandidates(working, bounds);
   await run(working, 'find_contradictions');
+  if (isCorrected) await run(working, 'forget_decided_contradictions');
   const changed = await run(working, 'find_day_changes', {
     ...bounds,
     now_ms: nowMs,
     close_after_ms: BigInt(closeAfterMs),
   });
   if (changed > 0) {
-    await run(working, 'find_causes', { now_ms: nowMs, restated: restated ?? null });
+    options.effects?.push(...(await readEffects(working)));
+    await run(working, 'find_causes', { now_ms: nowMs, restated: options.cause ?? restated ?? null });
     await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId });
     await run(working, 'forget_days_changed');
     await run(working, 'store_days', { now_ms: nowMs, batch_id: batchId });

@@ -31,6 +31,6 @@ export async function learnLimits(
 }
 
 /** How many days after a day have come for certain before it is closed: the last one before may still be on its way. */
-function lookAheadDays({ closeAfterMs }: Working): number {
+export function lookAheadDays({ closeAfterMs }: Working): number {
   return Math.max(0, Math.floor(closeAfterMs / DAY_MS) - 1);
 }

@@ -182,6 +182,7 @@ export const flagBits = {
   glitch: 1024,
   contradicted: 2048,
   substituted: 4096,
+  corrected: 8192,
   wide_start: 16_384,
   wide_end: 32_768,
 } as const;

@@ -24,10 +24,23 @@ export async function takeIn(working: Working, batchId: bigint, nowMs: bigint): 
   if (extracted.low_ms === null || extracted.high_ms === null) return { readings: 0, rejected };
   const bounds = { low_ms: extracted.low_ms, high_ms: extracted.high_ms };
   if (incoming < Number(extracted.readings)) await chooseRepeated(working);
-  const known = await supersede(working, bounds);
+  const hasExclusions = (await ask<{ count: bigint }>(working, 'count_exclusions')).count > 0n;
+  const known = await supersede(working, bounds, hasExclusions);
+  const excluded = hasExclusions ? await setAsideExcluded(working) : 0;
   await run(working, 'store_readings');
   await run(working, 'extend_series');
-  return { readings: incoming - known, rejected };
+  if (hasExclusions) await run(working, 'bound_excluded_series');
+  return { readings: incoming - known - excluded, rejected };
+}
+
+/**
+ * New readings of a time that a correction excludes are kept where they count for nothing.
+ * @returns how many there are
+ */
+async function setAsideExcluded(working: Working): Promise<number> {
+  const excluded = await run(working, 'set_aside_excluded');
+  if (excluded > 0) await run(working, 'drop_excluded');
+  return excluded;
 }
 
 /** Takes out of the messages of the lake that are read again what was made of them before. */
@@ -50,10 +63,11 @@ async function chooseRepeated(working: Working): Promise<void> {
  * Of a new and a stored reading of the same series and time one counts; the other is kept aside.
  * @returns how many new readings do not count
  */
-async function supersede(working: Working, bounds: Bounds): Promise<number> {
+async function supersede(working: Working, bounds: Bounds, hasExclusions: boolean): Promise<number> {
   if ((await run(working, 'find_superseded', bounds)) === 0) return 0;
   await run(working, 'keep_superseded');
   const known = await run(working, 'drop_known');
   await run(working, 'drop_replaced', bounds);
+  if (hasExclusions) await run(working, 'drop_replaced_excluded', bounds);
   return known;
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config.ts';
 import { columnsFromMessages } from '../../src/contract/columns-from.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
+import { storeCorrection } from '../../src/correction/store.ts';
 import { silentLog } from '../../src/log.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
@@ -11,6 +12,7 @@ import { DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/time.ts';
 import { readText } from '../../src/upload/read-upload.ts';
 import { storeUpload } from '../../src/upload/store.ts';
 import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
 import { askRecipe, recipes } from '../support/recipes.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -114,11 +116,22 @@ async function publishSite(): Promise<string> {
     });
     await upload('meter-data', `meter_code,interval_start,interval_end,energy_kwh\n${hours.join('\n')}\n`);
     await upload('budget', 'meter_code,period,energy_kwh,scenario\nPV,2026-10,600,P50\nPV,2026-11,500,P50\n');
+    await correctDays(shard, inverter, clock.now());
     await work(lateMs);
   } finally {
     await shard.close();
   }
   return join(lakeDir, WORKGROUP);
+}
+
+/** Sets a day of a device, and undoes it, and sets another one. */
+async function correctDays(shard: Shard, device: string, nowMs: number): Promise<void> {
+  const of = { device, source: 'default' };
+  const options = { author: 'anna', dryRun: false, nowMs, closeAfterMs: 2 * DAY_MS };
+  const set = { kind: 'set_day', ...of, energyWh: 12_345, reason: 'the bill' } as const;
+  const { correction } = await storeCorrection(shard, { ...set, day: '2026-10-25' }, options);
+  await storeCorrection(shard, { kind: 'undo', correctionId: correction.id, reason: 'no' }, options);
+  await storeCorrection(shard, { ...set, day: '2026-10-26' }, options);
 }
 
 test('every query of the cookbook answers what it says, with the columns that it says, on the views and on the files', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { flagBits, type RuleConstant, ruleConstants } from '../../src/rollup/rules.ts';
 import { loadSql } from '../../src/warehouse/sql.ts';
+import { correctionCases } from '../correction/support.ts';
 import {
   daysOf,
   eventsOf,
@@ -108,6 +109,8 @@ test('the page lists every flag with its bit and its meaning, and a golden case 
 });
 
 function flagsOf(id: string): Set<string> {
+  const corrected = correctionCases().find((one) => one.id === id);
+  if (corrected) return new Set(Object.values(corrected.flags).flat());
   const { days = {}, rows = [], deviceDays = [] } = cases.get(id) ?? {};
   return new Set([...Object.values(days), ...rows, ...deviceDays].flatMap(({ flags }) => flags ?? []));
 }

@@ -34,7 +34,13 @@ const httpEdge = [
   'src/rate-limit.ts',
   'src/health.ts',
 ];
-const httpHomes = [...httpEdge, 'src/stream/', 'src/report/', 'src/upload/routes.ts'];
+const httpHomes = [
+  ...httpEdge,
+  'src/stream/',
+  'src/report/',
+  'src/upload/routes.ts',
+  'src/correction/routes.ts',
+];
 export const parts: readonly Part[] = [
   {
     name: 'ground',
@@ -83,6 +89,11 @@ export const parts: readonly Part[] = [
   { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
   {
+    name: 'correction',
+    paths: ['src/correction/'],
+    mayUse: [...foundation, 'configuration', 'audit', 'access', 'http', 'warehouse', 'rollup'],
+  },
+  {
     name: 'explain',
     paths: ['src/explain/'],
     mayUse: [...foundation, 'configuration', 'warehouse', 'balance', 'rollup'],
@@ -120,6 +131,7 @@ export const parts: readonly Part[] = [
       'import',
       'backfill',
       'upload',
+      'correction',
     ],
   },
   {
@@ -159,7 +171,14 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
       homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/'],
-      types: ['src/rollup/', 'src/explain/', 'src/problems/', 'src/upload/', 'src/exports/'],
+      types: [
+        'src/rollup/',
+        'src/correction/',
+        'src/explain/',
+        'src/problems/',
+        'src/upload/',
+        'src/exports/',
+      ],
     },
     lmdb: { homes: ['src/stream/'] },
     'socket.io': { homes: ['src/stream/socket.ts'] },

@@ -1,0 +1,85 @@
+-- 10 Corrections: what people say, stored and listed. How they count is chapter 85 of sql/rollup.
+--
+-- Reads   correction, correction_effect, series; stream_setting (temporary).
+-- Writes  correction, correction_value, correction_effect. Energy in Wh, instants in ms since 1970.
+-- Why     A correction is a row of its own, and is never changed.
+
+-- name: find_key
+-- The correction that was stored by a key ($key) of the caller.
+SELECT correction_id::DOUBLE AS correction_id, request FROM correction WHERE request_key = $key;
+
+-- name: next_id
+-- Returns correction_id: the next one, corrections: how many there are.
+SELECT (coalesce(max(correction_id), 0) + 1)::DOUBLE AS correction_id, count(*)::DOUBLE AS corrections FROM correction;
+
+-- name: known_sources
+-- The sources that a device ($device) has readings of.
+SELECT DISTINCT source FROM series WHERE device = $device::UUID ORDER BY source;
+
+-- name: known_streams
+-- The configured energy streams that a device ($device) and source ($source) have readings of.
+SELECT t.table_name, t.field, t.net FROM series s JOIN stream_setting t USING (stream_id)
+WHERE s.device = $device::UUID AND s.source = $source ORDER BY t.position;
+
+-- name: find_overlap
+-- A correction in force that sets or estimates a part of the same time ($from_ms, $to_ms) of a device ($device) and source ($source).
+SELECT correction_id::DOUBLE AS correction_id, kind FROM correction_in_force
+WHERE kind <> 'exclude' AND device = $device::UUID AND source = $source AND from_ms < $to_ms::BIGINT AND to_ms > $from_ms::BIGINT
+ORDER BY correction_id LIMIT 1;
+
+-- name: find_same_exclusion
+-- A correction in force that excludes the same time of the same readings.
+SELECT correction_id::DOUBLE AS correction_id FROM correction_in_force
+WHERE kind = 'exclude' AND device = $device::UUID AND source = $source AND from_ms = $from_ms::BIGINT AND to_ms = $to_ms::BIGINT
+  AND table_name IS NOT DISTINCT FROM $table_name::VARCHAR AND field IS NOT DISTINCT FROM $field::VARCHAR
+LIMIT 1;
+
+-- name: find_correction
+-- A correction ($correction_id), and the one that has undone it (null: none has).
+SELECT c.kind, c.device::VARCHAR AS device, c.source, c.day::VARCHAR AS day, c.timezone, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms,
+  (SELECT min(u.correction_id) FROM correction u WHERE u.undoes = c.correction_id)::DOUBLE AS undone_by
+FROM correction c WHERE c.correction_id = $correction_id::BIGINT;
+
+-- name: store_correction
+-- Stores a correction; a member that it does not have is null.
+INSERT INTO correction (correction_id, kind, device, source, table_name, field, day, timezone, from_ms, to_ms, energy_wh, basis, undoes, reason, author,
+  request_key, request, created_at_ms)
+VALUES ($correction_id::BIGINT, $kind, $device::UUID, $source, $table_name, $field, $day::DATE, $timezone, $from_ms::BIGINT, $to_ms::BIGINT,
+  $energy_wh::BIGINT, $basis, $undoes::BIGINT, $reason, $author, $request_key, $request, $created_at_ms::BIGINT);
+
+-- name: store_values
+-- What an estimate comes to: $starts_ms, $energies_wh, lists side by side.
+INSERT INTO correction_value (correction_id, interval_start_ms, energy_wh)
+SELECT $correction_id::BIGINT, unnest($starts_ms::BIGINT[]), unnest($energies_wh::BIGINT[]);
+
+-- name: store_effects
+-- What a correction made of days: $effects, a JSON array of {day, device, source, beforeWh, afterWh}.
+INSERT INTO correction_effect (correction_id, day, device, source, before_wh, after_wh)
+SELECT $correction_id::BIGINT, e.day, e.device, e.source, e."beforeWh", e."afterWh"
+FROM (
+  SELECT unnest(from_json($effects::JSON, '[{"day":"DATE","device":"UUID","source":"VARCHAR","beforeWh":"BIGINT","afterWh":"BIGINT"}]'), recursive := true)
+) AS e;
+
+-- name: list_corrections
+-- Corrections, newest first. $devices: only these, as a JSON array (null: all); $source, $day, $before (id): null for all; $in_force: only those in force.
+-- A day is one of those in which the correction has a part, by its bounds ($day_start_ms, $day_end_ms).
+SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field, c.day::VARCHAR AS day, c.timezone,
+  c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.energy_wh::DOUBLE AS energy_wh, c.basis, c.undoes::DOUBLE AS undoes, c.reason, c.author,
+  c.created_at_ms::DOUBLE AS created_at_ms, u.correction_id::DOUBLE AS undone_by, e.days AS days_json, coalesce(e.day_count, 0)::DOUBLE AS day_count
+FROM correction c
+LEFT JOIN correction u ON u.undoes = c.correction_id
+LEFT JOIN (
+  SELECT correction_id, max(place) AS day_count,
+    to_json(list({day: day::VARCHAR, device: device::VARCHAR, source: source, "beforeWh": before_wh, "afterWh": after_wh} ORDER BY place)
+      FILTER (place <= $days_max::INTEGER))::VARCHAR AS days
+  FROM (SELECT *, row_number() OVER (PARTITION BY correction_id ORDER BY day, device, source) AS place FROM correction_effect)
+  GROUP BY correction_id
+) AS e ON e.correction_id = c.correction_id
+WHERE ($devices::VARCHAR IS NULL OR c.device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]'))))
+  AND ($source::VARCHAR IS NULL OR c.source = $source)
+  AND ($day_start_ms::BIGINT IS NULL OR (c.from_ms < $day_end_ms::BIGINT AND c.to_ms > $day_start_ms::BIGINT))
+  AND ($before::BIGINT IS NULL OR c.correction_id < $before::BIGINT)
+  AND ($correction_id::BIGINT IS NULL OR c.correction_id = $correction_id::BIGINT)
+  AND (NOT $in_force OR (c.kind <> 'undo' AND u.correction_id IS NULL))
+ORDER BY c.correction_id DESC
+LIMIT $rows_max::BIGINT;

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { openTestShard } from '../warehouse/support.ts';
+import {
+  correct,
+  correctionCases,
+  daysOf,
+  NOW_MS,
+  readingsOf,
+  siteOf,
+  stateOf,
+  toldIntervalsOf,
+} from './support.ts';
+
+describe.each(correctionCases())('$id', { timeout: 60_000 }, (one) => {
+  test('comes out as its arithmetic says, by whatever was told before, and is undone without a trace', async () => {
+    const { why, source } = one;
+    const shard = await openTestShard();
+    await landReadings(shard, readingsOf(one));
+    await rollUpSite(shard, siteOf(one), NOW_MS);
+    expect((await daysOf(shard, source)).wh, why).toEqual(one.before);
+    const before = await stateOf(shard);
+
+    // A dry run says the same and leaves nothing behind.
+    const options = source === undefined ? {} : { source };
+    const checked = await correct(shard, one.corrections[0]!, { ...options, dryRun: true });
+    expect(await stateOf(shard)).toEqual(before);
+    const ids: number[] = [];
+    for (const correction of one.corrections) {
+      const { outcome, correction: told } = await correct(shard, correction, options);
+      expect(outcome).toBe('stored');
+      ids.push(told.id);
+      if (ids.length === 1) expect(told).toEqual(checked.correction);
+    }
+    const days = await daysOf(shard, source);
+    expect(days.wh, why).toEqual(one.expected);
+    expect(days.flags, why).toMatchObject(one.flags);
+    expect(await toldIntervalsOf(shard, source), why).toMatchObject(one.intervals);
+    const corrected = await stateOf(shard);
+
+    // The same rules anew change nothing, and make no version.
+    expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
+    await restate(shard);
+    expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
+    expect(await stateOf(shard)).toEqual(corrected);
+
+    for (const id of ids.reverse()) await correct(shard, { kind: 'undo', correctionId: id });
+    expect(await stateOf(shard)).toEqual(before);
+    await expect(correct(shard, { kind: 'undo', correctionId: ids[0]! })).rejects.toThrow(
+      /is undone already/,
+    );
+  });
+});
+
+/** As if everything had been computed by other rules until now. */
+async function restate(shard: Awaited<ReturnType<typeof openTestShard>>): Promise<void> {
+  await shard.transaction((connection) => connection.run("UPDATE energy_stream SET settings = '{}'"));
+}

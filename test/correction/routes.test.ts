@@ -1,0 +1,249 @@
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import type { IssueRequest } from '../../src/access/grant.ts';
+import { createAudit } from '../../src/audit/audit.ts';
+import { configSchema } from '../../src/config.ts';
+import { type CorrectionRoutesOptions, registerCorrectionRoutes } from '../../src/correction/routes.ts';
+import { takeCorrection } from '../../src/correction/store.ts';
+import { listCorrections } from '../../src/correction/told.ts';
+import { createHttpServer } from '../../src/http.ts';
+import { silentLog } from '../../src/log.ts';
+import { DAY_MS, HOUR_MS } from '../../src/time.ts';
+import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+import { openTestShard } from '../warehouse/support.ts';
+
+const WORKGROUP = 'acme';
+const OTHER = '00000000-0000-4000-8000-000000000002';
+const site: EnergySite = {
+  timezone: 'Europe/Paris',
+  streams: [{ table: 't', field: 'energy', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' }],
+};
+const NOW_MS = Date.UTC(2026, 5, 10);
+const day = {
+  kind: 'set_day',
+  device: DEVICE,
+  source: 'default',
+  day: '2026-06-02',
+  energyWh: 5_000,
+  reason: 'the bill',
+};
+
+/** The routes on a real warehouse and real access, over a real port; what asks the owner of the warehouse asks it directly. */
+async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
+  const dataDir = tempDir();
+  const clock = createTestClock(NOW_MS);
+  const shard = await openTestShard({ clock });
+  for (const device of [DEVICE, OTHER])
+    await landReadings(shard, [
+      { device, event_time: '2026-06-01T22:00:00Z', data: { energy: 0 } },
+      { device, event_time: '2026-06-02T22:00:00Z', data: { energy: 2_400 } },
+    ]);
+  await rollUpSite(shard, site, NOW_MS);
+  const access = await createAccess({ dataDir, issuer: 'wattline', clock });
+  const audit = createAudit({ dataDir, actor: 'test', clock });
+  const { workgroups } = configSchema.parse({
+    workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
+  });
+  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000, clock });
+  const answered = async <Answer>(work: Promise<Answer>) =>
+    work.then(
+      (answer) => ({ kind: 'answer' as const, answer }),
+      (error: Error) => ({ kind: 'failed' as const, error }),
+    );
+  registerCorrectionRoutes(app, {
+    correct: (_, { request, ...options }) =>
+      answered(
+        takeCorrection(shard, request, {
+          ...options,
+          nowMs: clock.now(),
+          closeAfterMs: 2 * DAY_MS,
+          audit,
+          log: silentLog,
+        }),
+      ),
+    list: (_, asked) =>
+      answered(shard.read((connection) => listCorrections(connection, asked, site.timezone))),
+    access,
+    workgroups,
+    ...instead,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1/orgs/${WORKGROUP}/corrections`;
+  const issue = async (scope: IssueRequest['scopes'][string]) =>
+    (await access.issue({ subject: 'dash', scopes: { [WORKGROUP]: scope }, lifetimeMs: HOUR_MS })).token;
+  const both = await issue({ permissions: ['search:read', 'data:correct'] });
+  const ask = async (
+    method: string,
+    query: string,
+    { body, token = both }: { body?: unknown; token?: string } = {},
+  ) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const response = await fetch(`${url}${query}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: text }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  return {
+    audit,
+    issue,
+    post: (body: unknown, more: { query?: string; token?: string } = {}) =>
+      ask('POST', more.query ?? '', { body, ...(more.token && { token: more.token }) }),
+    get: (query = '', token?: string) => ask('GET', query, token ? { token } : {}),
+  };
+}
+
+test('a correction is stored with what it changes, listed, and undone once', async () => {
+  const { post, get, audit } = await openRoutes();
+  const changes = [{ day: '2026-06-02', device: DEVICE, source: 'default', beforeWh: 2_400, afterWh: 5_000 }];
+  const checked = await post(day, { query: '?dryRun=true' });
+  expect(checked).toMatchObject({
+    status: 200,
+    body: { outcome: 'checked', correction: { id: 1, days: changes } },
+  });
+  expect((await get()).body).toEqual({ corrections: [] });
+  expect(audit.waiting(WORKGROUP)).toBe(0);
+
+  const stored = await post(day);
+  expect(stored).toMatchObject({
+    status: 200,
+    body: {
+      outcome: 'stored',
+      correction: {
+        id: 1,
+        kind: 'set_day',
+        from: '2026-06-01T22:00:00.000Z',
+        to: '2026-06-02T22:00:00.000Z',
+        energyWh: 5_000,
+        author: expect.stringMatching(/^token:\S+ dash$/),
+        undoneBy: null,
+        days: changes,
+      },
+    },
+  });
+  expect(audit.waiting(WORKGROUP)).toBe(1);
+  expect((await get('?day=2026-06-02')).body).toMatchObject({ corrections: [{ id: 1 }] });
+  expect((await get('?day=2026-06-03')).body).toEqual({ corrections: [] });
+
+  expect(await post({ kind: 'undo', correction: 1, reason: 'no' })).toMatchObject({ status: 200 });
+  expect(await post({ kind: 'undo', correction: 1, reason: 'no' })).toMatchObject({
+    status: 400,
+    body: { parameter: 'correction', message: 'correction: 1 is undone already, by 2' },
+  });
+  expect((await get('?inForce=true')).body).toEqual({ corrections: [] });
+  expect((await get('?limit=1')).body).toMatchObject({ corrections: [{ id: 2, kind: 'undo', undoes: 1 }] });
+  expect((await get('?before=2')).body).toMatchObject({ corrections: [{ id: 1, undoneBy: 2 }] });
+});
+
+test('the same request with the same key is stored once, and another one with it is refused', async () => {
+  const { post, get } = await openRoutes();
+  expect(await post({ ...day, key: 'a' })).toMatchObject({ body: { outcome: 'stored' } });
+  expect(await post({ ...day, key: 'a' })).toMatchObject({
+    status: 200,
+    body: { outcome: 'stored-before', correction: { id: 1 } },
+  });
+  expect(await post({ ...day, energyWh: 1, key: 'a' })).toMatchObject({
+    status: 400,
+    body: { parameter: 'key' },
+  });
+  expect((await get()).body.corrections).toHaveLength(1);
+});
+
+const between = (from: string, to: string) => ({
+  kind: 'set',
+  device: DEVICE,
+  source: 'default',
+  from: `2026-06-${from}Z`,
+  to: `2026-06-${to}Z`,
+  energyWh: 1,
+  reason: 'x',
+});
+
+test.each([
+  [{ ...day, reason: ' ' }, 'reason'],
+  [{ ...day, day: '2026-02-30' }, 'day'],
+  [{ ...day, day: '2026-06-10' }, 'day'],
+  [{ ...day, device: 'garage' }, 'device'],
+  [{ ...day, device: '00000000-0000-4000-8000-00000000000f' }, 'device'],
+  [{ ...day, source: 'roof' }, 'source'],
+  [{ ...day, energyWh: 1.5 }, 'energyWh'],
+  [{ ...day, energyWh: -1 }, 'energyWh'],
+  [{ ...day, energyWh: 1e12 }, 'energyWh'],
+  [between('02T10:00:00', '02T10:00:00'), 'to'],
+  [between('02T10:01:00', '02T11:00:00'), 'from'],
+  [between('02T10:00:00', '02T11:01:00'), 'to'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), from: '2026-06-02T10:00' }, 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), from: '2026-01-02T10:00Z' }, 'to'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), kind: 'fill', energyWh: undefined }, 'from'],
+  [
+    { ...between('02T10:00:00', '02T11:00:00'), kind: 'exclude', energyWh: undefined, field: 'power' },
+    'field',
+  ],
+  [{ kind: 'undo', correction: 9, reason: 'x' }, 'correction'],
+  [{ kind: 'drop', reason: 'x' }, 'kind'],
+])('%j is refused, and its parameter named', async (body, parameter) => {
+  const { post, get } = await openRoutes();
+  const { status, body: told } = await post(body);
+  expect([status, told.parameter, told.message]).toEqual([
+    400,
+    parameter,
+    expect.stringContaining(`${parameter}: `),
+  ]);
+  expect((await get()).body).toEqual({ corrections: [] });
+});
+
+test('what sets the same time twice is refused with the correction that does', async () => {
+  const { post } = await openRoutes();
+  await post(day);
+  expect(await post(between('02T10:00:00', '02T11:00:00'))).toMatchObject({
+    status: 400,
+    body: { message: 'from: correction 1 says a part of this time already; undo that first' },
+  });
+  const exclude = { ...between('02T10:00:00', '02T11:00:00'), kind: 'exclude', energyWh: undefined };
+  expect(await post(exclude)).toMatchObject({ status: 200 });
+  expect(await post(exclude)).toMatchObject({ status: 400, body: { parameter: 'from' } });
+});
+
+test('only a token that may correct does, and one of device groups corrects and sees its own devices', async () => {
+  const { post, get, issue } = await openRoutes();
+  const writer = await issue({ permissions: ['search:read', 'data:write', 'org:audit'] });
+  expect(await post(day, { token: writer })).toMatchObject({
+    status: 403,
+    body: { required: ['data:correct'] },
+  });
+  const mine = await issue({ permissions: ['search:read', 'data:correct'], deviceGroups: ['mine'] });
+  expect(await post({ ...day, device: OTHER }, { token: mine })).toMatchObject({
+    status: 400,
+    body: { parameter: 'device' },
+  });
+  await post({ ...day, device: OTHER });
+  expect(await post(day, { token: mine })).toMatchObject({ status: 200 });
+  expect((await get('', mine)).body).toMatchObject({ corrections: [{ id: 2 }] });
+  expect((await get('', mine)).body.corrections).toHaveLength(1);
+  expect((await get(`?device=${OTHER}`, mine)).body).toEqual({ corrections: [] });
+  const undo = (correction: number) => post({ kind: 'undo', correction, reason: 'x' }, { token: mine });
+  expect(await undo(1)).toMatchObject({
+    status: 400,
+    body: { message: 'correction: there is no correction 1' },
+  });
+  expect(await undo(2)).toMatchObject({ status: 200 });
+  expect(await get('', await issue({ permissions: ['data:correct'] }))).toMatchObject({ status: 403 });
+});
+
+test('no worker, a body that is too large or no JSON, and other methods are answered as such', async () => {
+  const { post, get } = await openRoutes({
+    correct: async () => ({ kind: 'not-running' }),
+    list: async () => ({ kind: 'not-running' }),
+  });
+  expect(await post(day)).toMatchObject({ status: 503, body: { error: 'StorageUnavailable' } });
+  expect(await get()).toMatchObject({ status: 503 });
+  expect(await post({ ...day, reason: 'x'.repeat(20_000) })).toMatchObject({ status: 413 });
+  expect(await post('{')).toMatchObject({ status: 400 });
+  expect(await get('?dya=2026-06-02')).toMatchObject({ status: 400, body: { parameter: 'dya' } });
+});
