@@ -9,7 +9,7 @@ FROM (
   FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name n USING (name_id)
   GROUP BY n.name
   UNION ALL
-  SELECT field, count(*) FROM (SELECT unnest(json_keys(other)) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
+  SELECT field, count(*) FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
 )
 GROUP BY field
 ORDER BY field;

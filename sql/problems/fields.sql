@@ -8,6 +8,6 @@ WITH newest AS (
 SELECT field FROM (
   SELECT name AS field FROM name WHERE name_id IN (SELECT DISTINCT unnest(field_ids) FROM newest)
   UNION
-  SELECT DISTINCT unnest(json_keys(other)) FROM newest WHERE other IS NOT NULL
+  SELECT DISTINCT unnest(try(json_keys(other))) FROM newest WHERE other IS NOT NULL
 )
 ORDER BY jaro_winkler_similarity(lower(field), lower($field)) DESC, field;

@@ -9,7 +9,8 @@
 
 -- name: next_batches
 -- The next batches: as many whole ones as hold at most $messages_max messages, at least one.
--- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold.
+-- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold, batches: how many
+-- they are; set_aside: how many series are set aside.
 WITH pending AS (
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
@@ -18,11 +19,13 @@ WITH pending AS (
 SELECT
   max(batch_id) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batch_id,
   (SELECT max(batch_id) FROM batch) AS newest_id,
-  sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages
+  sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages,
+  count(*) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batches,
+  (SELECT count(*) FROM set_aside) AS set_aside
 FROM pending;
 
 -- name: extract_readings
--- $upto: the last batch that is taken in. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
+-- $upto: the last batch that is taken in; $now_ms: now. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
 -- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: the reading counts), text (what was
 -- received, of rejected ones), message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
@@ -33,8 +36,9 @@ WITH raw AS (
     coalesce(m.source_id, -1) AS source_id,
     m.event_time_ms, m.store_time_ms, m.message_id, m.stream_offset, m.batch_id,
     m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
-    CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
-    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN json_extract_string(m.other, s.unit_pointer) END AS unit
+    -- What earlier versions stored may be no JSON.
+    CASE WHEN m.other IS NOT NULL THEN try(json_extract(m.other, s.field_pointer)) END AS json,
+    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN try(json_extract_string(m.other, s.unit_pointer)) END AS unit
   FROM (FROM message UNION ALL FROM archived_message) AS m
   JOIN name AS table_name ON table_name.name_id = m.table_id
   JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
@@ -59,7 +63,9 @@ WITH raw AS (
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'
-      WHEN event_time_ms > store_time_ms + future_ms() THEN 'future'
+      -- A store time that another vendor's server says is not believed beyond our own clock, with a day for clocks that differ: a reading of
+      -- the year 9999 would spread its energy over millennia.
+      WHEN event_time_ms > least(store_time_ms, $now_ms::BIGINT + day_ms()) + future_ms() THEN 'future'
       WHEN event_time_ms < clock_set_ms() THEN 'clock_not_set'
       WHEN number IS NULL AND json_type(json) = 'NULL' THEN 'null'
       WHEN number IS NULL THEN 'not_a_number'

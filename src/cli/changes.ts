@@ -87,6 +87,7 @@ const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
   zone: 'time zone',
   learnt: 'learnt limits',
   rules: 'another version of Wattline',
+  retried: 'a field that could not be computed before',
 };
 
 /** A row for each day of a device and source, and what they come to. */

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import packageFile from '../../package.json' with { type: 'json' };
+import { programVersion } from '../program-version.ts';
 import { printData } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
-export const version = packageFile.version;
+export const version = programVersion;
 
 export function addVersionCommand(program: Command, terminal: Terminal): void {
   program

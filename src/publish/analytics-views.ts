@@ -123,7 +123,7 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'other',
         type: 'JSON',
-        select: 'other::JSON',
+        select: 'try_cast(other AS JSON)',
         comment: 'Fields that are not plain numbers, as a JSON object; null where there are none',
       },
       { name: 'message_id', type: 'BIGINT', comment: "The device's own counter, where it sends one" },
@@ -141,20 +141,25 @@ export const analyticsViews: readonly View[] = [
     where: "\"table\" = 'audit_logs' AND kind = 'audit'",
     columns: [
       { ...eventTime, comment: 'When it happened' },
-      { name: 'actor', type: 'VARCHAR', select: "other->>'actor'", comment: 'Who did it' },
+      { name: 'actor', type: 'VARCHAR', select: "try(other->>'actor')", comment: 'Who did it' },
       {
         name: 'action',
         type: 'VARCHAR',
-        select: "other->>'action'",
+        select: "try(other->>'action')",
         comment: 'What was done, such as token.created',
       },
       {
         name: 'target',
         type: 'VARCHAR',
-        select: "other->>'target'",
+        select: "try(other->>'target')",
         comment: 'To what, such as the id of a token',
       },
-      { name: 'data', type: 'JSON', select: "other->'data'", comment: 'More about it, as a JSON object' },
+      {
+        name: 'data',
+        type: 'JSON',
+        select: "try(other->'data')",
+        comment: 'More about it, as a JSON object',
+      },
       storeTime,
       streamOffset,
     ],

@@ -14,6 +14,7 @@ export const changeCauses = [
   'zone',
   'learnt',
   'rules',
+  'retried',
 ] as const;
 
 const versionSchema = z.object({

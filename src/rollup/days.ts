@@ -1,6 +1,7 @@
 import { dayStart, type LocalDate, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Restatement } from './bind-streams.ts';
+import { keepUnavailable, touchLeftOut } from './set-aside.ts';
 import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
 import { ask, type Bounds, bindDays, run, type Working } from './working.ts';
 
@@ -10,6 +11,8 @@ export interface DayOptions {
   batchId: bigint;
   /** Which settings have changed, so that every day there is has to be looked at. */
   restated: Restatement | undefined;
+  /** Series that had been set aside are computed again. */
+  retries: boolean;
 }
 
 /**
@@ -18,6 +21,7 @@ export interface DayOptions {
  */
 export async function updateDays(working: Working, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(working, options);
+  if (working.leavesOut) await touchLeftOut(working);
   await run(working, 'touch_other_sources');
   let changed = 0;
   const noted = await query<StretchRow>(working.connection, 'rollup/touched_day_bounds');
@@ -49,13 +53,14 @@ async function storeDays(working: Working, bounds: Bounds, options: DayOptions):
   const { closeAfterMs, nowMs, batchId, restated } = options;
   await run(working, 'find_candidates', bounds);
   await run(working, 'find_contradictions');
-  const changed = await run(working, 'find_day_changes', {
-    ...bounds,
-    now_ms: nowMs,
-    close_after_ms: BigInt(closeAfterMs),
-  });
+  const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
+  let changed = await run(working, 'find_day_changes', closing);
+  if (working.leavesOut) changed = await keepUnavailable(working, closing);
   if (changed > 0) {
-    await run(working, 'find_causes', { now_ms: nowMs, restated: restated ?? null });
+    await run(working, 'find_causes', {
+      now_ms: nowMs,
+      restated: restated ?? (options.retries ? 'retried' : null),
+    });
     await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId });
     await run(working, 'forget_days_changed');
     await run(working, 'store_days', { now_ms: nowMs, batch_id: batchId });

@@ -149,6 +149,7 @@ export const flagBits = {
   carry_over: 512,
   glitch: 1024,
   contradicted: 2048,
+  unavailable: 8192,
   wide_start: 16_384,
   wide_end: 32_768,
 } as const;

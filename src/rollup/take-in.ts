@@ -8,7 +8,7 @@ export interface TakenIn {
 
 /** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
 export async function takeIn(working: Working, batchId: bigint, nowMs: bigint): Promise<TakenIn> {
-  await run(working, 'extract_readings', { upto: batchId });
+  await run(working, 'extract_readings', { upto: batchId, now_ms: nowMs });
   await forgetKnown(working, batchId);
   const extracted = await ask<{
     readings: bigint;

@@ -47,6 +47,7 @@ export const parts: readonly Part[] = [
       'src/durable.ts',
       'src/cron.ts',
       'src/sibling-module.ts',
+      'src/program-version.ts',
     ],
     mayUse: [],
   },
