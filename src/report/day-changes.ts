@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
 import { StreamError } from '../contract/errors.ts';
 import { energyMethods } from '../energy-stream.ts';
 import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../time.ts';
@@ -19,7 +20,7 @@ export const changeCauses = [
 
 const versionSchema = z.object({
   version: z.number().int(),
-  energyWh: z.number().int().nullable().meta({ description: 'Wh; null where the day was withdrawn' }),
+  energyWh: wholeWh.nullable().meta({ description: 'Wh; null where the day was withdrawn' }),
   method: z.enum(energyMethods).nullable(),
   flags: z.array(z.string()),
   coverage: z.number().nullable().meta({ description: 'Share of the day that measurements cover' }),
@@ -37,7 +38,7 @@ const dayChangeSchema = z.object({
     .nullable()
     .meta({ description: 'The last version before; null where there was none' }),
   after: versionSchema.extend({ status: z.enum(['provisional', 'final', 'restated']).nullable() }),
-  differenceWh: z.number().int().meta({ description: 'After less before, where a day without energy is 0' }),
+  differenceWh: wholeWh.meta({ description: 'After less before, where a day without energy is 0' }),
   versions: z.number().int().meta({ description: 'New versions in the time that is asked for' }),
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),
   causes: z.array(z.enum(changeCauses)).meta({
@@ -50,9 +51,9 @@ export type DayChange = z.output<typeof dayChangeSchema>;
 
 const totalsSchema = z.object({
   days: z.number().int().meta({ description: 'Days of a device and source' }),
-  beforeWh: z.number().int(),
-  afterWh: z.number().int(),
-  differenceWh: z.number().int(),
+  beforeWh: wholeWh,
+  afterWh: wholeWh,
+  differenceWh: wholeWh,
 });
 
 export const dayChangesSchema = z
