@@ -1,6 +1,6 @@
--- Readings of some batches ($batches) that were rejected, by field and reason. Several energy streams may reject one reading: it counts once.
-SELECT field, reason, count(DISTINCT stream_offset)::DOUBLE AS readings
-FROM quarantine
-WHERE stage = 'rollup' AND batch_id IN (SELECT unnest($batches::BIGINT[]))
+-- Readings of imports ($batches: their batches) that were rejected, by field and reason. Several energy streams may reject one reading: it counts once.
+SELECT field, reason, sum(readings)::DOUBLE AS readings
+FROM rejected_reading
+WHERE import_id IN (SELECT DISTINCT unnest($batches::BIGINT[]) // 1000000000)
 GROUP BY field, reason
 ORDER BY field, reason;

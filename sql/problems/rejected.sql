@@ -3,9 +3,9 @@
 SELECT q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
   min(q.text) AS text
 FROM (
-  SELECT field, device, source, reason, count(*) AS readings, min(detail) AS text
-  FROM quarantine
-  WHERE stage = 'rollup' AND reason <> 'null' AND device IS NOT NULL
+  SELECT field, device, source, reason, sum(readings) AS readings, min(samples[1]."text") AS text
+  FROM rejected_reading
+  WHERE reason <> 'null' AND device IS NOT NULL
   GROUP BY field, device, source, reason
 ) AS q
 WHERE NOT EXISTS (

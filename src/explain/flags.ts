@@ -55,6 +55,11 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
       spans: [],
     };
   }
+  if (flag === 'unavailable') {
+    const reason =
+      'a field of this source is set aside, because its computation fails: wattline status says why';
+    return { reason, spans: [] };
+  }
   if (flag === 'contradicted') return { reason: facts.contradictions.join('; '), spans: [] };
   const kinds = kindsOf[flag] ?? [];
   const events = facts.events.filter(({ kind }) => kinds.includes(kind));

@@ -5,6 +5,7 @@ import type { Problem } from '../errors.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './devices.ts';
 import { readingProblems } from './readings.ts';
+import { setAsideProblems } from './set-aside.ts';
 import { listed, nearest } from './words.ts';
 
 /**
@@ -18,7 +19,7 @@ export async function findProblems(
 ): Promise<Problem[]> {
   const rejected = await query<Rejected>(connection, 'problems/rejected');
   const known = await query<KnownStream>(connection, 'problems/streams');
-  const problems: Problem[] = [];
+  const problems: Problem[] = await setAsideProblems(connection);
   for (const { position, series_count, highest_wh } of known) {
     const stream = workgroup.energyStreams[position];
     if (!stream) continue;

@@ -426,7 +426,8 @@ export const analyticsViews: readonly View[] = [
     dataset: 'quarantine',
     glob: '*/*.parquet',
     hive: false,
-    comment: 'What was received and not used: whole messages (stage land) and single readings (stage rollup)',
+    comment:
+      'Whole messages that were received and could not be read or landed; single readings are in rejected_reading',
     columns: [
       { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'When it was set aside' },
       { name: 'stage', type: 'VARCHAR', comment: 'Which stage set it aside' },
@@ -439,6 +440,30 @@ export const analyticsViews: readonly View[] = [
       streamOffset,
       { name: 'bytes', type: 'BLOB', comment: 'The message as it came, where it could not be decoded' },
       batchId,
+    ],
+  },
+  {
+    name: 'rejected_reading',
+    dataset: 'rejected_reading',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'Readings that were rejected: a row for each UTC day on which they were, device, source, field and reason. Kept for 90 days',
+    columns: [
+      { name: 'day', type: 'DATE', comment: 'UTC day on which they were rejected' },
+      device,
+      source,
+      field,
+      { name: 'reason', type: 'VARCHAR', comment: 'Why' },
+      { name: 'readings', type: 'BIGINT', comment: 'How many' },
+      { name: 'first_event_time', type: 'TIMESTAMPTZ', comment: 'The first of their event times' },
+      { name: 'last_event_time', type: 'TIMESTAMPTZ', comment: 'The last of their event times' },
+      {
+        name: 'samples',
+        type: 'STRUCT(event_time TIMESTAMPTZ, stream_offset UBIGINT, "value" VARCHAR, batch_id BIGINT)[]',
+        comment: 'The first 20 of them, each with the value as it came; none of nulls',
+      },
+      { name: 'import_id', type: 'BIGINT', comment: 'The import that brought them; null where none did' },
     ],
   },
   {

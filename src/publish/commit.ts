@@ -41,8 +41,6 @@ const commitSchema = z.object({
   batchId: integerText,
   /** The last batch that intervals and days had taken in. */
   rolledUpBatchId: integerText,
-  /** The quarantine is in the files up to, not including, this row. */
-  quarantineRows: z.number().int().min(0),
   checkpoints: z.array(
     z.object({
       origin: z.string(),

@@ -7,6 +7,7 @@ export const datasets = {
   device_status: { select: 'publish/device-status', energy: false },
   device_state: { select: 'publish/device-state', energy: false },
   quarantine: { select: 'publish/quarantine', energy: false },
+  rejected_reading: { select: 'publish/rejected-reading', energy: false },
   gap: { select: 'publish/gap', energy: false },
   device_source: { select: 'publish/device-source', energy: false },
   source_role: { select: 'publish/source-role', energy: false },

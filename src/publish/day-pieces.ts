@@ -10,6 +10,7 @@ import { filesByPeriod, type Piece, window } from './piece.ts';
 const dayDatasets = {
   interval_energy: { days: 'publish/interval-days', count: 'publish/count-intervals' },
   device_status: { days: 'publish/device-status-days', count: 'publish/count-device-status' },
+  rejected_reading: { days: 'publish/rejected-days', count: 'publish/count-rejected' },
 } as const;
 
 /** Of a month that is over, more changed days than this are written as the month that they would be merged to: each file takes some 10 ms. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wholeWh } from '../contract/whole-wh.ts';
 import { StreamError } from '../contract/errors.ts';
+import { wholeWh } from '../contract/whole-wh.ts';
 import { energyMethods } from '../energy-stream.ts';
 import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';

@@ -11,8 +11,9 @@ import { constantMacros } from './rules.ts';
  * every warehouse then computes all its days again, and says `rules` of those that change.
  * 2: the first quarter of an hour of a new warehouse was counted more than once.
  * 3: limits are learnt for each day, from that day and the 27 days before it.
+ * 4: readings beyond the range of their method, which earlier versions stored, are rejected.
  */
-const RULES_VERSION = 3;
+const RULES_VERSION = 4;
 
 /**
  * What days are computed by that has changed: streams or the sources of devices; the zone, whatever else has changed with it; or the

@@ -123,7 +123,10 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
     const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
     if (pending.messages > 0 || restated !== undefined || retries) {
       const nowMs = BigInt(options.clock.now());
-      Object.assign(result, await takeIn(working, pending.batchId, nowMs));
+      Object.assign(
+        result,
+        await takeIn(working, pending.batchId, { nowMs, rejudges: restated !== undefined || retries }),
+      );
       working.leavesOut = pending.setAside > 0 || attempt.leaveOut !== undefined;
       await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
       const days = { ...options, restated, retries, nowMs, batchId: pending.batchId };

@@ -127,6 +127,12 @@ export const ruleConstants = {
     meaning: 'a register that stands still all day is broken where another method measured more on average',
     reason: 'less is standby that a coarse register may not show',
   },
+  samples_max: {
+    value: 20,
+    unit: 'readings',
+    meaning: 'samples that are kept of what is rejected, for each device, source, field, reason and day',
+    reason: 'enough to see what a device sends; the count says the rest',
+  },
   forever_ms: {
     value: 253_402_300_799_000,
     unit: 'ms',

@@ -33,6 +33,15 @@ export async function setAside(
   await query(connection, 'rollup/set_aside', { ...parameters, now_ms: nowMs });
 }
 
+/** Has the next roll-up try series again: all that are set aside, or those of a device. @returns how many there are */
+export async function tryAgain(
+  connection: DuckDBConnection,
+  device: string | undefined,
+): Promise<{ series: number }> {
+  const [row] = await query<{ Count: bigint }>(connection, 'rollup/try_again', { device: device ?? null });
+  return { series: Number(row!.Count) };
+}
+
 /** Leaves series out: those that are set aside, and those that a trial names. */
 export async function leaveOut(working: Working, trial: readonly SeriesKey[]): Promise<void> {
   await run(working, 'leave_out_set_aside');
