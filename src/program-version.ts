@@ -1,4 +1,12 @@
-import packageFile from '../package.json' with { type: 'json' };
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
-/** The version of this Wattline. */
-export const programVersion: string = packageFile.version;
+/** The version of this Wattline, from the nearest package.json above: the same whether it runs from `src` or from `dist/src`. */
+export const programVersion: string = JSON.parse(
+  readFileSync(packageFile(import.meta.dirname), 'utf8'),
+).version;
+
+function packageFile(folder: string): string {
+  const file = join(folder, 'package.json');
+  return existsSync(file) || dirname(folder) === folder ? file : packageFile(dirname(folder));
+}

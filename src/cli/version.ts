@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { programVersion } from '../program-version.ts';
+import packageFile from '../../package.json' with { type: 'json' };
 import { printData } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
-export const version = programVersion;
+export const version = packageFile.version;
 
 export function addVersionCommand(program: Command, terminal: Terminal): void {
   program

@@ -4,7 +4,7 @@ import type { EnergyStream } from '../energy-stream.ts';
 import { unitFactor, unitTable } from '../units.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
-import { constantMacros } from './rules.ts';
+import { constantMacros, ruleConstants } from './rules.ts';
 
 /**
  * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
@@ -166,7 +166,8 @@ async function bindStream(
     dimension,
     factor,
     multiplier: stream.multiplier,
-    max_power_w: stream.maxPower ?? null,
+    max_power_w:
+      stream.maxPower === undefined ? null : Math.min(stream.maxPower, ruleConstants.power_max_w.value),
     jitter_wh: stream.jitter ?? null,
     modulus_wh: stream.modulus === undefined ? null : stream.modulus * factor,
     net: stream.register === 'net',

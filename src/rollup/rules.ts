@@ -1,3 +1,5 @@
+import { REGISTER_WH_MAX } from '../energy-stream.ts';
+
 /**
  * The constants of the energy rules: each with its unit, what it is for and why it has this value. SQL reads them as macros of the same name
  * (`interval_ms()`), TypeScript as `rule.interval_ms`. docs/rules.md lists them, with the golden case that holds each.
@@ -37,7 +39,7 @@ export const ruleConstants = {
     reason: 'such clocks start in 1970, 1980 or 2000; energy would be spread over decades',
   },
   register_max_wh: {
-    value: 1e15,
+    value: REGISTER_WH_MAX,
     unit: 'Wh',
     meaning: 'the largest value of a register',
     reason: 'a thousand TWh, more than a country produces in a year; sums stay exact',

@@ -24,7 +24,7 @@ const streams: EnergyStreamInput[] = [
   { table: 'beside', field: 'total', method: 'total_energy', maxPower: '10 kW' },
   { table: 'beside', field: 'total', method: 'daily_energy' },
   { table: 'beside', field: 'power', method: 'power_curve', sampling: 'on_change' },
-  { table: 'giga', field: 'total', method: 'total_energy', unit: 'TWh', maxPower: '1000 GW', modulus: 1_000 },
+  { table: 'giga', field: 'total', method: 'total_energy', unit: 'TWh', maxPower: '1000 GW', modulus: 100 },
   { table: 'canary', field: 'total', method: 'total_energy' },
 ];
 const workgroup = {
