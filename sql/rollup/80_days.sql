@@ -23,7 +23,7 @@ FROM (
   SELECT device, source, day FROM daily_energy
   UNION
   SELECT s.device, s.source, d.day
-  FROM series s JOIN local_day d ON d.end_ms > s.first_ms - day_ms() AND d.start_ms <= s.last_ms + day_ms()
+  FROM series_rule s JOIN local_day d ON d.end_ms > s.first_ms - day_ms() AND d.start_ms <= s.last_ms + day_ms()
 ) AS n
 LEFT JOIN local_day d USING (day)
 EXCEPT SELECT * FROM touched_day;

@@ -53,6 +53,7 @@ export async function leaveOut(working: Working, trial: readonly SeriesKey[]): P
     });
   }
   await run(working, 'forget_left_out');
+  await run(working, 'forget_left_out_touched');
 }
 
 /** Notes the days of the new readings of series that are left out. */

@@ -95,7 +95,8 @@ test('a series is tried again on demand, with other settings, and with another p
   ];
   let hour = 40;
   for (const change of changes) {
-    await poison(shard, 2, 31);
+    // No day of the calendar is as late as this.
+    await rowsOf(shard, `UPDATE series SET last_ms = 9223372036854775807 WHERE device = '${deviceOf(2)}'`);
     for (const one of [shard, whole]) await landReadings(one, post([1, 2], [hour, hour + 30]));
     for (const one of [shard, whole]) await rollUpSite(one, site);
     expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
@@ -103,7 +104,10 @@ test('a series is tried again on demand, with other settings, and with another p
     await change();
     await rollUpSite(shard, site);
     expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
-    await rowsOf(shard, 'UPDATE reading SET value = 31000 WHERE value > 1e100');
+    await rowsOf(
+      shard,
+      'UPDATE series SET last_ms = (SELECT max(event_time_ms) FROM reading r WHERE r.series_id = series.series_id)',
+    );
     await change();
     await rollUpSite(shard, site);
     expect(await asideOf(shard)).toEqual([]);
@@ -115,6 +119,20 @@ test('a series is tried again on demand, with other settings, and with another p
     "SELECT count(*) > 0 AS has FROM daily_energy_history WHERE list_contains(causes, 'retried')",
   );
   expect(causes).toEqual([{ has: true }]);
+});
+
+test('other rules or settings try a series again, and poison that is stored is rejected then', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, post([1, 2], [0, 1, 2]));
+  await rollUpSite(shard, site);
+  await poison(shard, 2, 2);
+  await landReadings(shard, post([1, 2], [3]));
+  await rollUpSite(shard, site);
+  expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
+  const [net, power] = site.streams;
+  await rollUpSite(shard, { ...site, streams: [{ ...net!, boundary: 'within_day' as const }, power!] });
+  expect(await asideOf(shard)).toEqual([]);
+  expect(await daysOf(shard, 2)).toMatchObject([{ wh: 3_000, unavailable: false }]);
 });
 
 test('another field of the same source tells the days that are new, and says that the first one is missing', async () => {
