@@ -61,6 +61,9 @@ DELETE FROM series_rule WHERE series_id IN (SELECT series_id FROM left_out);
 -- name: forget_left_out_touched
 DELETE FROM touched WHERE series_id IN (SELECT series_id FROM left_out);
 
+-- name: left_out_series
+SELECT series_id FROM left_out;
+
 -- name: touched_series
 -- The series that are touched. touched: see chapter 30.
 SELECT DISTINCT s.stream_id, s.device::VARCHAR AS device, s.source

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config.ts';
+import { explainDay } from '../../src/explain/explain.ts';
 import { HOUR_MS } from '../../src/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
@@ -72,6 +74,21 @@ test('a series whose roll-up fails is set aside alone: the others go on in the s
   const aside = await asideOf(shard);
   expect(aside.map(({ device }) => device)).toEqual([deviceOf(3), deviceOf(6)]);
   expect(aside[0]!.error).toMatch(/^a number is beyond what can be computed \(in \w+\)$/);
+  const explained = await shard.read((connection) =>
+    explainDay(
+      connection,
+      { device: deviceOf(3), day: '2026-11-20' },
+      {
+        workgroup: configSchema.parse({ workgroups: [{ id: 'acme' }] }).workgroups[0]!,
+        nowMs: Date.UTC(2030, 0, 1),
+      },
+    ),
+  );
+  expect(explained.sources[0]!.flags).toMatchObject([
+    { flag: 'partial' },
+    { flag: 'unavailable', reason: expect.stringContaining('set aside') },
+  ]);
+  expect(explained.sources[0]!.readings).toHaveLength(5);
   // Its readings are kept.
   expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS n FROM reading')).toEqual([{ n: 35 }]);
   // The next ones find it aside, and change nothing where nothing new comes.
