@@ -113,7 +113,7 @@ async function advice(
     case 'clock_not_set':
       return 'set the clock of the device';
     default:
-      return `look at them in the quarantine${example}`;
+      return `look at samples in the view rejected_reading${example}`;
   }
 }
 

@@ -89,6 +89,8 @@ test('whatever else comes, a healthy device is exact and published after each po
         const published = await publish(shard, { lakeDir, declared: workgroup, clock, log: silentLog });
         expect(published.kind).toBe('published');
       }
+      // Nothing had to be set aside for it.
+      expect(await rowsOf(shard, 'FROM set_aside')).toEqual([]);
       await shard.close();
     }),
     { numRuns: 8, seed: 20_261_122 },

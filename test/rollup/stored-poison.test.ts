@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/time.ts';
+import { loadMigrations } from '../../src/warehouse/sql.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';
 import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
@@ -36,7 +39,7 @@ test('poison that an older version stored is rejected when the rules change, and
   const seriesOf = (device: number, method: string) =>
     `(SELECT series_id FROM series JOIN energy_stream USING (stream_id) WHERE device = '${deviceOf(device)}' AND (identity->>'method') = '${method}')`;
   const readingRow = (id: string, hour: number, value: string) =>
-    `INSERT INTO reading SELECT ${id}, ${START_MS + hour * HOUR_MS}, ${value}, NULL, 5000, 1`;
+    `INSERT INTO reading SELECT ${id}, ${START_MS + hour * HOUR_MS}, ${value}, NULL, ${5000 + (hour % 100)}, 1`;
   for (const sql of [
     readingRow(seriesOf(1, 'total_energy'), 5, '5e16'),
     readingRow(seriesOf(1, 'total_energy'), 6, '1e19'),
@@ -94,4 +97,33 @@ test('rejected readings are counted by day, with some samples; nulls are counted
   const status = await shard.status();
   expect(status).toMatchObject({ quarantined: 270, quarantinedByReason: { out_of_range: 150, null: 120 } });
   expect(await rowsOf(shard, 'FROM quarantine')).toEqual([]);
+});
+
+test('what an older version kept of each rejected reading is counted; whole messages stay', async () => {
+  const path = join(tempDir(), 'acme.duckdb');
+  const old = await openTestShard({ path, migrations: loadMigrations().slice(0, 12) });
+  await rowsOf(
+    old,
+    `INSERT INTO quarantine (batch_id, stream_offset, stage, reason, detail, device, source, field, event_time_ms, quarantined_at_ms)
+     SELECT 1, i // 2, 'rollup', CASE WHEN i < 100 THEN 'negative' ELSE 'null' END, CASE WHEN i < 100 THEN '-' || i // 2 END,
+       '${deviceOf(1)}', 'roof', 'wh', 1000 * (i // 2), ${START_MS} FROM range(160) t(i)`,
+  );
+  await rowsOf(
+    old,
+    `INSERT INTO quarantine (batch_id, stage, reason, bytes, quarantined_at_ms) VALUES (1, 'land', 'not_a_map', '\\x01'::BLOB, ${START_MS})`,
+  );
+  await old.close();
+  const shard = await openTestShard({ path });
+  expect(
+    await rowsOf(
+      shard,
+      'SELECT reason, readings::INTEGER AS readings, len(samples)::INTEGER AS samples, last_ms::INTEGER AS last_ms FROM rejected_reading ORDER BY reason',
+    ),
+  ).toEqual([
+    { reason: 'negative', readings: 50, samples: 20, last_ms: 49_000 },
+    { reason: 'null', readings: 30, samples: 0, last_ms: 79_000 },
+  ]);
+  expect(await rowsOf(shard, 'SELECT stage, reason FROM quarantine')).toEqual([
+    { stage: 'land', reason: 'not_a_map' },
+  ]);
 });
