@@ -89,11 +89,22 @@ export function modulusWhOf({ method, unit, multiplier, modulus }: EnergyStream)
   return modulus === undefined ? undefined : modulus * unitFactor(dimensionOf(method), unit)! * multiplier;
 }
 
+/** The largest value of a register, in Wh: more is rejected, so that sums stay exact. */
+export const REGISTER_WH_MAX = 1e15;
+
 /** Settings that contradict each other, so that no reading can be understood by them. */
 function impossible(stream: EnergyStream): Array<{ path: Array<string | number>; message: string }> {
   const { jitter, modulus, registerEpochs } = stream;
   const issues: ReturnType<typeof impossible> = [];
   const modulusWh = modulusWhOf(stream);
+  const factor = unitFactor(dimensionOf(stream.method), stream.unit) ?? 1;
+  const isTooLarge = (value: number) => Math.abs(value * factor * stream.multiplier) > REGISTER_WH_MAX;
+  const tooLarge = `in Wh it is more than ${REGISTER_WH_MAX}, the most that a register may show; check the unit and the multiplier`;
+  if (modulus !== undefined && isTooLarge(modulus)) issues.push({ path: ['modulus'], message: tooLarge });
+  for (const [index, epoch] of registerEpochs.entries()) {
+    for (const name of ['final', 'initial'] as const)
+      if (isTooLarge(epoch[name])) issues.push({ path: ['registerEpochs', index, name], message: tooLarge });
+  }
   if (jitter !== undefined && modulusWh !== undefined && jitter >= modulusWh) {
     issues.push({
       path: ['jitter'],

@@ -15,9 +15,10 @@ SELECT
 -- The transitions among the device status messages of the batches after $after_batch_id, up to $through_batch_id.
 INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
 WITH said AS (
-  SELECT device, other->>'state' AS state, other->>'reason' AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
+  SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
   FROM message
   WHERE kind = 1 AND batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
+    AND try(other->>'state') IS NOT NULL
 )
 SELECT s.device, s.state, s.reason, s.event_time_ms, s.store_time_ms, s.stream_offset, s.batch_id
 FROM said s

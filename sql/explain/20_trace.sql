@@ -17,7 +17,7 @@ INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::B
 
 -- name: find_candidates
 -- The candidates of the traced day of a source ($source): see rollup/find_candidates.
-SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, place::INTEGER AS place FROM day_candidate WHERE source = $source;
+SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, place::INTEGER AS place FROM day_candidate WHERE source = $source ORDER BY place;
 
 -- name: find_contradictions
 -- What other methods say of the explained day of a source ($source) that contradict the one that it is read from.

@@ -38,10 +38,13 @@ FROM (
   JOIN known_reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
   WHERE s.series_id = $series_id AND s.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT q.event_time_ms, NULL, 'rejected', q.reason, q.detail, q.batch_id, q.stream_offset
-  FROM quarantine q
-  WHERE q.stage = 'rollup' AND q.device = $device::UUID AND ($source IS NULL OR q.source = $source) AND q.field = $field
-    AND q.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  -- Of what was rejected some is kept.
+  SELECT q.kept.event_time_ms, NULL, 'rejected', q.reason, q.kept."text", q.kept.batch_id, q.kept.stream_offset
+  FROM (
+    SELECT reason, unnest(samples) AS kept FROM rejected_reading
+    WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
+  ) AS q
+  WHERE q.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f
 LEFT JOIN batch b USING (batch_id)
 QUALIFY f.fate NOT IN ('used', 'repeated')

@@ -43,7 +43,7 @@ FROM (
   FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name n USING (name_id)
   GROUP BY n.name
   UNION ALL
-  SELECT field, count(*) FROM (SELECT unnest(json_keys(other)) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
+  SELECT field, count(*) FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
 )
 GROUP BY field
 ORDER BY field;
@@ -60,10 +60,10 @@ GROUP BY position
 ORDER BY position;
 
 -- name: count_rejected
--- Readings of some batches ($batches) that were rejected, by field and reason. Several energy streams may reject one reading: it counts once.
-SELECT field, reason, count(DISTINCT stream_offset)::DOUBLE AS readings
-FROM quarantine
-WHERE stage = 'rollup' AND batch_id IN (SELECT unnest($batches::BIGINT[]))
+-- Readings of imports ($batches: their batches) that were rejected, by field and reason. Several energy streams may reject one reading: it counts once.
+SELECT field, reason, sum(readings)::DOUBLE AS readings
+FROM rejected_reading
+WHERE import_id IN (SELECT DISTINCT unnest($batches::BIGINT[]) // 1000000000)
 GROUP BY field, reason
 ORDER BY field, reason;
 

@@ -15,8 +15,15 @@ SELECT
   (SELECT max(number) FROM schema_migration) AS schema_number
 
 -- name: count_quarantine_reasons
--- What is in quarantine by reason, the most frequent first.
-SELECT reason, count(*)::DOUBLE AS readings FROM quarantine GROUP BY reason ORDER BY readings DESC, reason
+-- What is in quarantine and what was rejected, by reason, the most frequent first.
+SELECT reason, sum(readings)::DOUBLE AS readings
+FROM (
+  SELECT reason, count(*) AS readings FROM quarantine GROUP BY reason
+  UNION ALL
+  SELECT reason, sum(readings) FROM rejected_reading GROUP BY reason
+)
+GROUP BY reason
+ORDER BY readings DESC, reason;
 
 -- name: find_open_imports
 -- Imports that count for nothing yet: those that land, and those that were given up and have not landed since.

@@ -25,9 +25,9 @@ ORDER BY position;
 SELECT q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
   min(q.text) AS text
 FROM (
-  SELECT field, device, source, reason, count(*) AS readings, min(detail) AS text
-  FROM quarantine
-  WHERE stage = 'rollup' AND reason <> 'null' AND device IS NOT NULL
+  SELECT field, device, source, reason, sum(readings) AS readings, min(samples[1]."text") AS text
+  FROM rejected_reading
+  WHERE reason <> 'null' AND device IS NOT NULL
   GROUP BY field, device, source, reason
 ) AS q
 WHERE NOT EXISTS (
@@ -57,13 +57,13 @@ WITH newest AS (
 SELECT field FROM (
   SELECT name AS field FROM name WHERE name_id IN (SELECT DISTINCT unnest(field_ids) FROM newest)
   UNION
-  SELECT DISTINCT unnest(json_keys(other)) FROM newest WHERE other IS NOT NULL
+  SELECT DISTINCT unnest(try(json_keys(other))) FROM newest WHERE other IS NOT NULL
 )
 ORDER BY jaro_winkler_similarity(lower(field), lower($field)) DESC, field;
 
 -- name: find_units
 -- What a field beside the readings of a table says of their unit, in the newest messages that are kept. $table, $unit_pointer: JSON pointer.
-SELECT DISTINCT json_extract_string(other, $unit_pointer) AS unit
+SELECT DISTINCT try(json_extract_string(other, $unit_pointer)) AS unit
 FROM (
   SELECT other FROM message
   WHERE kind = 0 AND other IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)

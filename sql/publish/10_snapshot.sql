@@ -6,12 +6,10 @@
 
 -- name: read_state
 -- How far the warehouse is, in the snapshot that everything else is read in.
--- created_at_ms: when the warehouse was made; batch_id: the last batch that landed, -1 for none; quarantine_rows: one past the last row
--- of the quarantine, which only grows
+-- created_at_ms: when the warehouse was made; batch_id: the last batch that landed, -1 for none.
 SELECT
   (SELECT created_at_ms FROM shard)::DOUBLE AS created_at_ms,
-  coalesce((SELECT max(batch_id) FROM batch), -1)::VARCHAR AS batch_id,
-  coalesce((SELECT max(rowid) + 1 FROM quarantine), 0)::DOUBLE AS quarantine_rows;
+  coalesce((SELECT max(batch_id) FROM batch), -1)::VARCHAR AS batch_id;
 
 -- name: list_checkpoints
 -- How far each origin has been read. Offsets as text, because they go beyond 2^53.

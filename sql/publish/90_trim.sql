@@ -16,3 +16,12 @@ WHERE batch_id <= $batch_id::BIGINT
 DELETE FROM message
 WHERE batch_id <= $batch_id::BIGINT
   AND batch_id < coalesce((SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT), $batch_id::BIGINT + 1);
+
+-- name: mark_expired
+-- Marks the UTC days of what was rejected before $before_ms, so that the lake forgets it too.
+INSERT INTO dirty_partition (dataset, partition)
+SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;
+
+-- name: expire_rejected
+-- Removes what was rejected before $before_ms.
+DELETE FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;

@@ -3,13 +3,14 @@
 -- Reads   message (what has landed), archived_message (messages of the lake that are read again), stream_setting (the configured energy
 --         streams), unit_factor.
 -- Writes  extracted, one row for each field of a message that an energy stream reads: the value in Wh or W, or the reason why it is
---         rejected. Rejected readings go to quarantine and nowhere else.
+--         rejected. Rejected readings are counted in rejected_reading, with samples, and go nowhere else.
 -- Why     Units, range and validity of a reading are judged here and nowhere else. What passes can be rolled up and published: it is a
 --         finite number within the range of its method, at a time that is possible.
 
 -- name: next_batches
 -- The next batches: as many whole ones as hold at most $messages_max messages, at least one.
--- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold.
+-- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold, batches: how many
+-- they are; set_aside: how many series are set aside.
 WITH pending AS (
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
@@ -18,11 +19,13 @@ WITH pending AS (
 SELECT
   max(batch_id) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batch_id,
   (SELECT max(batch_id) FROM batch) AS newest_id,
-  sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages
+  sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages,
+  count(*) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batches,
+  (SELECT count(*) FROM set_aside) AS set_aside
 FROM pending;
 
 -- name: extract_readings
--- $upto: the last batch that is taken in. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
+-- $upto: the last batch that is taken in; $now_ms: now. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
 -- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: the reading counts), text (what was
 -- received, of rejected ones), message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
@@ -33,8 +36,9 @@ WITH raw AS (
     coalesce(m.source_id, -1) AS source_id,
     m.event_time_ms, m.store_time_ms, m.message_id, m.stream_offset, m.batch_id,
     m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
-    CASE WHEN m.other IS NOT NULL THEN json_extract(m.other, s.field_pointer) END AS json,
-    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN json_extract_string(m.other, s.unit_pointer) END AS unit
+    -- What earlier versions stored may be no JSON.
+    CASE WHEN m.other IS NOT NULL THEN try(json_extract(m.other, s.field_pointer)) END AS json,
+    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN try(json_extract_string(m.other, s.unit_pointer)) END AS unit
   FROM (FROM message UNION ALL FROM archived_message) AS m
   JOIN name AS table_name ON table_name.name_id = m.table_id
   JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
@@ -59,7 +63,9 @@ WITH raw AS (
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'
-      WHEN event_time_ms > store_time_ms + future_ms() THEN 'future'
+      -- A store time that another vendor's server says is not believed beyond our own clock, with a day for clocks that differ: a reading of
+      -- the year 9999 would spread its energy over millennia.
+      WHEN event_time_ms > least(store_time_ms, $now_ms::BIGINT + day_ms()) + future_ms() THEN 'future'
       WHEN event_time_ms < clock_set_ms() THEN 'clock_not_set'
       WHEN number IS NULL AND json_type(json) = 'NULL' THEN 'null'
       WHEN number IS NULL THEN 'not_a_number'
@@ -92,10 +98,6 @@ DELETE FROM extracted USING (
   SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL
   FROM superseded_reading r JOIN series s USING (series_id)
   WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  UNION ALL
-  SELECT t.stream_id, q.event_time_ms, q.stream_offset, q.reason
-  FROM quarantine q JOIN stream_setting t USING (field)
-  WHERE q.stage = 'rollup' AND q.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS known
 WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.stream_id = known.stream_id
@@ -117,15 +119,53 @@ SELECT count(*) FILTER (reason IS NULL) AS readings, count(*) FILTER (reason IS 
   min(event_time_ms) FILTER (reason IS NULL) AS low_ms, max(event_time_ms) FILTER (reason IS NULL) AS high_ms
 FROM extracted;
 
--- name: quarantine_rejected
--- Keeps the rejected readings with their reasons. $now_ms: when.
-INSERT INTO quarantine (batch_id, stream_offset, stage, reason, detail, device, source, field, event_time_ms, quarantined_at_ms)
-SELECT e.batch_id, e.stream_offset, 'rollup', e.reason, left(e.text, 200), e.device, coalesce(n.name, 'default'), s.field, e.event_time_ms,
-  $now_ms::BIGINT
-FROM extracted e
-JOIN stream_setting s USING (stream_id)
-LEFT JOIN name n ON n.name_id = e.source_id
-WHERE e.reason IS NOT NULL;
+-- name: forget_known_rejected
+-- The same of readings that were rejected before: those of the time that is counted for their device, source, field and reason.
+DELETE FROM extracted USING (
+  SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
+  FROM rejected_reading r JOIN stream_setting t USING (field)
+  WHERE r.first_ms <= $high_ms::BIGINT AND r.last_ms >= $low_ms::BIGINT
+) AS known
+WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
+  AND extracted.reason = known.reason
+  AND extracted.stream_id = known.stream_id
+  AND extracted.device = known.device
+  AND known.source = coalesce((SELECT name FROM name WHERE name_id = extracted.source_id), 'default')
+  AND extracted.event_time_ms BETWEEN known.first_ms AND known.last_ms;
+
+-- name: find_rejected
+-- What is rejected now, by device, source, field and reason. $now_ms: when. Null says that there is nothing to say: it is counted, and no more.
+-- rejected_now: columns of rejected_reading
+CREATE OR REPLACE TEMP TABLE rejected_now AS
+SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason, count(*) AS readings,
+  min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms,
+  coalesce(
+    min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id, 'text': left("text", 200)},
+      coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
+FROM (
+  -- A reading that several streams read counts once.
+  SELECT DISTINCT CASE WHEN b.origin LIKE 'import:%' THEN e.batch_id // 1000000000 ELSE 0 END AS import_id,
+    e.device, coalesce(n.name, 'default') AS source, s.field, e.reason, e.event_time_ms, e.stream_offset, e.batch_id, e."text"
+  FROM extracted e
+  JOIN stream_setting s USING (stream_id)
+  LEFT JOIN batch b USING (batch_id)
+  LEFT JOIN name n ON n.name_id = e.source_id
+  WHERE e.reason IS NOT NULL
+)
+GROUP BY import_id, device, source, field, reason;
+
+-- name: count_rejected
+-- Adds them to what was rejected before on the same day.
+MERGE INTO rejected_reading AS r USING rejected_now AS n
+ON r.day_start_ms = n.day_start_ms AND r.import_id = n.import_id AND r.device IS NOT DISTINCT FROM n.device AND r.source = n.source
+  AND r.field = n.field AND r.reason = n.reason
+WHEN MATCHED THEN UPDATE SET readings = r.readings + n.readings, first_ms = least(r.first_ms, n.first_ms), last_ms = greatest(r.last_ms, n.last_ms),
+  samples = list_concat(r.samples, n.samples)[1:samples_max()]
+WHEN NOT MATCHED THEN INSERT BY NAME;
+
+-- name: mark_rejected
+INSERT INTO dirty_partition (dataset, partition)
+SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_now;
 
 -- name: advance_streams
 -- The configured streams have taken in every batch up to $batch_id.

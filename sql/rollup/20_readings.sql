@@ -7,6 +7,78 @@
 -- Why     A device may send a reading twice, or revise it. Which one counts must not depend on which came first: the one with the highest
 --         message id counts, then the one with the highest offset.
 
+-- name: find_beyond
+-- Readings that an earlier version took in and this one would reject: beyond the range of their method, or at a time that cannot be. $now_ms: now.
+-- beyond: series_id, event_time_ms, value, reason, stream_offset, batch_id, is_superseded (they did not count)
+CREATE OR REPLACE TEMP TABLE beyond AS
+SELECT r.series_id, r.event_time_ms, r.value, r.stream_offset, r.batch_id, r.is_superseded,
+  CASE WHEN r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future' WHEN r.event_time_ms < clock_set_ms() THEN 'clock_not_set'
+    WHEN NOT isfinite(r.value) THEN 'not_finite' ELSE 'out_of_range' END AS reason
+FROM (
+  SELECT *, false AS is_superseded FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded FROM superseded_reading
+) AS r
+JOIN series s USING (series_id)
+JOIN stream_setting t USING (stream_id)
+WHERE NOT isfinite(r.value) OR abs(r.value) > value_max(t.method)
+  OR r.event_time_ms < clock_set_ms() OR r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
+
+-- name: reject_beyond
+-- They are rejected with those of the new messages.
+INSERT INTO extracted (stream_id, device, source_id, event_time_ms, value, reason, "text", stream_offset, batch_id)
+SELECT s.stream_id, s.device, coalesce((SELECT min(name_id) FROM name WHERE name = s.source), -1), b.event_time_ms, NULL, b.reason, b.value::VARCHAR,
+  b.stream_offset, b.batch_id
+FROM beyond b JOIN series s USING (series_id);
+
+-- name: forget_beyond
+DELETE FROM reading USING beyond b
+WHERE reading.series_id = b.series_id AND reading.event_time_ms = b.event_time_ms AND NOT b.is_superseded;
+
+-- name: forget_beyond_superseded
+DELETE FROM superseded_reading USING beyond b
+WHERE superseded_reading.series_id = b.series_id AND superseded_reading.event_time_ms = b.event_time_ms AND b.is_superseded
+  AND superseded_reading.value IS NOT DISTINCT FROM b.value;
+
+-- name: find_instead
+-- What counts instead of a reading that is gone: of the others of the same series and event time the one that comes first.
+-- instead: columns of superseded_reading
+CREATE OR REPLACE TEMP TABLE instead AS
+SELECT r.series_id, r.event_time_ms, r.value, r.message_id, r.stream_offset, r.batch_id
+FROM superseded_reading r
+JOIN beyond b ON b.series_id = r.series_id AND b.event_time_ms = r.event_time_ms AND NOT b.is_superseded
+QUALIFY row_number() OVER (
+  PARTITION BY r.series_id, r.event_time_ms ORDER BY coalesce(r.message_id, -1) DESC, coalesce(r.stream_offset, 0) DESC, r.batch_id DESC, r.value DESC
+) = 1;
+
+-- name: use_instead
+INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM instead;
+
+-- name: forget_instead
+DELETE FROM superseded_reading USING instead i
+WHERE superseded_reading.series_id = i.series_id AND superseded_reading.event_time_ms = i.event_time_ms
+  AND superseded_reading.stream_offset IS NOT DISTINCT FROM i.stream_offset AND superseded_reading.batch_id = i.batch_id;
+
+-- name: forget_beyond_quarters
+-- Nothing stays of what was learnt from them.
+DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM beyond);
+
+-- name: forget_beyond_days
+DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM beyond);
+
+-- name: forget_beyond_intervals
+-- All their intervals are computed anew; some may lie where no reading is any more.
+DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM beyond);
+
+-- name: bound_beyond
+-- The first and the last reading time of what is left of them.
+UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)), last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
+FROM (
+  SELECT b.series_id, min(r.event_time_ms) AS first_ms, max(r.event_time_ms) AS last_ms
+  FROM (SELECT DISTINCT series_id FROM beyond) AS b LEFT JOIN reading r USING (series_id)
+  GROUP BY b.series_id
+) AS k
+WHERE series.series_id = k.series_id;
+
 -- name: find_series
 -- series_key: the series of the new readings as messages name them: stream_id, device, source_id, source, first_ms, last_ms
 CREATE OR REPLACE TEMP TABLE series_key AS

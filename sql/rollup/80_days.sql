@@ -23,7 +23,7 @@ FROM (
   SELECT device, source, day FROM daily_energy
   UNION
   SELECT s.device, s.source, d.day
-  FROM series s JOIN local_day d ON d.end_ms > s.first_ms - day_ms() AND d.start_ms <= s.last_ms + day_ms()
+  FROM series_rule s JOIN local_day d ON d.end_ms > s.first_ms - day_ms() AND d.start_ms <= s.last_ms + day_ms()
 ) AS n
 LEFT JOIN local_day d USING (day)
 EXCEPT SELECT * FROM touched_day;
@@ -171,7 +171,7 @@ WITH incomplete AS (
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
     (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < 0.999 THEN flag('partial') ELSE 0 END
       | CASE WHEN n.device IS NOT NULL AND s.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
-      | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::USMALLINT AS flags,
+      | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
     round(c.coverage, 4) AS coverage,
     t.end_ms
   FROM touched_day t

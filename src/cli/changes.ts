@@ -88,6 +88,7 @@ const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
   learnt: 'learnt limits',
   correction: 'correction',
   rules: 'another version of Wattline',
+  retried: 'a field that could not be computed before',
 };
 
 /** A row for each day of a device and source, and what they come to. */

@@ -62,7 +62,7 @@ function energyWarnings({ fields, months }: ImportSummary): string[] {
   );
   if (taken === 0 && reasons.length > 0)
     return [
-      `no energy comes of this import. All readings of the fields that energy streams read were rejected (${reasons.join(', ')}).\n  "wattline status" says what to change, and "SELECT * FROM quarantine" in the lake has each of them.`,
+      `no energy comes of this import. All readings of the fields that energy streams read were rejected (${reasons.join(', ')}).\n  "wattline status" says what to change, and "SELECT * FROM rejected_reading" in the lake counts them, with samples.`,
     ];
   if (taken > 0 && months.length === 0)
     return [

@@ -12,6 +12,7 @@ import { addImportCommand } from './import.ts';
 import { printError } from './print-error.ts';
 import { addReplayCommand } from './replay.ts';
 import { addReportCommand } from './report.ts';
+import { addRetryCommand } from './retry.ts';
 import { addStatusCommand } from './status.ts';
 import { addStreamCommand } from './stream.ts';
 import { fromSystemError } from './system-error.ts';
@@ -121,6 +122,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addExplainCommand(program, terminal);
   addChangesCommand(program, terminal);
   addCorrectCommand(program, terminal);
+  addRetryCommand(program, terminal);
   addTokenCommand(program, terminal);
   addConfigCommand(program, terminal);
   addImportCommand(program, terminal);

@@ -2,10 +2,10 @@ import { Pool } from 'undici';
 import { permissions } from '../access/grant.ts';
 import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
 import { createRestSource } from '../client/rest.ts';
-import { type Config, configSchema } from '../config.ts';
+import { type Config, configSchema, type WorkgroupConfig } from '../config.ts';
 import { decodeCbor, encodeCbor } from '../contract/codec.ts';
 import { limits } from '../contract/limits.ts';
-import { TerminalError } from '../errors.ts';
+import { errorMessage, InputError, TerminalError } from '../errors.ts';
 import type { ExplainArgs, Explained } from '../explain/explained.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { pollSlice } from '../pipeline/poll.ts';
@@ -19,6 +19,10 @@ import { inTempFolder } from './temp-folder.ts';
 export interface ReplayResult {
   days: Record<LocalDate, Record<string, number>>;
   bySource: Record<LocalDate, Record<string, number>>;
+  /** Quality flags of each day, by device and source. */
+  flags: Record<LocalDate, Record<string, string[]>>;
+  /** What could not be computed: a series, or the case as a whole (series is null). The others have their energy. */
+  failed: Array<{ series: string | null; field?: string; error: string }>;
   /** Messages that the stream took in, and readings or messages that went to quarantine, in all and by reason. */
   messages: number;
   rejected: number;
@@ -77,20 +81,20 @@ async function replayIn(
       );
       const server = { pool, url: running.url!, token, workgroupId: workgroup.id };
       const startedMs = performance.now();
-      const sent = await sendReadings(server, one);
-      await pipeline.open({ workgroup, dataDir, pipeline: config.pipeline });
-      await drainStream(server, pipeline, service.signal);
-      const status = await pipeline.run(workgroup.id, 'status', undefined);
-      const [days, bySource] = await readReport(server, sent, workgroup.timezone);
-      const result = {
-        days,
-        bySource,
-        messages: sent.messages,
-        rejected: status.quarantined,
-        rejectedByReason: status.quarantinedByReason,
-        seconds: Math.round(performance.now() - startedMs) / 1_000,
-      };
-      await onReplayed(one.name, result, (args) => pipeline.run(workgroup.id, 'explain', args));
+      try {
+        const result = await replayCase(one, { server, pipeline, config, workgroup, service });
+        const seconds = Math.round(performance.now() - startedMs) / 1_000;
+        await onReplayed(one.name, { ...result, seconds }, (args) =>
+          pipeline.run(workgroup.id, 'explain', args),
+        );
+      } catch (error) {
+        // What is wrong with the file is for whoever wrote it; a stop ends all.
+        if (error instanceof InputError || service.signal.aborted) throw error;
+        const failed = [{ series: null, error: errorMessage(error) }];
+        await onReplayed(one.name, { ...nothing, failed }, (args) =>
+          pipeline.run(workgroup.id, 'explain', args),
+        );
+      }
       await pipeline.closeShard(workgroup.id);
     }
   } finally {
@@ -98,6 +102,39 @@ async function replayIn(
     await pipeline.close();
     await running.stop();
   }
+}
+
+/** What a case that fails as a whole comes to. */
+const nothing = {
+  days: {},
+  bySource: {},
+  flags: {},
+  messages: 0,
+  rejected: 0,
+  rejectedByReason: {},
+  seconds: 0,
+};
+
+async function replayCase(
+  one: ReplayCase,
+  parts: { server: Server; pipeline: Pipeline; config: Config; workgroup: WorkgroupConfig; service: Service },
+): Promise<Omit<ReplayResult, 'seconds'>> {
+  const { server, pipeline, config, workgroup, service } = parts;
+  const sent = await sendReadings(server, one);
+  await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
+  await drainStream(server, pipeline, service.signal);
+  const status = await pipeline.run(workgroup.id, 'status', undefined);
+  return {
+    ...(await readReport(server, sent, workgroup.timezone)),
+    failed: status.setAside.map(({ device, source, field, error }) => ({
+      series: `${device}.${source}`,
+      field,
+      error,
+    })),
+    messages: sent.messages,
+    rejected: status.quarantined,
+    rejectedByReason: status.quarantinedByReason,
+  };
 }
 
 interface Server {
@@ -176,30 +213,57 @@ async function drainStream(server: Server, pipeline: Pipeline, signal: AbortSign
   await pipeline.run(workgroupId, 'publish', undefined);
 }
 
-/** The report over all days of the readings, by device and by source; days without energy left out. */
-async function readReport(server: Server, { firstMs, lastMs }: Sent, timezone: string) {
-  const reports: [ReplayResult['days'], ReplayResult['bySource']] = [{}, {}];
-  if (firstMs === undefined || lastMs === undefined) return reports;
+/** The report over all days of the readings, by device and by source, with the flags; days without energy left out. */
+async function readReport(
+  server: Server,
+  { firstMs, lastMs }: Sent,
+  timezone: string,
+): Promise<Pick<ReplayResult, 'days' | 'bySource' | 'flags'>> {
+  if (firstMs === undefined || lastMs === undefined) return { days: {}, bySource: {}, flags: {} };
+  const firstDay = addDays(localDateOf(firstMs, timezone), -1);
   const lastDay = addDays(localDateOf(lastMs, timezone), 1);
-  for (const [index, groupBy] of ['', '&groupBy=source'].entries()) {
-    let from = addDays(localDateOf(firstMs, timezone), -1);
-    while (from <= lastDay) {
-      const to = [addDays(from, REPORT_DAYS_MAX), lastDay].sort()[0]!;
-      const path = `/api/v1/orgs/${server.workgroupId}/daily-energy?startDate=${from}&endDate=${to}${groupBy}`;
-      const { status, bytes } = await request(server, { method: 'GET', path, headers: {} });
-      const text = Buffer.from(bytes).toString();
-      if (status !== 200)
-        throw new TerminalError(
-          'ReportFailed',
-          `the report answered with status ${status}: ${text.slice(0, 500)}`,
-        );
-      for (const [day, series] of Object.entries(JSON.parse(text) as ReplayResult['days'])) {
-        if (Object.keys(series).length > 0) reports[index]![day] = series;
-      }
-      from = addDays(to, 1);
+  const read = <Value>(report: string) => readDays<Value>(server, report, { firstDay, lastDay });
+  const details = await read<{ energyWh: number; flags: string[] }>('/details?groupBy=source&');
+  return {
+    days: await read<number>('?'),
+    bySource: mapDays(details, ({ energyWh }) => energyWh),
+    flags: mapDays(details, ({ flags }) => flags),
+  };
+}
+
+type ByDay<Value> = Record<LocalDate, Record<string, Value>>;
+
+function mapDays<From, To>(days: ByDay<From>, to: (value: From) => To): ByDay<To> {
+  return Object.fromEntries(
+    Object.entries(days).map(([day, series]) => [
+      day,
+      Object.fromEntries(Object.entries(series).map(([key, value]) => [key, to(value)])),
+    ]),
+  );
+}
+
+async function readDays<Value>(
+  server: Server,
+  report: string,
+  { firstDay, lastDay }: { firstDay: LocalDate; lastDay: LocalDate },
+): Promise<ByDay<Value>> {
+  const found: ByDay<Value> = {};
+  for (let from = firstDay; from <= lastDay; ) {
+    const to = [addDays(from, REPORT_DAYS_MAX), lastDay].sort()[0]!;
+    const path = `/api/v1/orgs/${server.workgroupId}/daily-energy${report}startDate=${from}&endDate=${to}`;
+    const { status, bytes } = await request(server, { method: 'GET', path, headers: {} });
+    const text = Buffer.from(bytes).toString();
+    if (status !== 200)
+      throw new TerminalError(
+        'ReportFailed',
+        `the report answered with status ${status}: ${text.slice(0, 500)}`,
+      );
+    for (const [day, series] of Object.entries(JSON.parse(text) as ByDay<Value>)) {
+      if (Object.keys(series).length > 0) found[day] = series;
     }
+    from = addDays(to, 1);
   }
-  return reports;
+  return found;
 }
 
 function request(

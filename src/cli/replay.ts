@@ -35,18 +35,23 @@ export function addReplayCommand(program: Command, terminal: Terminal): void {
           });
         }
         printData(command, terminal, results, () => Object.entries(results).map(describe).join('\n'));
-        const failed = Object.entries(results).filter(([, result]) => 'error' in result);
-        if (failed.length > 0)
-          throw new InputError(
-            path,
-            failed.map(([name, result]) => ({ path: name, message: (result as { error: string }).error })),
-          );
+        const failed = Object.entries(results).flatMap(([name, result]) => {
+          const message = failureOf(result);
+          return message === undefined ? [] : [{ path: name, message }];
+        });
+        if (failed.length > 0) throw new InputError(path, failed);
       }),
     );
 }
 
+/** Why a case has no energy as a whole; undefined where it has. */
+function failureOf(result: ReplayResult | BalanceResult): string | undefined {
+  if ('error' in result) return result.error;
+  return 'failed' in result ? result.failed.find(({ series }) => series === null)?.error : undefined;
+}
+
 function describe([name, result]: [string, ReplayResult | BalanceResult]): string {
-  if ('error' in result) return `${name}: cannot be computed\n`;
+  if (failureOf(result) !== undefined || 'error' in result) return `${name}: cannot be computed\n`;
   return 'bySource' in result ? describeEnergy(name, result) : describeBalance(name, result);
 }
 
@@ -57,12 +62,16 @@ function describeBalance(name: string, { day }: Extract<BalanceResult, { day: un
 }
 
 /** Wh by day and source for people, and how it went. */
-function describeEnergy(name: string, { bySource, messages, rejected, seconds }: ReplayResult): string {
+function describeEnergy(
+  name: string,
+  { bySource, messages, rejected, seconds, failed }: ReplayResult,
+): string {
   const rows = Object.entries(bySource).flatMap(([day, series]) =>
     Object.entries(series).map(([key, energyWh]): Row => ({ day, series: key, energyWh })),
   );
   const counts = `${messages} messages, ${rejected} rejected, ${seconds.toFixed(1)} s`;
-  return `${name}: ${counts}\n${rows.length > 0 ? formatTable(columns, rows) : 'no energy\n'}`;
+  const failures = failed.map(({ series, error }) => `${series} cannot be computed: ${error}\n`);
+  return `${name}: ${counts}\n${rows.length > 0 ? formatTable(columns, rows) : 'no energy\n'}${failures.join('')}`;
 }
 
 interface Row {
@@ -119,7 +128,9 @@ balance case     { "id", "timezone", "sources": [{ "device", "source", "role", "
                  Intervals that are not listed are unlistedWh (0), null is not known, dailyWh has no shape, silent has no data.
 
 With --json: { "<case>": { "days": { "<day>": { "<device>": Wh } }, "bySource": { "<day>": { "<device>.<source>": Wh } },
-"messages", "rejected", "rejectedByReason", "seconds" } }
+"flags": { "<day>": { "<device>.<source>": ["reset", ...] } }, "failed": [{ "series": "<device>.<source>", "field", "error" }],
+"messages", "rejected", "rejectedByReason", "seconds" } }. What fails is named in failed, with series null where the whole case does; everything else is
+answered.
 of a balance case { "<case>": { "intervals", "day", "month", "zones": { "<zone>": { "day", "month" } }, "dailyEnergy", "restWh" } }
 
 Examples:

@@ -1,9 +1,10 @@
 /**
  * Plain data as JSON text without loss: integers keep all their digits, bytes are base64 text, numbers that JSON does
- * not have (NaN, the infinities) are their names as text.
+ * not have (NaN, the infinities) are their names as text. Half of a surrogate pair, which no character is, becomes U+FFFD: a JSON reader would
+ * refuse the whole text.
  */
 export function jsonText(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return JSON.stringify(value.toWellFormed());
   if (typeof value === 'number')
     return Number.isFinite(value) ? JSON.stringify(value) : JSON.stringify(String(value));
   if (typeof value === 'bigint') return String(value);
@@ -11,7 +12,9 @@ export function jsonText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return 'null';
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('base64'));
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${jsonText(member)}`);
+  const members = Object.entries(value).map(
+    ([key, member]) => `${JSON.stringify(key.toWellFormed())}:${jsonText(member)}`,
+  );
   return `{${members.join(',')}}`;
 }
 

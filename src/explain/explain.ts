@@ -44,6 +44,9 @@ async function explain(
   const bound: Working = { connection, timezone, closeAfterMs: 0 };
   await run(bound, 'find_rules', { all: true });
   await createWorkingTables(bound);
+  // What cannot be computed cannot be traced either: its readings are shown, and what is stored.
+  await run(bound, 'leave_out_set_aside');
+  await run(bound, 'forget_left_out');
   await run(bound, 'find_register_changes');
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
   const day: Day = { day: date, startMs, endMs, clock: clockOf(date, timezone) };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
 import { energyMethods } from '../energy-stream.ts';
 
 /**
@@ -8,7 +9,7 @@ import { energyMethods } from '../energy-stream.ts';
 
 const time = z.iso.datetime();
 const maybeTime = time.nullable();
-const wh = z.number().int();
+const wh = wholeWh;
 const method = z.enum(energyMethods);
 const span = z.object({ from: time, to: time });
 

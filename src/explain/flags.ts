@@ -28,6 +28,8 @@ export function flagsOf(
     missing: readonly string[];
     /** What other methods say that contradict. */
     contradictions: readonly string[];
+    /** What each method says, the chosen one first. */
+    methods: readonly string[];
     /** What people have corrected, or undone. */
     corrections: readonly ExplainedCorrection[];
   },
@@ -58,6 +60,18 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
   if (flag === 'incomplete') {
     return {
       reason: `of the declared sources of the device ${facts.missing.join(', ')} have no energy`,
+      spans: [],
+    };
+  }
+  if (flag === 'unavailable') {
+    const reason =
+      'a field of this source is set aside, because its computation fails: wattline status says why';
+    return { reason, spans: [] };
+  }
+  if (flag === 'substituted') {
+    const [chosen, ...others] = facts.methods;
+    return {
+      reason: `read from another method, because ${chosen}, and the first one must be wrong: ${others.join('; ')}`,
       spans: [],
     };
   }

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
 import { trace } from '../rollup/trace.ts';
-import { run } from '../rollup/working.ts';
+import { bindDays, run } from '../rollup/working.ts';
 import { HOUR_MS, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { readCorrections } from './corrections.ts';
@@ -48,9 +48,13 @@ export async function explainSource(
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   const working = { connection, timezone, closeAfterMs: 0 };
   await query(connection, 'explain/ask_day', { ...key, ...bounds });
-  await trace(working);
+  if (!(await trace(working))) {
+    await bindDays(working, startMs, endMs);
+    await run(working, 'bind_intervals');
+  }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
   await run(working, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await run(working, 'substitute_methods');
   await run(working, 'find_contradictions');
   const candidates = await query<Candidate>(connection, 'explain/find_candidates', { source });
   const flags = await readFlags(connection);
@@ -59,8 +63,10 @@ export async function explainSource(
   const told = series.find((one) => one.streamId === streamId) ?? series[0]!;
 
   const bracket = await readBracket(connection, told, day);
-  const { readings, leftOut } = await readReadings(connection, told, bracket);
-  const energy = await readEnergy(connection, told, bracket, day);
+  const { readings, leftOut: readingsLeftOut } = await readReadings(connection, told, bracket);
+  const leftOut = await query<{ series_id: number }>(connection, 'rollup/left_out_series');
+  const isLeftOut = leftOut.some(({ series_id }) => series_id === told.seriesId);
+  const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, told, bracket, day);
   const coveredMilliseconds = candidates.find(({ place }) => place === 1)?.covered_ms ?? 0;
   const coverage = {
     coveredMilliseconds,
@@ -81,9 +87,11 @@ export async function explainSource(
     source,
     result,
     streams: streamsOf(source, streams, series, candidates, day),
-    limits: await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
+    limits: isLeftOut
+      ? null
+      : await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
     readings: annotate(readings, lines),
-    readingsLeftOut: leftOut,
+    readingsLeftOut,
     ...shown,
     intervals: await readIntervals(connection, told, day),
     coverage,
@@ -94,6 +102,7 @@ export async function explainSource(
       coverage: coverage.text,
       missing: missing.map((one) => one.source),
       contradictions: await readContradictions(connection, source, series),
+      methods: candidates.map((one) => saysOf(one, series)),
       corrections,
     }),
     versions: await readVersions(connection, key, day, bracket, { flagNames: flags.namesOf, corrections }),
@@ -108,6 +117,20 @@ type Energy = Pick<ExplainedSource, 'events' | 'boundaries' | 'segments' | 'part
   uncovered: Span[];
   lines: readonly Line[];
 };
+
+/** Of a series that is set aside: nothing follows from its readings. */
+function nothingOf(day: Day): Energy {
+  return {
+    events: [],
+    boundaries: null,
+    segments: [],
+    parts: [],
+    partsLeftOut: 0,
+    sum: { energyWh: 0, exactWh: null, text: 'not computed, because the series is set aside' },
+    uncovered: complement([], day),
+    lines: [],
+  };
+}
 
 /** How the energy follows from the readings, by what they are readings of. */
 async function readEnergy(
@@ -227,10 +250,15 @@ async function readContradictions(
       source,
     },
   );
-  return rows.map(({ stream_id, energy_wh }) => {
-    const { table, field, method } = series.find(({ streamId }) => streamId === stream_id)!;
-    return `${table}.${field} (${method}) says ${plainNumber(energy_wh)} Wh`;
-  });
+  return rows.map((row) => saysOf(row, series));
+}
+
+function saysOf(
+  { stream_id, energy_wh }: { stream_id: number; energy_wh: number },
+  series: readonly Series[],
+): string {
+  const { table, field, method } = series.find(({ streamId }) => streamId === stream_id)!;
+  return `${table}.${field} (${method}) says ${plainNumber(energy_wh)} Wh`;
 }
 
 async function readIntervals(

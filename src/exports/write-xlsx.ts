@@ -143,6 +143,8 @@ const words: Readonly<Record<string, string>> = {
   carry_over: "yesterday's value of a daily register was still shown and was left out",
   glitch: 'impossible low readings were left out',
   contradicted: 'another method measured something else, by more than a tenth; only one of them can be right',
+  unavailable:
+    'a field of the source could not be computed: the energy is what was known before, or what another field says',
   substituted: 'the first method must be wrong by what the others say, so another one is told',
   corrected: 'a person left readings out, or set or estimated its energy',
 };

@@ -17,6 +17,7 @@ export const askable = {
     day: z.string().refine(isLocalDate, 'is no day'),
     source: nameSchema.optional(),
   }),
+  retry: z.strictObject({ device: deviceIdSchema.optional() }),
   importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
   importState: z.undefined(),
   importStop: z.undefined(),

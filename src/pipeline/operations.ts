@@ -21,6 +21,7 @@ import { findProblems } from '../problems/find.ts';
 import { type MaintainResult, maintain } from '../publish/maintain.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
+import { tryAgain } from '../rollup/set-aside.ts';
 import { SECOND_MS } from '../time.ts';
 import { listUploads, type UploadList } from '../upload/list.ts';
 import type { StoreOutcome } from '../upload/store.ts';
@@ -42,6 +43,8 @@ export interface Operations {
   status: { args: undefined; result: ShardStatus };
   /** What the data say against the configuration. */
   problems: { args: undefined; result: Problem[] };
+  /** Has the next roll-up try the series again that were set aside: all, or those of a device. */
+  retry: { args: { device?: string | undefined }; result: { series: number } };
   /** What a day of a device follows from. */
   explain: { args: ExplainArgs; result: Explained };
   /** Begins to import a file; `importState` tells how far it is and what it came to. */
@@ -128,6 +131,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
     shard.read((connection) => findProblems(connection, assignment.workgroup)),
+  retry: ({ shard }, { device }) => shard.transaction((connection) => tryAgain(connection, device)),
   explain: ({ shard, assignment: { workgroup }, clock }, args) =>
     shard.read((connection) =>
       withinTime(connection, EXPLAIN_MS_MAX, () =>

@@ -5,6 +5,7 @@ import type { Problem } from '../errors.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './devices.ts';
 import { readingProblems } from './readings.ts';
+import { setAsideProblems } from './set-aside.ts';
 import { sourceProblems } from './sources.ts';
 import { listed, nearest } from './words.ts';
 
@@ -19,7 +20,7 @@ export async function findProblems(
 ): Promise<Problem[]> {
   const rejected = await query<Rejected>(connection, 'problems/find_rejected');
   const known = await query<KnownStream>(connection, 'problems/find_streams');
-  const problems: Problem[] = [];
+  const problems: Problem[] = await setAsideProblems(connection);
   for (const { position, series_count, highest_wh } of known) {
     const stream = workgroup.energyStreams[position];
     if (!stream) continue;
@@ -114,7 +115,7 @@ async function advice(
     case 'clock_not_set':
       return 'set the clock of the device';
     default:
-      return `look at them in the quarantine${example}`;
+      return `look at samples in the view rejected_reading${example}`;
   }
 }
 

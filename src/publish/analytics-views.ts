@@ -123,7 +123,7 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'other',
         type: 'JSON',
-        select: 'other::JSON',
+        select: 'try_cast(other AS JSON)',
         comment: 'Fields that are not plain numbers, as a JSON object; null where there are none',
       },
       { name: 'message_id', type: 'BIGINT', comment: "The device's own counter, where it sends one" },
@@ -141,20 +141,25 @@ export const analyticsViews: readonly View[] = [
     where: "\"table\" = 'audit_logs' AND kind = 'audit'",
     columns: [
       { ...eventTime, comment: 'When it happened' },
-      { name: 'actor', type: 'VARCHAR', select: "other->>'actor'", comment: 'Who did it' },
+      { name: 'actor', type: 'VARCHAR', select: "try(other->>'actor')", comment: 'Who did it' },
       {
         name: 'action',
         type: 'VARCHAR',
-        select: "other->>'action'",
+        select: "try(other->>'action')",
         comment: 'What was done, such as token.created',
       },
       {
         name: 'target',
         type: 'VARCHAR',
-        select: "other->>'target'",
+        select: "try(other->>'target')",
         comment: 'To what, such as the id of a token',
       },
-      { name: 'data', type: 'JSON', select: "other->'data'", comment: 'More about it, as a JSON object' },
+      {
+        name: 'data',
+        type: 'JSON',
+        select: "try(other->'data')",
+        comment: 'More about it, as a JSON object',
+      },
       storeTime,
       streamOffset,
     ],
@@ -421,7 +426,8 @@ export const analyticsViews: readonly View[] = [
     dataset: 'quarantine',
     glob: '*/*.parquet',
     hive: false,
-    comment: 'What was received and not used: whole messages (stage land) and single readings (stage rollup)',
+    comment:
+      'Whole messages that were received and could not be read or landed; single readings are in rejected_reading',
     columns: [
       { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'When it was set aside' },
       { name: 'stage', type: 'VARCHAR', comment: 'Which stage set it aside' },
@@ -434,6 +440,30 @@ export const analyticsViews: readonly View[] = [
       streamOffset,
       { name: 'bytes', type: 'BLOB', comment: 'The message as it came, where it could not be decoded' },
       batchId,
+    ],
+  },
+  {
+    name: 'rejected_reading',
+    dataset: 'rejected_reading',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'Readings that were rejected: a row for each UTC day on which they were, device, source, field and reason. Kept for 90 days',
+    columns: [
+      { name: 'day', type: 'DATE', comment: 'UTC day on which they were rejected' },
+      device,
+      source,
+      field,
+      { name: 'reason', type: 'VARCHAR', comment: 'Why' },
+      { name: 'readings', type: 'BIGINT', comment: 'How many' },
+      { name: 'first_event_time', type: 'TIMESTAMPTZ', comment: 'The first of their event times' },
+      { name: 'last_event_time', type: 'TIMESTAMPTZ', comment: 'The last of their event times' },
+      {
+        name: 'samples',
+        type: 'STRUCT(event_time TIMESTAMPTZ, stream_offset UBIGINT, "value" VARCHAR, batch_id BIGINT)[]',
+        comment: 'The first 20 of them, each with the value as it came; none of nulls',
+      },
+      { name: 'import_id', type: 'BIGINT', comment: 'The import that brought them; null where none did' },
     ],
   },
   {

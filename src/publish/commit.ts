@@ -1,6 +1,7 @@
 import { link, mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
 import { TerminalError, TransientError } from '../errors.ts';
 import { cannotLink, errorCode, syncFolder, writeDurably } from './durable.ts';
 import { commitPath, type LakePaths, parseSequence, uniqueName } from './layout.ts';
@@ -22,7 +23,7 @@ const lakeFileSchema = z.object({
   /** 0 as published; 1 more than the files it was merged from. */
   level: z.number().int().min(0),
   /** The sum of energy_wh of its rows, in energy datasets. */
-  energyWh: z.number().int().optional(),
+  energyWh: wholeWh.optional(),
   /** What a small dataset that is always written whole looked like, to see when it has changed. */
   fingerprint: z.string().optional(),
 });
@@ -40,8 +41,6 @@ const commitSchema = z.object({
   batchId: integerText,
   /** The last batch that intervals and days had taken in. */
   rolledUpBatchId: integerText,
-  /** The quarantine is in the files up to, not including, this row. */
-  quarantineRows: z.number().int().min(0),
   checkpoints: z.array(
     z.object({
       origin: z.string(),
@@ -51,7 +50,7 @@ const commitSchema = z.object({
     }),
   ),
   /** Sums over the files below, to check them by. */
-  totals: z.object({ messages: z.number().int(), dailyEnergyWh: z.number().int() }),
+  totals: z.object({ messages: z.number().int(), dailyEnergyWh: wholeWh }),
   files: z.array(lakeFileSchema),
 });
 

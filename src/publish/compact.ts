@@ -35,6 +35,7 @@ const ORDER: Partial<Record<DatasetName, string>> = {
   interval_energy: 'device, source, "table", field, interval_start',
   device_status: 'device, stream_offset',
   quarantine: 'device, event_time, stream_offset, field',
+  rejected_reading: 'day, device, source, field, reason, import_id',
 };
 
 /** Which files of a generation are worth merging now, the smallest work first. */
@@ -48,6 +49,7 @@ export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
     ...closed(commit.files, 'quarantine', 'month', nowMs),
     ...closed(commit.files, 'interval_energy', 'month', nowMs),
     ...closed(commit.files, 'device_status', 'month', nowMs),
+    ...closed(commit.files, 'rejected_reading', 'month', nowMs),
   ];
   const taken = new Set<string>();
   let bytes = 0;

@@ -7,6 +7,7 @@ export const datasets = {
   device_status: { select: 'publish/select_device_status', energy: false },
   device_state: { select: 'publish/select_device_state', energy: false },
   quarantine: { select: 'publish/select_quarantine', energy: false },
+  rejected_reading: { select: 'publish/select_rejected_readings', energy: false },
   gap: { select: 'publish/select_gap', energy: false },
   correction: { select: 'publish/select_correction', energy: false },
   device_source: { select: 'publish/select_device_source', energy: false },

@@ -10,6 +10,7 @@ import { filesByPeriod, type Piece, window } from './piece.ts';
 const dayDatasets = {
   interval_energy: { days: 'publish/find_interval_days', count: 'publish/count_intervals' },
   device_status: { days: 'publish/find_device_status_days', count: 'publish/count_device_status' },
+  rejected_reading: { days: 'publish/find_rejected_days', count: 'publish/count_rejected' },
 } as const;
 
 /** Of a month that is over, more changed days than this are written as the month that they would be merged to: each file takes some 10 ms. */

@@ -19,7 +19,6 @@ export interface WarehouseState {
   createdAtMs: number;
   batchId: bigint;
   rolledUpBatchId: bigint;
-  quarantineRows: number;
 }
 
 export async function readState(
@@ -29,14 +28,12 @@ export async function readState(
   const [row] = await query<{
     created_at_ms: number;
     batch_id: string;
-    quarantine_rows: number;
   }>(connection, 'publish/read_state');
   const { rolledUpBatchId } = await takenIn(connection, declared);
   return {
     createdAtMs: row!.created_at_ms,
     batchId: BigInt(row!.batch_id),
     rolledUpBatchId: BigInt(rolledUpBatchId),
-    quarantineRows: row!.quarantine_rows,
   };
 }
 
@@ -54,6 +51,7 @@ export async function findPieces(
     daily_energy_version: new Set<Period>(),
     meter_reading: new Set<Period>(),
     device_status: new Set<Period>(),
+    rejected_reading: new Set<Period>(),
     quarantine: new Set<string>(),
   };
   for (const { dataset, partition } of dirty) {
@@ -69,6 +67,7 @@ export async function findPieces(
     ...(await findMessages(connection, head, state)),
     ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy, nowMs)),
     ...(await findByDay(connection, 'device_status', head, marks.device_status, nowMs)),
+    ...(await findByDay(connection, 'rejected_reading', head, marks.rejected_reading, nowMs)),
     ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
     ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
     ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
@@ -162,22 +161,24 @@ async function findByMonth(
   return pieces;
 }
 
-/** New items become new files by month of quarantine; everything is written again only where items were taken back. */
+/** Messages of new batches become new files by month of quarantine; everything is written again only where messages were taken back. */
 async function findQuarantine(
   connection: DuckDBConnection,
   head: Commit | undefined,
   state: WarehouseState,
   marked: boolean,
 ): Promise<Piece[]> {
-  const rewrite = marked || state.quarantineRows < (head?.quarantineRows ?? 0);
-  const marks = { from_row: rewrite ? 0 : (head?.quarantineRows ?? 0), to_row: state.quarantineRows };
-  if (!rewrite && marks.from_row === marks.to_row) return [];
+  const marks = {
+    after_batch_id: marked ? -1n : BigInt(head?.batchId ?? -1),
+    through_batch_id: state.batchId,
+  };
+  if (marks.after_batch_id === marks.through_batch_id) return [];
   const found = await query<{ month: string; row_count: number }>(
     connection,
     'publish/count_quarantine',
     marks,
   );
-  const old = rewrite ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
+  const old = marked ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
   const counts = new Map(found.map(({ month, row_count }) => [month, row_count]));
   return [...new Set([...counts.keys(), ...old.keys()])].sort().map((month) => ({
     dataset: 'quarantine',

@@ -209,7 +209,6 @@ async function describeCommit(
     warehouseCreatedAtMs: state.createdAtMs,
     batchId: String(state.batchId),
     rolledUpBatchId: String(state.rolledUpBatchId),
-    quarantineRows: state.quarantineRows,
     checkpoints: checkpoints.map((row) => ({
       origin: row.origin,
       logEpoch: row.log_epoch,

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Clock } from '../time.ts';
+import { DAY_MS } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { DeclaredStreams } from '../warehouse/taken-in.ts';
 import { readHead } from './commit.ts';
@@ -23,9 +24,12 @@ export interface TrimResult {
   messages: number;
 }
 
+/** So long it is known what was rejected. */
+const KEEP_REJECTED_MS = 90 * DAY_MS;
+
 /**
  * Deletes messages from the warehouse that the lake holds, that were rolled up, and that landed long enough ago.
- * Readings, intervals, days and the ledger stay.
+ * Readings, intervals, days and the ledger stay. Forgets what was rejected 90 days ago.
  * @throws TerminalError when the lake belongs to another warehouse; nothing is deleted then
  */
 export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {
@@ -40,7 +44,11 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
       before_ms: options.clock.now() - options.keepMessagesMs,
     };
     const [found] = await query<{ row_count: number }>(connection, 'publish/count_trimmed', parameters);
-    if (!options.dryRun && found!.row_count > 0) await query(connection, 'publish/trim_messages', parameters);
+    if (options.dryRun) return found!.row_count;
+    if (found!.row_count > 0) await query(connection, 'publish/trim_messages', parameters);
+    const before_ms = options.clock.now() - KEEP_REJECTED_MS;
+    await query(connection, 'publish/mark_expired', { before_ms });
+    await query(connection, 'publish/expire_rejected', { before_ms });
     return found!.row_count;
   });
   if (messages > 0 && !options.dryRun)

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
 import { energyMethods } from '../energy-stream.ts';
 import { deviceStates } from './device-status.ts';
 
@@ -8,13 +9,13 @@ const day = z.string().meta({ description: 'Day, YYYY-MM-DD' });
 const series = z.string().meta({ description: '`<deviceId>` or `<deviceId>.<source>`' });
 const device = '0b0e7c1e-0000-4000-8000-000000000001';
 
-export const dailyEnergySchema = z.record(day, z.record(series, z.number().int())).meta({
+export const dailyEnergySchema = z.record(day, z.record(series, wholeWh)).meta({
   description: 'Energy in Wh by day and series; every day of the range has a key',
   example: { '2026-11-20': { [device]: 12_345 } },
 });
 
 const dayDetailsSchema = z.object({
-  energyWh: z.number().int().nullable().meta({
+  energyWh: wholeWh.nullable().meta({
     description:
       'Wh; null, and flagged incomplete, for a device of which none of the sources that it is made of has energy on a day on which others have',
   }),
@@ -61,7 +62,7 @@ const dayProfileSchema = z.object({
     .number()
     .int()
     .meta({ description: '15-minute intervals of the day: 96, or 92 or 100 where the clock is changed' }),
-  energyWh: z.record(series, z.array(z.number().int().nullable())).meta({
+  energyWh: z.record(series, z.array(wholeWh.nullable())).meta({
     description:
       'Wh of each interval in order; null where nothing measured covers it. They add up to the Wh of the day exactly',
   }),

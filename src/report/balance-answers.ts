@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
 
 const role = z.enum([
   'production',
@@ -8,7 +9,7 @@ const role = z.enum([
   'battery_discharge',
   'battery_charge',
 ]);
-const wh = z.number().int().nullable();
+const wh = wholeWh.nullable();
 const rate = z.number().nullable();
 
 const balanceSchema = z.object({

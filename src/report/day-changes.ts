@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { StreamError } from '../contract/errors.ts';
+import { wholeWh } from '../contract/whole-wh.ts';
 import { energyMethods } from '../energy-stream.ts';
 import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
@@ -15,11 +16,12 @@ export const changeCauses = [
   'learnt',
   'rules',
   'correction',
+  'retried',
 ] as const;
 
 const versionSchema = z.object({
   version: z.number().int(),
-  energyWh: z.number().int().nullable().meta({ description: 'Wh; null where the day was withdrawn' }),
+  energyWh: wholeWh.nullable().meta({ description: 'Wh; null where the day was withdrawn' }),
   method: z.enum(energyMethods).nullable(),
   flags: z.array(z.string()),
   coverage: z.number().nullable().meta({ description: 'Share of the day that measurements cover' }),
@@ -37,7 +39,7 @@ const dayChangeSchema = z.object({
     .nullable()
     .meta({ description: 'The last version before; null where there was none' }),
   after: versionSchema.extend({ status: z.enum(['provisional', 'final', 'restated']).nullable() }),
-  differenceWh: z.number().int().meta({ description: 'After less before, where a day without energy is 0' }),
+  differenceWh: wholeWh.meta({ description: 'After less before, where a day without energy is 0' }),
   versions: z.number().int().meta({ description: 'New versions in the time that is asked for' }),
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),
   causes: z.array(z.enum(changeCauses)).meta({
@@ -50,9 +52,9 @@ export type DayChange = z.output<typeof dayChangeSchema>;
 
 const totalsSchema = z.object({
   days: z.number().int().meta({ description: 'Days of a device and source' }),
-  beforeWh: z.number().int(),
-  afterWh: z.number().int(),
-  differenceWh: z.number().int(),
+  beforeWh: wholeWh,
+  afterWh: wholeWh,
+  differenceWh: wholeWh,
 });
 
 export const dayChangesSchema = z

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
 
 /** The answers about meters, budgets and sites as their description shows them. */
 
 export const daySchema = z.string().meta({ description: 'Day, YYYY-MM-DD' });
 const code = z.string().meta({ description: 'Code of the meter' });
-export const wh = z.number().int();
+export const wh = wholeWh;
 
 export const meterDataSchema = z.record(daySchema, z.record(code, wh)).meta({
   description: 'Energy in Wh by day and meter; every day of the range has a key',

@@ -4,14 +4,15 @@ import type { EnergyStream } from '../energy-stream.ts';
 import { unitFactor, unitTable } from '../units.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
-import { constantMacros } from './rules.ts';
+import { constantMacros, ruleConstants } from './rules.ts';
 
 /**
  * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
  * every warehouse then computes all its days again, and says `rules` of those that change.
  * 2: the first quarter of an hour of a new warehouse was counted more than once.
  * 3: limits are learnt for each day, from that day and the 27 days before it.
- * 4: where a register begins, stands still, changes its unit or is proven wrong by the methods beside it.
+ * 4: where a register begins, stands still, changes its unit or is proven wrong by the methods beside it; readings beyond the range of their
+ *    method, which earlier versions stored, are rejected.
  */
 const RULES_VERSION = 4;
 
@@ -166,7 +167,8 @@ async function bindStream(
     dimension,
     factor,
     multiplier: stream.multiplier,
-    max_power_w: stream.maxPower ?? null,
+    max_power_w:
+      stream.maxPower === undefined ? null : Math.min(stream.maxPower, ruleConstants.power_max_w.value),
     jitter_wh: stream.jitter ?? null,
     modulus_wh: stream.modulus === undefined ? null : stream.modulus * factor,
     net: stream.register === 'net',

@@ -8,6 +8,7 @@ import {
   noteCorrectedDays,
   readEffects,
 } from './corrections.ts';
+import { keepUnavailable, touchLeftOut } from './set-aside.ts';
 import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
 import { ask, type Bounds, bindDays, run, type Working } from './working.ts';
 
@@ -21,6 +22,8 @@ export interface DayOptions {
   cause?: 'correction';
   /** Takes what each day was and is. */
   effects?: DayEffect[];
+  /** Series that had been set aside are computed again. */
+  retries?: boolean;
 }
 
 /**
@@ -29,6 +32,7 @@ export interface DayOptions {
  */
 export async function updateDays(working: Working, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(working, options);
+  if (working.leavesOut) await touchLeftOut(working);
   await run(working, 'touch_other_sources');
   const isCorrected = await hasCorrections(working, { all: false });
   if (isCorrected) {
@@ -77,14 +81,13 @@ async function storeDays(
   if (isCorrected) await correctCandidates(working, bounds);
   await run(working, 'find_contradictions');
   if (isCorrected) await run(working, 'forget_decided_contradictions');
-  const changed = await run(working, 'find_day_changes', {
-    ...bounds,
-    now_ms: nowMs,
-    close_after_ms: BigInt(closeAfterMs),
-  });
+  const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
+  let changed = await run(working, 'find_day_changes', closing);
+  if (working.leavesOut) changed = await keepUnavailable(working, closing);
   if (changed > 0) {
     options.effects?.push(...(await readEffects(working)));
-    await run(working, 'find_causes', { now_ms: nowMs, restated: options.cause ?? restated ?? null });
+    const cause = options.cause ?? restated ?? (options.retries ? 'retried' : null);
+    await run(working, 'find_causes', { now_ms: nowMs, restated: cause });
     await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId });
     await run(working, 'forget_days_changed');
     await run(working, 'store_days', { now_ms: nowMs, batch_id: batchId });

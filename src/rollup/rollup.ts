@@ -1,10 +1,13 @@
 import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Clock, localDateOf } from '../time.ts';
+import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
 import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
+import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
+import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
 import { touchedStretches } from './stretches.ts';
 import { takeIn } from './take-in.ts';
 import { ask, createWorkingTables, run, type Working } from './working.ts';
@@ -34,41 +37,133 @@ export interface RollUpResult {
 }
 
 const MESSAGES_MAX = 250_000;
+/** How often failing series are looked for in one call: once, unless failures come and go. */
+const ROUNDS_MAX = 3;
 
 /**
  * Turns what has landed since the last call into energy: readings, 15-minute intervals, days. One transaction; everything that is touched is
  * computed again as a whole, so the same readings give the same rows in whatever order and however often they come, and calling again without new
  * batches changes nothing. The chapters of sql/rollup are run in the order of their numbers.
+ * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
  * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
+  const attempt: Attempt = { messagesMax: options.messagesMax ?? MESSAGES_MAX, batches: 0 };
+  for (let rounds = 0; ; ) {
+    try {
+      return await rollUpOnce(shard, options, attempt);
+    } catch (error) {
+      if (!mayBeOfData(error)) throw error;
+      if (attempt.batches > 1) attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
+      else if (++rounds > ROUNDS_MAX || !(await setFailingAside(shard, options, attempt))) throw error;
+    }
+  }
+}
+
+/** One try of a roll-up. */
+interface Attempt {
+  /** Messages taken in at most, but one batch at least. */
+  messagesMax: number;
+  /** How many batches it has taken in. */
+  batches: number;
+  /** Which of the touched series are left out; then nothing is kept of what the roll-up does. */
+  leaveOut?: (touched: readonly SeriesKey[]) => readonly SeriesKey[];
+}
+
+class TakenBack extends Error {}
+
+/** @returns whether another try may go well */
+async function setFailingAside(
+  shard: Shard,
+  options: RollUpOptions,
+  { messagesMax }: Attempt,
+): Promise<boolean> {
+  const { log, clock } = options;
+  const tryWith = async (leaveOut: Attempt['leaveOut']): Promise<unknown> => {
+    try {
+      return await rollUpOnce(shard, options, { messagesMax, batches: 0, leaveOut: leaveOut! });
+    } catch (error) {
+      if (error instanceof TakenBack) return undefined;
+      if (!mayBeOfData(error)) throw error;
+      return error;
+    }
+  };
+  let touched: readonly SeriesKey[] = [];
+  const withoutAny = await tryWith((all) => {
+    touched = all;
+    return all;
+  });
+  // It is not of the series.
+  if (withoutAny !== undefined) return false;
+  const failing = await findFailing(touched, (included) => {
+    const names = new Set(included.map(nameOf));
+    return tryWith((all) => all.filter((key) => !names.has(nameOf(key))));
+  });
+  for (const { key, error } of failing) {
+    const words = failureWords(error);
+    await shard.transaction((connection) => setAside(connection, key, { error: words, nowMs: clock.now() }));
+    const { device, source, stream_id: streamId } = key;
+    log.error({ shard: shard.workgroupId, device, source, streamId, reason: words }, 'rollup.set_aside');
+  }
+  return true;
+}
+
+function nameOf({ stream_id, device, source }: SeriesKey): string {
+  return `${stream_id} ${device} ${source}`;
+}
+
+function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Promise<RollUpResult> {
   return shard.transaction(async (connection) => {
     const { workgroup, closeAfterMs } = options;
     const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs };
     const restated = await bindStreams(connection, options.workgroup);
-    const pending = await nextBatches(working, options.messagesMax ?? MESSAGES_MAX);
+    const pending = await nextBatches(working, attempt.messagesMax);
+    attempt.batches = pending.batches;
+    const retries = pending.setAside > 0 && (await releaseRetried(working)) > 0;
     const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
-    if (pending.messages > 0 || restated !== undefined) {
+    if (pending.messages > 0 || restated !== undefined || retries) {
       const nowMs = BigInt(options.clock.now());
-      Object.assign(result, await takeIn(working, pending.batchId, nowMs));
-      await computeTouched(working, restated, options);
-      result.days = await updateDays(working, { ...options, restated, nowMs, batchId: pending.batchId });
+      Object.assign(
+        result,
+        await takeIn(working, pending.batchId, { nowMs, rejudges: restated !== undefined || retries }),
+      );
+      working.leavesOut = pending.setAside > 0 || attempt.leaveOut !== undefined;
+      await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
+      const days = { ...options, restated, retries, nowMs, batchId: pending.batchId };
+      result.days = await updateDays(working, days);
     }
     await run(working, 'advance_streams', { batch_id: pending.batchId });
     await run(working, 'forget_archived');
     await run(working, 'close_days', { before: firstOpenDay(options) });
+    if (attempt.leaveOut) throw new TakenBack();
     return result;
   });
 }
 
 async function nextBatches(working: Working, messagesMax: number) {
-  const row = await ask<{ batch_id: bigint | null; newest_id: bigint | null; messages: bigint | null }>(
-    working,
-    'next_batches',
-    { messages_max: messagesMax },
-  );
+  const row = await ask<{
+    batch_id: bigint | null;
+    newest_id: bigint | null;
+    messages: bigint | null;
+    batches: bigint;
+    set_aside: bigint;
+  }>(working, 'next_batches', { messages_max: messagesMax });
   const batchId = row.batch_id ?? row.newest_id ?? -1n;
-  return { batchId, messages: Number(row.messages ?? 0n), more: batchId < (row.newest_id ?? -1n) };
+  return {
+    batchId,
+    messages: Number(row.messages ?? 0n),
+    batches: Number(row.batches),
+    setAside: Number(row.set_aside),
+    more: batchId < (row.newest_id ?? -1n),
+  };
+}
+
+interface Computation {
+  restated: Restatement | undefined;
+  /** Series that had been set aside are computed again. */
+  retries: boolean;
+  indexAll: boolean;
+  attempt: Attempt;
 }
 
 /**
@@ -77,11 +172,10 @@ async function nextBatches(working: Working, messagesMax: number) {
  */
 async function computeTouched(
   working: Working,
-  restated: Restatement | undefined,
-  { indexAll = false }: RollUpOptions,
+  { restated, retries, indexAll, attempt }: Computation,
 ): Promise<void> {
   const isRestated = restated !== undefined;
-  await run(working, 'find_rules', { all: isRestated });
+  await run(working, 'find_rules', { all: isRestated || retries });
   await createWorkingTables(working);
   await run(working, 'find_register_changes');
   if (isRestated) {
@@ -89,6 +183,11 @@ async function computeTouched(
     await run(working, 'forget_learnt_days');
   }
   await run(working, 'find_touched');
+  if (retries) await run(working, 'touch_retried');
+  if (working.leavesOut) {
+    const touched = await query<SeriesKey>(working.connection, 'rollup/touched_series');
+    await leaveOut(working, attempt.leaveOut?.(touched) ?? []);
+  }
   for (const stretch of await touchedStretches(working.connection)) {
     await computeStretch(working, stretch, { isRestated, indexAll });
   }

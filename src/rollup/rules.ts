@@ -1,3 +1,5 @@
+import { REGISTER_WH_MAX } from '../energy-stream.ts';
+
 /**
  * The constants of the energy rules: each with its unit, what it is for and why it has this value. SQL reads them as macros of the same name
  * (`interval_ms()`), TypeScript as `rule.interval_ms`. docs/rules.md lists them, with the golden case that holds each.
@@ -37,7 +39,7 @@ export const ruleConstants = {
     reason: 'such clocks start in 1970, 1980 or 2000; energy would be spread over decades',
   },
   register_max_wh: {
-    value: 1e15,
+    value: REGISTER_WH_MAX,
     unit: 'Wh',
     meaning: 'the largest value of a register',
     reason: 'a thousand TWh, more than a country produces in a year; sums stay exact',
@@ -183,12 +185,16 @@ export const flagBits = {
   contradicted: 2048,
   substituted: 4096,
   corrected: 8192,
+  unavailable: 65_536,
   wide_start: 16_384,
   wide_end: 32_768,
 } as const;
 
 /** The flags of intervals that their day has as well. A wide bound is one of the day only where the day begins or ends. */
 const DAY_FLAGS = flagBits.contradicted - 1 - flagBits.estimated;
+
+/** Samples that are kept of what is rejected, for each device, source, field, reason and day: enough to see what a device sends. */
+const SAMPLES_MAX = 20;
 
 /** The macros through which SQL reads the constants and the flags. */
 export function constantMacros(): string {
@@ -201,6 +207,7 @@ export function constantMacros(): string {
     ...constants,
     ['flag(name)', `CASE name ${flags.join(' ')} END`],
     ['day_flags()', String(DAY_FLAGS)],
+    ['samples_max()', String(SAMPLES_MAX)],
   ];
   return macros.map(([head, body]) => `CREATE OR REPLACE TEMP MACRO ${head} AS ${body};`).join('\n');
 }

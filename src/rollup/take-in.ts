@@ -6,17 +6,29 @@ export interface TakenIn {
   rejected: number;
 }
 
-/** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
-export async function takeIn(working: Working, batchId: bigint, nowMs: bigint): Promise<TakenIn> {
-  await run(working, 'extract_readings', { upto: batchId });
+/**
+ * From the messages of the batches up to one to stored readings, without those that are rejected or known already.
+ * @param rejudges rules or settings have changed: what is stored is looked at again too
+ */
+export async function takeIn(
+  working: Working,
+  batchId: bigint,
+  { nowMs, rejudges }: { nowMs: bigint; rejudges: boolean },
+): Promise<TakenIn> {
+  await run(working, 'extract_readings', { upto: batchId, now_ms: nowMs });
   await forgetKnown(working, batchId);
+  if (rejudges) await rejectStored(working, nowMs);
   const extracted = await ask<{
     readings: bigint;
     rejected: bigint;
     low_ms: bigint | null;
     high_ms: bigint | null;
   }>(working, 'extracted_counts');
-  if (extracted.rejected > 0n) await run(working, 'quarantine_rejected', { now_ms: nowMs });
+  if (extracted.rejected > 0n) {
+    await run(working, 'find_rejected', { now_ms: nowMs });
+    await run(working, 'count_rejected');
+    await run(working, 'mark_rejected');
+  }
   await run(working, 'find_series');
   await run(working, 'add_series');
   const incoming = await run(working, 'find_incoming');
@@ -43,6 +55,22 @@ async function setAsideExcluded(working: Working): Promise<number> {
   return excluded;
 }
 
+/** Rejects stored readings that an earlier version took in, and that cannot be computed with. */
+async function rejectStored(working: Working, nowMs: bigint): Promise<void> {
+  if ((await run(working, 'find_beyond', { now_ms: nowMs })) === 0) return;
+  await run(working, 'reject_beyond');
+  await run(working, 'forget_beyond');
+  await run(working, 'forget_beyond_superseded');
+  if ((await run(working, 'find_instead')) > 0) {
+    await run(working, 'use_instead');
+    await run(working, 'forget_instead');
+  }
+  await run(working, 'forget_beyond_quarters');
+  await run(working, 'forget_beyond_days');
+  await run(working, 'forget_beyond_intervals');
+  await run(working, 'bound_beyond', { now_ms: nowMs });
+}
+
 /** Takes out of the messages of the lake that are read again what was made of them before. */
 async function forgetKnown(working: Working, batchId: bigint): Promise<void> {
   const archived = await ask<Bounds | { low_ms: null; high_ms: null }>(working, 'archived_bounds', {
@@ -50,6 +78,7 @@ async function forgetKnown(working: Working, batchId: bigint): Promise<void> {
   });
   if (archived.low_ms === null) return;
   await run(working, 'forget_known', { low_ms: archived.low_ms, high_ms: archived.high_ms });
+  await run(working, 'forget_known_rejected', { low_ms: archived.low_ms, high_ms: archived.high_ms });
 }
 
 /** One of several new readings of the same series and time counts; the others are kept aside. */

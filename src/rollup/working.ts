@@ -9,6 +9,8 @@ export interface Working {
   timezone: string;
   /** A day is final once this much time has passed since it ended. */
   closeAfterMs: number;
+  /** Series are left out (table `left_out`): they are set aside, or a trial looks whether they are what fails. */
+  leavesOut?: boolean;
 }
 
 /** A part of time, both ends included, as the parameters $low_ms and $high_ms of a statement. */
@@ -25,7 +27,10 @@ export async function run(
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<number> {
-  const [row] = await query<{ Count?: bigint }>(connection, `rollup/${statement}`, parameters);
+  const [row] = await named(
+    statement,
+    query<{ Count?: bigint }>(connection, `rollup/${statement}`, parameters),
+  );
   return Number(row?.Count ?? 0n);
 }
 
@@ -35,8 +40,16 @@ export async function ask<Row extends Record<string, unknown>>(
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<Row> {
-  const [row] = await query(connection, `rollup/${statement}`, parameters);
+  const [row] = await named(statement, query(connection, `rollup/${statement}`, parameters));
   return row as unknown as Row;
+}
+
+/** Lets an error of the database say which statement threw it. */
+function named<Result>(statement: string, running: Promise<Result>): Promise<Result> {
+  return running.catch((error: unknown) => {
+    if (error instanceof Error) Object.assign(error, { statement });
+    throw error;
+  });
 }
 
 /**

@@ -16,6 +16,8 @@ export interface ShardStatus {
   batches: number;
   quarantined: number;
   quarantinedByReason: Record<string, number>;
+  /** Series with which the roll-up fails: the others are rolled up without them. */
+  setAside: SetAsideSeries[];
   gaps: number;
   /** How many devices are online, offline, or neither as far as was ever said. */
   devices: { online: number; offline: number; unknown: number };
@@ -24,6 +26,15 @@ export interface ShardStatus {
   names: number;
   fileBytes: number;
   walBytes: number;
+}
+
+export interface SetAsideSeries {
+  device: string;
+  source: string;
+  field: string;
+  sinceMs: UtcMs;
+  /** What failed, in words that tell no values. */
+  error: string;
 }
 
 export interface OpenImport {
@@ -43,6 +54,7 @@ export async function readStatus(
     connection,
     'land/count_quarantine_reasons',
   );
+  const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
   const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states');
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
@@ -55,6 +67,13 @@ export async function readStatus(
     batches: count('batch_count'),
     quarantined: reasons.reduce((sum, { readings }) => sum + readings, 0),
     quarantinedByReason: Object.fromEntries(reasons.map(({ reason, readings }) => [reason, readings])),
+    setAside: setAside.map(({ since_ms, device, source, field, error }) => ({
+      device,
+      source,
+      field,
+      sinceMs: since_ms,
+      error,
+    })),
     gaps: count('gap_count'),
     devices: {
       online: 0,
@@ -79,4 +98,5 @@ export async function readOpenImports(connection: DuckDBConnection): Promise<Ope
   }));
 }
 
+type SetAsideRow = Omit<SetAsideSeries, 'sinceMs'> & { since_ms: number };
 type ImportRow = { path: string; state: OpenImport['state']; rows_read: number; updated_at_ms: number };

@@ -374,7 +374,7 @@ test('power that is impossible, and the method that it leaves contradicted, are 
   expect(meter.told.sources[0]?.flags).toEqual([
     {
       flag: 'contradicted',
-      meaning: 'another method that covers the day measured less than half, or more than twice as much',
+      meaning: 'another method that covers the day measured something else, by more than a tenth',
       reason: 't.power (power_curve) says 24,000 Wh',
       spans: [],
     },

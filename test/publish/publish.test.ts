@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
+import { columnsFromMessages } from '../../src/contract/columns-from.ts';
 import { readCurrent } from '../../src/publish/commit.ts';
 import { generationPath } from '../../src/publish/layout.ts';
 import type { PublishShard } from '../../src/publish/shard.ts';
@@ -317,30 +318,54 @@ test('a session of an analyst goes on seeing the generation it was opened on', a
   expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 
-test('quarantined items are appended, gaps follow their state', async () => {
+test('quarantined messages are appended with their batches, whatever moves them in the file; gaps follow their state', async () => {
   const { shard, publish, head, analyse } = await fixture();
-  const quarantine = (count: number) =>
-    shard.transaction((connection) =>
-      connection.run(
-        `INSERT INTO quarantine (batch_id, stage, reason, quarantined_at_ms) SELECT 1, 'rollup', 'nan', ${TEST_START_MS} FROM range(${count})`,
-      ),
-    );
-  await quarantine(2);
+  const land = async (from: bigint, count: number) => {
+    const broken = Array.from({ length: count }, (_, index) => ({
+      offset: from + BigInt(index),
+      table: '?',
+    }));
+    const landed = await shard.land({
+      origin: 'stream',
+      columns: columnsFromMessages(broken, shard.names),
+      fromOffset: (await shard.checkpoint('stream'))?.nextOffset,
+      nextOffset: from + BigInt(count),
+      logEpoch: 'test',
+    });
+    expect(landed).toMatchObject({ kind: 'landed', quarantined: count });
+  };
+  const filesOf = async () =>
+    (await head()).files
+      .filter(({ dataset }) => dataset === 'quarantine')
+      .map(({ folder, rows }) => [folder, rows]);
+  const checkpoint = () => shard.read((connection) => connection.run('FORCE CHECKPOINT'));
+  await land(1n, 2_000);
   await shard.recordGap(
     'stream',
     { reason: 'expired', from: 1n, to: 5n, fromTimeMs: undefined, toTimeMs: undefined },
     'test',
   );
   await publish();
-  await quarantine(3);
+  await land(3_000n, 3);
   await shard.transaction((connection) => connection.run('UPDATE gap SET to_offset = 6'));
+  // Those that can be read after all leave: then all that are left are written again.
+  await shard.transaction(async (connection) => {
+    await connection.run('DELETE FROM quarantine WHERE stream_offset <= 1500');
+    await connection.run("INSERT INTO dirty_partition VALUES ('quarantine', 'test')");
+  });
+  await checkpoint();
   await publish();
-  const files = (await head()).files.filter(({ dataset }) => dataset === 'quarantine');
-  expect(files.map(({ folder, rows }) => [folder, rows])).toEqual([
+  expect(await filesOf()).toEqual([['month=2026-11', 503]]);
+  await land(4_000n, 2);
+  await checkpoint();
+  await publish();
+  expect(await filesOf()).toEqual([
+    ['month=2026-11', 503],
     ['month=2026-11', 2],
-    ['month=2026-11', 3],
   ]);
-  expect(await analyse('SELECT count(*) FROM quarantine')).toEqual([[5n]]);
+  expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM quarantine')).toEqual([
+    [505n, 505n],
+  ]);
   expect(await analyse('SELECT reason, to_offset FROM gap')).toEqual([['expired', 6n]]);
 });
 

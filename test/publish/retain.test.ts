@@ -184,3 +184,30 @@ test('no message leaves the warehouse before it is rolled up for the first time'
   expect(await trim([stream])).toEqual({ messages: 0 });
   expect(await trim([])).toEqual({ messages: 10 });
 });
+
+test('what was rejected is forgotten after 90 days, in the warehouse and in the lake; quarantined messages stay', async () => {
+  const opened = await fixture();
+  const { shard, publish, analyse, clock, lakeDir } = opened;
+  await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });
+  await markRolledUp(shard);
+  const dayMs = Math.floor(TEST_START_MS / DAY_MS) * DAY_MS;
+  await shard.transaction(async (connection) => {
+    for (const days of [0, 30])
+      await connection.run(
+        `INSERT INTO rejected_reading VALUES (${dayMs + days * DAY_MS}, 0, uuid(), 'roof', 'wh', 'negative', 5, 0, 0, [])`,
+      );
+    await connection.run(
+      `INSERT INTO dirty_partition SELECT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_reading`,
+    );
+    await connection.run(
+      `INSERT INTO quarantine (batch_id, stage, reason, bytes, quarantined_at_ms) SELECT max(batch_id), 'land', 'not_a_map', '\x01'::BLOB, ${TEST_START_MS} FROM batch`,
+    );
+  });
+  await publish();
+  expect(await analyse('SELECT sum(readings)::INTEGER FROM rejected_reading')).toEqual([[10]]);
+  clock.set(TEST_START_MS + 100 * DAY_MS);
+  await trimWarehouse(shard, { lakeDir, keepMessagesMs: DAY_MS, clock, log: silentLog });
+  await publish();
+  expect(await analyse('SELECT sum(readings)::INTEGER FROM rejected_reading')).toEqual([[5]]);
+  expect(await analyse('SELECT count(*)::INTEGER FROM quarantine')).toEqual([[1]]);
+});

@@ -187,7 +187,7 @@ const expected: Record<string, (at: PlantFixture) => Promise<Row[]>> = {
     }));
   },
   'What was set aside': async () => [
-    { stage: 'rollup', reason: 'not_a_number', field: 'wh', readings: 2, last_at: expect.any(String) },
+    { reason: 'not_a_number', field: 'wh', readings: 2, last_at: expect.any(String), example: 'broken' },
   ],
   'Availability of devices': async () => [
     {

@@ -15,6 +15,6 @@ test('a reading of a clock that was never set is set aside, and not spread over 
   const result = await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
   expect(result.rejected).toBe(2);
   expect(await energyByDay(shard)).toEqual({ '2026-06-01': 5_000 });
-  const reasons = await rowsOf(shard, 'SELECT DISTINCT reason FROM quarantine');
+  const reasons = await rowsOf(shard, 'SELECT DISTINCT reason FROM rejected_reading');
   expect(reasons).toEqual([{ reason: 'clock_not_set' }]);
 });

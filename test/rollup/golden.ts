@@ -221,7 +221,7 @@ export async function eventsOf(shard: Shard) {
 export async function quarantineOf(shard: Shard) {
   const rows = await rowsOf(
     shard,
-    'SELECT device::VARCHAR AS device, reason, count(*)::INTEGER AS readings FROM quarantine GROUP BY ALL',
+    'SELECT device::VARCHAR AS device, reason, sum(readings)::INTEGER AS readings FROM rejected_reading GROUP BY ALL',
   );
   const byCase = Map.groupBy(rows, ({ device }) => caseOf(device));
   return new Map(

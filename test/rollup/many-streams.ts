@@ -70,7 +70,7 @@ export const ROWS: Record<string, string> = {
     FROM interval_energy JOIN series USING (series_id) JOIN energy_stream USING (stream_id) WHERE covered_ms > 0 OR energy_wh <> 0`,
   reading: `SELECT device, identity, source, make_timestamp(event_time_ms * 1000) AS at, value
     FROM reading JOIN series USING (series_id) JOIN energy_stream USING (stream_id)`,
-  quarantine: `SELECT DISTINCT device, source, field, make_timestamp(event_time_ms * 1000) AS at, reason, detail FROM quarantine`,
+  rejected: `SELECT device, source, field, reason, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM rejected_reading GROUP BY ALL`,
 };
 
 /** What must not change by itself. */

@@ -24,5 +24,7 @@ test('numbers that are not finite, as floats of the wire, are set aside and pois
   // (1000 + 3000) / 2 W over 4 h.
   const sums = await rowsOf(shard, 'SELECT sum(exact_nwh)::DOUBLE / 1e9 AS wh FROM interval_energy');
   expect(sums).toEqual([{ wh: 8_000 }]);
-  expect(await rowsOf(shard, 'SELECT DISTINCT reason FROM quarantine')).toEqual([{ reason: 'not_finite' }]);
+  expect(await rowsOf(shard, 'SELECT DISTINCT reason FROM rejected_reading')).toEqual([
+    { reason: 'not_finite' },
+  ]);
 });

@@ -53,6 +53,7 @@ export const parts: readonly Part[] = [
       'src/durable.ts',
       'src/cron.ts',
       'src/sibling-module.ts',
+      'src/program-version.ts',
     ],
     mayUse: [],
   },

@@ -259,6 +259,7 @@ test('the status tells what there is', async () => {
     messages: 10,
     batches: 1,
     quarantined: 0,
+    setAside: [],
     gaps: 1,
     names: 1,
     checkpoints: [{ origin: 'stream', nextOffset: 20n }],
