@@ -167,6 +167,8 @@ const CATCH_UP_PART = 8;
 /** Whether a register that has stood still, as one that is not read, shows at last what it has counted since. */
 function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   if (to.stillMs === undefined || to.stillMs >= from.lastMs || to.maxPowerW === undefined) return false;
+  // What is still shown of the day before is no standstill.
+  if (rule.morning && to.stillMs < rule.morning.dayMs) return false;
   const maxPowerW = rule.learnt ? to.maxPowerW / CATCH_UP_PART : to.maxPowerW;
   return to.firstValue - from.lastValue <= reachWh(to.firstMs - to.stillMs, { ...to, maxPowerW });
 }

@@ -1,5 +1,5 @@
 import type { EnergyMethod } from '../../src/energy-stream.ts';
-import { type DayBounds, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/time.ts';
+import { DAY_MS, type DayBounds, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/time.ts';
 
 /**
  * The energy of days as the rules say, in the plainest way there is: one series after the other, one day after the other, nothing kept.
@@ -151,9 +151,24 @@ function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
       index = back - 1;
       continue;
     }
+    const stillMs = one.value > before.value ? standsSince(readings, index) : undefined;
+    if (stillMs !== undefined && one.value - before.value <= reachWh(rule, stillMs, one.atMs)) {
+      // It was not read for a while: what it shows at last is spread over that.
+      while (kept.at(-1)!.atMs > stillMs) kept.pop();
+      kept.push(one);
+      continue;
+    }
     kept.push({ ...one, booked: bookedFor(rule, before, one) });
   }
   return kept;
+}
+
+/** Since when the register has shown the value before a reading, where that is at most a week. */
+function standsSince(readings: readonly OracleReading[], at: number): UtcMs | undefined {
+  const before = readings[at - 1]!;
+  const moved = readings.slice(0, at).findLastIndex(({ value }) => value !== before.value);
+  const stillMs = readings[moved + 1]!.atMs;
+  return before.atMs - stillMs > 7 * DAY_MS ? undefined : stillMs;
 }
 
 function reachWh({ maxPowerW, jitterWh }: OracleRule, fromMs: UtcMs, toMs: UtcMs): number {
@@ -191,7 +206,10 @@ function endOfGlitch(
         continuesFrom(rule, low, one) &&
         (low === lows.at(-1) || one.atMs - low.atMs < low.atMs - lows[0]!.atMs),
     );
-    const wereZeros = lows.every(({ value }) => value === 0);
+    const last = lows.at(-1);
+    // One average of zero and what comes back may lie between.
+    const isAverage = last !== undefined && lows.length > 1 && one.atMs - last.atMs <= HOUR_MS;
+    const wereZeros = (isAverage ? lows.slice(0, -1) : lows).every(({ value }) => value === 0);
     if (continuesFrom(rule, before, one) && (wereZeros || !isPossible)) return index;
     if (isPossible && one.value >= before.value - rule.jitterWh) return undefined;
   }
@@ -206,7 +224,8 @@ function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading):
     const grown = modulusWh - before.value + one.value;
     if (grown >= 0 && grown <= reach) return grown;
   }
-  return one.value <= reach ? one.value : 'rebase';
+  // What still shows more than half has not started again.
+  return one.value <= Math.min(reach, before.value / 2) ? one.value : 'rebase';
 }
 
 /** A register that restarts every day: each day by itself; what is still shown of the day before is no energy. */
