@@ -108,7 +108,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       }),
     ),
   async publish({ shard, assignment, clock, log }, _args, signal) {
-    await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
+    await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
     return publish(shard, {
       lakeDir: lakeFolder(assignment),
       declared: assignment.workgroup,

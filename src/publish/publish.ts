@@ -51,20 +51,24 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   refuseStaleOwner(head, shard);
   if (head) await completeGeneration(shard, paths, head);
 
-  const { state, commit } = await shard.transaction((connection) =>
-    commitChanges(connection, {
-      shard,
-      paths,
-      head,
-      declared: options.declared ?? { devices: [] },
-      nowMs: clock.now(),
-      signal: options.signal,
-    }),
+  const { state, commit } = await shard.transaction(
+    (connection) =>
+      commitChanges(connection, {
+        shard,
+        paths,
+        head,
+        declared: options.declared ?? { devices: [] },
+        nowMs: clock.now(),
+        signal: options.signal,
+      }),
+    { isQuiet: true },
   );
   if (commit) await completeGeneration(shard, paths, commit);
   // Once readers see it. Where nothing was to be written, they see all there is.
-  await shard.transaction((connection) =>
-    query(connection, 'publish/store_progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
+  await shard.transaction(
+    (connection) =>
+      query(connection, 'publish/store_progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
+    { isQuiet: true },
   );
   if (!commit) return { kind: 'unchanged', sequence: head?.sequence };
 

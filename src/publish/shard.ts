@@ -7,6 +7,9 @@ export interface PublishShard {
   readonly epoch: bigint;
   /** A connection of its own; the caller closes it. */
   connect(): Promise<DuckDBConnection>;
-  /** Runs `work` between BEGIN and COMMIT; rolls back where it throws. @throws StaleOwnerError */
-  transaction<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T>;
+  /** Runs `work` between BEGIN and COMMIT; rolls back where it throws. `isQuiet`: it writes nothing that a roll-up reads. @throws StaleOwnerError */
+  transaction<T>(
+    work: (connection: DuckDBConnection) => Promise<T>,
+    options?: { isQuiet?: boolean },
+  ): Promise<T>;
 }

@@ -43,11 +43,41 @@ const ROUNDS_MAX = 3;
 /**
  * Turns what has landed since the last call into energy: readings, 15-minute intervals, days. One transaction; everything that is touched is
  * computed again as a whole, so the same readings give the same rows in whatever order and however often they come, and calling again without new
- * batches changes nothing. The chapters of sql/rollup are run in the order of their numbers.
+ * batches changes nothing. The chapters of sql/rollup are run in the order of their numbers. Where nothing has been written since the last call, no
+ * statement is run.
  * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
  * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
+  const last = lastRuns.get(shard);
+  // Before the roll-up begins, so that what is written during it counts as new.
+  const now = {
+    changes: shard.changes(),
+    settings: JSON.stringify(options.workgroup),
+    openDay: firstOpenDay(options),
+  };
+  if (last && last.changes === now.changes && last.settings === now.settings && last.openDay === now.openDay)
+    return { batchId: last.batchId, readings: 0, rejected: 0, days: 0, more: false };
+  lastRuns.delete(shard);
+  const result = await rollUpSafely(shard, options);
+  if (!result.more) lastRuns.set(shard, { ...now, batchId: result.batchId });
+  return result;
+}
+
+/** What the last roll-up of a shard has left nothing to do for: while these are the same, there is nothing to do. */
+interface LastRun {
+  changes: number;
+  settings: string;
+  /** The first day that is not final. */
+  openDay: string;
+  batchId: bigint;
+}
+
+/** A process that opens a shard anew knows nothing, and looks. */
+const lastRuns = new WeakMap<Shard, LastRun>();
+
+/** Tries again with less where it fails. */
+async function rollUpSafely(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
   const attempt: Attempt = { messagesMax: options.messagesMax ?? MESSAGES_MAX, batches: 0 };
   for (let rounds = 0; ; ) {
     try {
@@ -113,31 +143,34 @@ function nameOf({ stream_id, device, source }: SeriesKey): string {
 }
 
 function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Promise<RollUpResult> {
-  return shard.transaction(async (connection) => {
-    const { workgroup, closeAfterMs } = options;
-    const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs };
-    const restated = await bindStreams(connection, options.workgroup);
-    const pending = await nextBatches(working, attempt.messagesMax);
-    attempt.batches = pending.batches;
-    const retries = pending.setAside > 0 && (await releaseRetried(working)) > 0;
-    const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
-    if (pending.messages > 0 || restated !== undefined || retries) {
-      const nowMs = BigInt(options.clock.now());
-      Object.assign(
-        result,
-        await takeIn(working, pending.batchId, { nowMs, rejudges: restated !== undefined || retries }),
-      );
-      working.leavesOut = pending.setAside > 0 || attempt.leaveOut !== undefined;
-      await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
-      const days = { ...options, restated, retries, nowMs, batchId: pending.batchId };
-      result.days = await updateDays(working, days);
-    }
-    await run(working, 'advance_streams', { batch_id: pending.batchId });
-    await run(working, 'forget_archived');
-    await run(working, 'close_days', { before: firstOpenDay(options) });
-    if (attempt.leaveOut) throw new TakenBack();
-    return result;
-  });
+  return shard.transaction(
+    async (connection) => {
+      const { workgroup, closeAfterMs } = options;
+      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs };
+      const restated = await bindStreams(connection, options.workgroup);
+      const pending = await nextBatches(working, attempt.messagesMax);
+      attempt.batches = pending.batches;
+      const retries = pending.setAside > 0 && (await releaseRetried(working)) > 0;
+      const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
+      if (pending.messages > 0 || restated !== undefined || retries) {
+        const nowMs = BigInt(options.clock.now());
+        Object.assign(
+          result,
+          await takeIn(working, pending.batchId, { nowMs, rejudges: restated !== undefined || retries }),
+        );
+        working.leavesOut = pending.setAside > 0 || attempt.leaveOut !== undefined;
+        await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
+        const days = { ...options, restated, retries, nowMs, batchId: pending.batchId };
+        result.days = await updateDays(working, days);
+      }
+      await run(working, 'advance_streams', { batch_id: pending.batchId });
+      await run(working, 'forget_archived');
+      await run(working, 'close_days', { before: firstOpenDay(options) });
+      if (attempt.leaveOut) throw new TakenBack();
+      return result;
+    },
+    { isQuiet: true },
+  );
 }
 
 async function nextBatches(working: Working, messagesMax: number) {

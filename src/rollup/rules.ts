@@ -198,16 +198,21 @@ const SAMPLES_MAX = 20;
 
 /** The macros through which SQL reads the constants and the flags. */
 export function constantMacros(): string {
-  const constants = Object.entries(ruleConstants).map(([name, { value, unit }]) => [
-    `${name}()`,
-    unit === 'ms' ? `${value}::BIGINT` : String(value),
-  ]);
   const flags = Object.entries(flagBits).map(([name, bit]) => `WHEN '${name}' THEN ${bit}`);
   const macros = [
-    ...constants,
+    ...constantLiterals().map(([name, literal]) => [`${name}()`, literal]),
     ['flag(name)', `CASE name ${flags.join(' ')} END`],
-    ['day_flags()', String(DAY_FLAGS)],
-    ['samples_max()', String(SAMPLES_MAX)],
   ];
   return macros.map(([head, body]) => `CREATE OR REPLACE TEMP MACRO ${head} AS ${body};`).join('\n');
+}
+
+function constantLiterals(): Array<[name: string, literal: string]> {
+  return [
+    ...Object.entries(ruleConstants).map(([name, { value, unit }]): [string, string] => [
+      name,
+      unit === 'ms' ? `${value}::BIGINT` : String(value),
+    ]),
+    ['day_flags', String(DAY_FLAGS)],
+    ['samples_max', String(SAMPLES_MAX)],
+  ];
 }

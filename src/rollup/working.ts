@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, dayBounds, localDateOf, type UtcMs } from '../time.ts';
-import { query, type SqlParameters } from '../warehouse/query.ts';
+import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 
 /** What the chapters of one roll-up share: the connection with their temporary tables, and the zone of the days. */
@@ -29,7 +29,7 @@ export async function run(
 ): Promise<number> {
   const [row] = await named(
     statement,
-    query<{ Count?: bigint }>(connection, `rollup/${statement}`, parameters),
+    queryLiterally<{ Count?: bigint }>(connection, loadSql(`rollup/${statement}`), parameters),
   );
   return Number(row?.Count ?? 0n);
 }
@@ -40,7 +40,10 @@ export async function ask<Row extends Record<string, unknown>>(
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<Row> {
-  const [row] = await named(statement, query(connection, `rollup/${statement}`, parameters));
+  const [row] = await named(
+    statement,
+    queryLiterally(connection, loadSql(`rollup/${statement}`), parameters),
+  );
   return row as unknown as Row;
 }
 

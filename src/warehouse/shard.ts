@@ -33,6 +33,11 @@ export interface ShardOptions {
   log: Log;
 }
 
+export interface TransactionOptions {
+  /** Nothing is written that a roll-up reads, so `changes` stays as it is. */
+  isQuiet?: boolean;
+}
+
 /** One workgroup's open warehouse, owned by this process. */
 export interface Shard {
   readonly workgroupId: string;
@@ -49,7 +54,15 @@ export interface Shard {
    * Runs `work` in a transaction on a connection of its own: it commits when `work` returns and rolls back when it throws.
    * @throws StaleOwnerError when another worker has taken the shard; nothing was written then
    */
-  transaction<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    work: (connection: DuckDBConnection) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>;
+  /**
+   * A number that grows with everything that is written through this shard and that a roll-up may have to take in: batches, transactions that
+   * are not quiet, and whatever is done on a connection of its own. While it stays the same there is nothing new.
+   */
+  changes(): number;
   /** Where an origin stands, as stored; undefined where nothing of it has landed. */
   checkpoint(origin: string): Promise<Checkpoint | undefined>;
   /** See `Landing.push`. */
@@ -114,8 +127,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     },
   });
 
+  let changes = 0;
+
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
+    { isQuiet = false }: TransactionOptions = {},
   ): Promise<Result> {
     checkOpen();
     const connection = await database.connect();
@@ -126,6 +142,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       // What is not DuckDB's is the caller's own.
       throw knownFailure(error, path) ?? error;
     } finally {
+      if (!isQuiet) changes++;
       connection.closeSync();
     }
   }
@@ -158,14 +175,20 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     names,
     async connect() {
       checkOpen();
+      changes++;
       return database.connect();
     },
     read,
     transaction,
+    changes: () => changes,
     checkpoint: (origin) => read(async (connection) => (await readCheckpoints(connection)).get(origin)),
     async land(batch) {
       checkOpen();
-      return landing.push(batch);
+      try {
+        return await landing.push(batch);
+      } finally {
+        changes++;
+      }
     },
     async recordGap(origin, gap, logEpoch) {
       checkOpen();

@@ -1,0 +1,82 @@
+import { DuckDBConnection } from '@duckdb/node-api';
+import { expect, test, vi } from 'vitest';
+import { StaleOwnerError } from '../../src/errors.ts';
+import { silentLog } from '../../src/log.ts';
+import { publish } from '../../src/publish/publish.ts';
+import { DAY_MS, systemClock } from '../../src/time.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
+
+const site: EnergySite = {
+  timezone: 'Etc/UTC',
+  streams: [{ table: 't', field: 'total', method: 'total_energy' }],
+};
+const at = (minute: number, total: number) => ({
+  event_time: new Date(Date.UTC(2026, 10, 20, 10, minute)).toISOString(),
+  data: { total },
+});
+
+/** How many statements DuckDB is given while something is done. */
+async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+  const spies = (['run', 'prepare', 'stream'] as const).map((name) =>
+    vi.spyOn(DuckDBConnection.prototype, name),
+  );
+  await work();
+  const count = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+  for (const spy of spies) spy.mockRestore();
+  return count;
+}
+
+test('a roll-up with nothing to do runs no statement, until something is written', async () => {
+  const lakeDir = tempDir();
+  const shard = await openTestShard({ folders: [lakeDir] });
+  const isIdle = async (own = site, nowMs?: number) =>
+    (await statementsOf(() => rollUpSite(shard, own, nowMs))) === 0;
+  expect(await isIdle()).toBe(false);
+  await landReadings(shard, [at(0, 100), at(5, 150)]);
+  const first = await rollUpSite(shard, site);
+  expect(await isIdle()).toBe(true);
+  expect(await rollUpSite(shard, site)).toEqual({ ...first, readings: 0, days: 0 });
+
+  await publish(shard, { lakeDir, clock: systemClock, log: silentLog });
+  // Publishing connects to write its views; what it publishes is no work for the roll-up.
+  await rollUpSite(shard, site);
+  await publish(shard, { lakeDir, clock: systemClock, log: silentLog });
+  expect(await isIdle()).toBe(true);
+
+  await landReadings(shard, [at(10, 180)]);
+  expect(await isIdle()).toBe(false);
+  expect(await energyByDay(shard)).toEqual({ '2026-11-20': 80 });
+  await rollUpSite(shard, site);
+  expect(await isIdle()).toBe(true);
+
+  // The same configuration in another object, then another one.
+  expect(await isIdle({ ...site })).toBe(true);
+  expect(await isIdle({ ...site, timezone: 'Europe/Paris' })).toBe(false);
+  expect(await isIdle()).toBe(false);
+  // Another day is final.
+  expect(await isIdle(site, Date.UTC(2030, 0, 1) + DAY_MS)).toBe(false);
+});
+
+test('what is written by a connection or a transaction of its own is taken in', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [at(0, 100), at(5, 150)]);
+  await rollUpSite(shard, site);
+  await rowsOf(shard, `UPDATE energy_stream SET settings = '{}'`);
+  await rowsOf(shard, 'UPDATE daily_energy SET energy_wh = 7');
+  await rollUpSite(shard, site);
+  expect(await energyByDay(shard)).toEqual({ '2026-11-20': 50 });
+  await shard.transaction((connection) => connection.run(`UPDATE energy_stream SET settings = '{}'`));
+  await rowsOf(shard, 'UPDATE daily_energy SET energy_wh = 7');
+  await rollUpSite(shard, site);
+  expect(await energyByDay(shard)).toEqual({ '2026-11-20': 50 });
+});
+
+test('after another worker has taken the shard, a roll-up that has something to do says so', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [at(0, 100), at(5, 150)]);
+  await rollUpSite(shard, site);
+  await rowsOf(shard, 'UPDATE shard SET owner_epoch = owner_epoch + 1');
+  await expect(rollUpSite(shard, site)).rejects.toThrow(StaleOwnerError);
+});
