@@ -38,7 +38,10 @@ CREATE OR REPLACE TEMP MACRO decimal_step(value) AS CASE
   WHEN abs(value - round(value, -1)) >= 1e-6 THEN 1
   WHEN abs(value - round(value, -2)) >= 1e-6 THEN 10
   WHEN abs(value - round(value, -3)) >= 1e-6 THEN 100
-  ELSE 1000
+  WHEN abs(value - round(value, -4)) >= 1e-6 THEN 1000
+  WHEN abs(value - round(value, -5)) >= 1e-6 THEN 10000
+  WHEN abs(value - round(value, -6)) >= 1e-6 THEN 100000
+  ELSE 1000000
 END;
 -- Whole Wh of an index at an instant on the line between two readings, or as far up as the share says.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, t0, c0, t1, c1, share) AS

@@ -6,6 +6,7 @@ import {
   hasStoodStill,
   isOtherUnit,
   isPassedOver,
+  joined,
   returnIndex,
 } from './excursions.ts';
 import {
@@ -44,8 +45,11 @@ export function classifyBreaks(
   let believed = runs.at(index)!;
   /** The last rise that was believed though it is impossible by what was learnt. */
   let rise: { from: Run; to: Run } | undefined;
+  /** The believed runs that go on from each other. */
+  let together: Run | undefined;
   for (;;) {
-    hasStarted ||= hasBegun(believed, rule);
+    together = joined(together, believed);
+    hasStarted ||= hasBegun(together, rule);
     if (hasStarted && index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
     const next = runs.at(index + 1);
     if (!next) break;
@@ -161,15 +165,12 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
   return joinEvent('rebase', from, to, 0);
 }
 
-/** A learnt limit is so many times what is usual for a rise that stays, which may last for hours. */
-const CATCH_UP_PART = 8;
-
 /** Whether a register that has stood still, as one that is not read, shows at last what it has counted since. */
 function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   if (to.stillMs === undefined || to.stillMs >= from.lastMs || to.maxPowerW === undefined) return false;
   // What is still shown of the day before is no standstill.
   if (rule.morning && to.stillMs < rule.morning.dayMs) return false;
-  const maxPowerW = rule.learnt ? to.maxPowerW / CATCH_UP_PART : to.maxPowerW;
+  const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
   return to.firstValue - from.lastValue <= reachWh(to.firstMs - to.stillMs, { ...to, maxPowerW });
 }
 
