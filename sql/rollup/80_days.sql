@@ -190,8 +190,7 @@ WITH incomplete AS (
 )
 SELECT n.*,
   CASE WHEN o.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN n.end_ms <= $now_ms::BIGINT THEN o.version + 1 ELSE o.version END AS version,
-  CASE WHEN n.end_ms + $close_after_ms::BIGINT > $now_ms::BIGINT THEN 'provisional'
-    WHEN coalesce(o.status, h.status) IN ('final', 'restated') THEN 'restated' ELSE 'final' END AS status,
+  day_status(coalesce(o.status, h.status), n.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   h.version AS kept_version
 FROM day_now n
 LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source
