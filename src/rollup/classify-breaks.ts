@@ -22,11 +22,9 @@ import { ruleConstants } from './rules.ts';
 import { runsBetween } from './runs.ts';
 
 /**
- * Tells resets, glitches, spikes and rebases apart (energy.md, table of the index). Works on the runs between the breaks, in time
- * order, from the last reading that was believed: a run that continues it is kept; a run away from it that comes back in one
- * impossible step is left out, however long it is; a fall that stays is a reset where the new value is reachable from zero, else
- * a rebase; an impossible rise that stays is a rebase.
- * The result depends on the breaks alone, never on the order in which readings arrived.
+ * Tells what the breaks of a register are: the table of docs/rules.md, "What a break is", row by row. Works on the runs between the breaks, in the
+ * order of time, from the run that is believed.
+ * The result depends on the breaks and on what stands beside them, never on the order in which readings arrived.
  * @param breaks of one series, in time order; of one local day where the register restarts every day
  */
 export function classifyBreaks(
