@@ -9,8 +9,8 @@
 -- What brings the new versions about of days that are over ($now_ms: instant). $restated: which settings have changed (configuration or zone),
 -- null for none.
 -- version_cause: day, device, source, causes. New readings of the day itself count before others of the source, those before readings of
--- other sources of the device, for which a day may wait. Where limits of the source have been learnt anew, those may be why a day has changed that
--- has no new readings.
+-- other sources of the device, for which a day may wait. Where limits of the day have been learnt anew, those may be why it has changed, if it has
+-- no new readings.
 CREATE OR REPLACE TEMP TABLE version_cause AS
 WITH changed AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
@@ -48,7 +48,11 @@ nearest AS (
   GROUP BY ALL
 ),
 learnt AS (
-  SELECT DISTINCT s.device, s.source FROM limits_changed JOIN series s USING (series_id)
+  SELECT DISTINCT c.day, c.device, c.source
+  FROM changed c
+  JOIN touched_day t USING (day, device, source)
+  JOIN series s USING (device, source)
+  JOIN limits_changed l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
 )
 SELECT c.day, c.device, c.source,
   CASE
@@ -60,7 +64,7 @@ SELECT c.day, c.device, c.source,
   END AS causes
 FROM changed c
 LEFT JOIN nearest n USING (day, device, source)
-LEFT JOIN learnt l ON l.device = c.device AND l.source = c.source;
+LEFT JOIN learnt l USING (day, device, source);
 
 -- name: keep_versions
 -- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
