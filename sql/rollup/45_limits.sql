@@ -6,31 +6,6 @@
 -- Why     A limit tells an impossible step from a possible one. Where none is configured it is learnt. The limits of a day follow from that day, the
 --         27 days before it and those days after it that come before it is closed, never from later ones. So a closed day keeps its limits.
 
--- name: find_quarters
--- What the pairs look like that end in the intervals in scope, of the series with new readings and something to learn: the least power of a
--- growing pair (a fault can only show more), or the most that two samples of power in a row agree on; the time between readings; and the
--- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less. What comes back from a fall
--- has grown since before the fall: else the way back would pass for growth.
--- quarter_now: columns of series_quarter
-CREATE OR REPLACE TEMP TABLE quarter_now AS
-SELECT
-  s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
-  CASE any_value(c.method)
-    WHEN 'power_curve' THEN max(least(abs(s.v0), abs(s.v1)))
-    WHEN 'interval_energy' THEN max(power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0))
-    ELSE min(CASE WHEN s.v1 > s.v0 AND s.v1 > s.came_from THEN power_of(s.v1 - s.came_from, s.t1 - s.t0) END)
-  END AS power_w,
-  least(
-    min(CASE WHEN is_register(c.method) THEN decimal_step(s.v1) END),
-    min(CASE WHEN s.v1 - s.v0 > 1e-6 THEN s.v1 - s.v0 END)) AS resolution,
-  sum(s.t1 - s.t0)::BIGINT AS steps_ms,
-  count(*)::INTEGER AS step_count,
-  sum((s.v1 <> s.v0)::INTEGER)::INTEGER AS change_count
-FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS came_from FROM reading_pair) AS s
-JOIN (SELECT series_id, c.method, lo_ms, hi_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns) AS c USING (series_id)
-WHERE s.t0 IS NOT NULL AND s.t1 >= c.lo_ms AND s.t1 < c.hi_ms
-GROUP BY s.series_id, interval_of(s.t1);
-
 -- name: forget_quarters
 -- Removes what was known of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
 DELETE FROM series_quarter USING scope c
@@ -38,9 +13,31 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
   AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.lo_ms AND series_quarter.interval_start_ms < c.hi_ms;
 
 -- name: store_quarters
+-- What the pairs look like that end in the intervals in scope, of the series with new readings and something to learn: the least power of a
+-- growing pair (a fault can only show more), or the most that two samples of power in a row agree on; the time between readings; and the
+-- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less. What comes back from a fall
+-- has grown since before the fall: else the way back would pass for growth.
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
-SELECT series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count FROM quarter_now
-ORDER BY interval_start_ms, series_id;
+SELECT
+  s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
+  -- The most of what is negative is the least of what is not: one aggregate for both.
+  abs(min(CASE
+    WHEN c.is_register THEN CASE WHEN s.v1 > s.came_from THEN power_of(s.v1 - s.came_from, s.t1 - s.t0) END
+    WHEN c.method = 'power_curve' THEN -least(abs(s.v0), abs(s.v1))
+    ELSE -power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0)
+  END)),
+  min(least(CASE WHEN c.is_register THEN decimal_step(s.v1) END, CASE WHEN s.v1 - s.v0 > 1e-6 THEN s.v1 - s.v0 END)),
+  sum(s.t1 - s.t0)::BIGINT,
+  count(*)::INTEGER,
+  count(nullif(s.v1, s.v0))::INTEGER
+FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS came_from FROM reading_pair) AS s
+JOIN (
+  SELECT series_id, c.method, is_register(c.method) AS is_register, lo_ms, hi_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns
+) AS c USING (series_id)
+-- Differences, as in find_pairs.
+WHERE s.t0 IS NOT NULL AND s.t1 - c.lo_ms >= 0 AND c.hi_ms - s.t1 > 0
+GROUP BY s.series_id, interval_of(s.t1)
+ORDER BY interval_of(s.t1), s.series_id;
 
 -- name: find_days
 -- What the UTC days look like that have learnt quarters: the medians of their quarters. Power tells more of what is possible than the growth of a

@@ -14,7 +14,6 @@ export async function learnLimits(
 ): Promise<'same' | 'in scope' | 'beyond the scope'> {
   const day = BigInt(DAY_MS);
   const days = { low_ms: (bounds.low_ms / day) * day, high_ms: (bounds.high_ms / day + 1n) * day - 1n };
-  await run(working, 'find_quarters');
   await run(working, 'forget_quarters', bounds);
   await run(working, 'store_quarters');
   if ((await run(working, 'find_days', days)) === 0) return 'same';
