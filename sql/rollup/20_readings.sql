@@ -101,36 +101,33 @@ WHERE NOT EXISTS (SELECT 1 FROM series s WHERE s.stream_id = k.stream_id AND s.d
 GROUP BY stream_id, device, source;
 
 -- name: find_incoming
--- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id, times (how often the series and time came)
+-- The new readings that are valid; of those that share their series and time all but one go with drop_repeated.
+-- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
-SELECT s.series_id, e.event_time_ms,
-  any_value(e.value) AS value, max(e.message_id) AS message_id, max(e.stream_offset) AS stream_offset, max(e.batch_id) AS batch_id, count(*) AS times
+SELECT k.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id
 FROM extracted e
-JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
-JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source
-WHERE e.reason IS NULL
-GROUP BY s.series_id, e.event_time_ms;
-
--- name: find_repeated
--- repeated: new readings that share their series and event time: series_id, event_time_ms, value, message_id, stream_offset, batch_id,
--- place (1: counts)
-CREATE OR REPLACE TEMP TABLE repeated AS
-SELECT s.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id,
-  row_number() OVER (
-    PARTITION BY s.series_id, e.event_time_ms
-    ORDER BY coalesce(e.message_id, -1) DESC, coalesce(e.stream_offset, 0) DESC, e.batch_id DESC, e.value DESC
-  ) AS place
-FROM extracted e
-JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
-JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source
-JOIN incoming i ON i.series_id = s.series_id AND i.event_time_ms = e.event_time_ms AND i.times > 1
+JOIN (
+  -- The few series first: a join of every reading by names would cost more.
+  SELECT n.stream_id, n.device, n.source_id, s.series_id
+  FROM series_key n JOIN series s ON s.stream_id = n.stream_id AND s.device = n.device AND s.source = n.source
+) AS k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
 WHERE e.reason IS NULL;
 
--- name: choose_repeated
--- Takes the repeated readings that count.
-UPDATE incoming SET value = r.value, message_id = r.message_id, stream_offset = r.stream_offset, batch_id = r.batch_id
-FROM repeated r
-WHERE r.place = 1 AND incoming.series_id = r.series_id AND incoming.event_time_ms = r.event_time_ms;
+-- name: find_repeated
+-- repeated: new readings that share their series and event time: row (in incoming), series_id, event_time_ms, value, message_id, stream_offset, batch_id,
+-- place (1: counts)
+CREATE OR REPLACE TEMP TABLE repeated AS
+SELECT i.rowid AS row, i.*,
+  row_number() OVER (
+    PARTITION BY series_id, event_time_ms
+    ORDER BY coalesce(i.message_id, -1) DESC, coalesce(i.stream_offset, 0) DESC, i.batch_id DESC, i.value DESC
+  ) AS place
+FROM incoming i
+JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS r USING (series_id, event_time_ms);
+
+-- name: drop_repeated
+-- Takes the repeated readings out of incoming that do not count.
+DELETE FROM incoming WHERE rowid IN (SELECT row FROM repeated WHERE place > 1);
 
 -- name: keep_repeated
 -- Keeps the repeated readings that do not count, to explain them.

@@ -31,11 +31,11 @@ export async function takeIn(
   }
   await run(working, 'find_series');
   await run(working, 'add_series');
-  const incoming = await run(working, 'find_incoming');
+  const found = await run(working, 'find_incoming');
   const rejected = Number(extracted.rejected);
   if (extracted.low_ms === null || extracted.high_ms === null) return { readings: 0, rejected };
   const bounds = { low_ms: extracted.low_ms, high_ms: extracted.high_ms };
-  if (incoming < Number(extracted.readings)) await chooseRepeated(working);
+  const incoming = found - (found > 1 ? await dropRepeated(working) : 0);
   const hasExclusions = (await ask<{ count: bigint }>(working, 'count_exclusions')).count > 0n;
   const known = await supersede(working, bounds, hasExclusions);
   const excluded = hasExclusions ? await setAsideExcluded(working) : 0;
@@ -81,11 +81,15 @@ async function forgetKnown(working: Working, batchId: bigint): Promise<void> {
   await run(working, 'forget_known_rejected', { low_ms: archived.low_ms, high_ms: archived.high_ms });
 }
 
-/** One of several new readings of the same series and time counts; the others are kept aside. */
-async function chooseRepeated(working: Working): Promise<void> {
-  await run(working, 'find_repeated');
-  await run(working, 'choose_repeated');
+/**
+ * One of several new readings of the same series and time counts; the others are kept aside.
+ * @returns how many others there are
+ */
+async function dropRepeated(working: Working): Promise<number> {
+  if ((await run(working, 'find_repeated')) === 0) return 0;
+  const dropped = await run(working, 'drop_repeated');
   await run(working, 'keep_repeated');
+  return dropped;
 }
 
 /**
