@@ -26,7 +26,7 @@ WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms
 UNION
 SELECT p.series_id
 FROM scope s
-JOIN reading_pair p ON p.series_id = s.series_id AND p.t1 = s.anchor_ms
+JOIN (SELECT * FROM reading_pair WHERE is_kept) AS p ON p.series_id = s.series_id AND p.t1 = s.anchor_ms
 JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = interval_of(p.t1) * interval_ms() AND i.last_ms = p.t1 AND i.last_value > p.v1
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
