@@ -6,7 +6,7 @@ import type { Shard } from '../warehouse/shard.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
 import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
-import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
+import { failureWords, findFailing, isOfMemory, mayBeOfData } from './isolate.ts';
 import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
 import { touchedStretches } from './stretches.ts';
 import { takeIn } from './take-in.ts';
@@ -17,7 +17,7 @@ export interface RollUpOptions {
   clock: Clock;
   /** A day is final once this much time has passed since it ended. */
   closeAfterMs: number;
-  /** Messages taken in by one call at most, so that a transaction stays bounded; the caller calls again while `more`. */
+  /** Messages taken in by one call at most (default: see `messagesMaxOf`), so that a transaction stays bounded; the caller calls again while `more`. */
   messagesMax?: number;
   /** Every register gets an index, also one that only grows. For tests that compare both ways. */
   indexAll?: boolean;
@@ -36,7 +36,10 @@ export interface RollUpResult {
   more: boolean;
 }
 
+/** Messages of one call, with however many streams. */
 const MESSAGES_MAX = 250_000;
+/** Readings of one call, where few streams bring fewer than one for each stream and message: what every call costs by itself then counts for little. */
+const READINGS_MAX = 1_000_000;
 /** How often failing series are looked for in one call: once, unless failures come and go. */
 const ROUNDS_MAX = 3;
 
@@ -45,7 +48,7 @@ const ROUNDS_MAX = 3;
  * computed again as a whole, so the same readings give the same rows in whatever order and however often they come, and calling again without new
  * batches changes nothing. Data flows through the chapters of sql/rollup in the order of their numbers. Where nothing has been written since the last call, no
  * statement is run.
- * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
+ * Where that fails, for its data or for memory, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
  * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
@@ -78,16 +81,26 @@ const lastRuns = new WeakMap<Shard, LastRun>();
 
 /** Tries again with less where it fails. */
 async function rollUpSafely(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
-  const attempt: Attempt = { messagesMax: options.messagesMax ?? MESSAGES_MAX, batches: 0 };
+  const attempt: Attempt = {
+    messagesMax: options.messagesMax ?? messagesMaxOf(options.workgroup),
+    batches: 0,
+  };
   for (let rounds = 0; ; ) {
     try {
       return await rollUpOnce(shard, options, attempt);
     } catch (error) {
-      if (!mayBeOfData(error)) throw error;
-      if (attempt.batches > 1) attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
-      else if (++rounds > ROUNDS_MAX || !(await setFailingAside(shard, options, attempt))) throw error;
+      const isOfData = mayBeOfData(error);
+      if (attempt.batches > 1 && (isOfData || isOfMemory(error)))
+        attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
+      else if (!isOfData || ++rounds > ROUNDS_MAX || !(await setFailingAside(shard, options, attempt)))
+        throw error;
     }
   }
+}
+
+/** How many messages one call takes in: as many as bring `READINGS_MAX`, where each brings a reading of every stream, but `MESSAGES_MAX` at least. */
+function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
+  return Math.max(MESSAGES_MAX, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
 }
 
 /** One try of a roll-up. */
