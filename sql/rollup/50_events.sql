@@ -90,10 +90,10 @@ WITH changed AS (
     -- The first break of a day is judged by the first reading of that day and the last one of the days before, so by more than breaks.
     SELECT series_id, lo_ms, hi_ms - 1 FROM scope WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break)
     UNION ALL
-    -- Whether a rise is possible depends on how long the register had stood still before it.
+    -- Whether a rise is possible depends on how long the register had stood still before it. One that restarts every day stands still within a day.
     SELECT b.series_id, b.to_ms, b.to_ms
     FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.lo_ms AND b.to_ms <= s.hi_ms + standstill_max_ms()
-    WHERE s.is_new AND is_register(s.method) AND b.to_value > b.from_value AND b.from_value > 0
+    WHERE s.is_new AND s.method = 'total_energy' AND b.to_value > b.from_value AND b.from_value > 0
     UNION ALL
     -- What was left out at the beginning of a series begins with its first reading.
     SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)

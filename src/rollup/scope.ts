@@ -25,6 +25,16 @@ const NEAR_MS = [2 * HOUR_MS, 2 * DAY_MS, ruleConstants.forever_ms.value];
  * @returns undefined where nothing is asked
  */
 export async function findScope(working: Working): Promise<Scope | undefined> {
+  if (!(await findAsked(working))) return undefined;
+  if ((await run(working, 'find_shaped')) > 0) {
+    await run(working, 'ask_shaped');
+    await findAsked(working);
+  }
+  return describeScope(working);
+}
+
+/** @returns whether anything is asked */
+async function findAsked(working: Working): Promise<boolean> {
   const asked = await ask<{
     series: bigint;
     low_ms: bigint | null;
@@ -33,7 +43,7 @@ export async function findScope(working: Working): Promise<Scope | undefined> {
     last_ms: bigint;
     by_day: boolean;
   }>(working, 'describe_asked');
-  if (asked.low_ms === null || asked.high_ms === null) return undefined;
+  if (asked.low_ms === null || asked.high_ms === null) return false;
   await run(working, 'create_scope');
   let found = 0;
   for (const [place, nearMs] of NEAR_MS.entries()) {
@@ -54,7 +64,7 @@ export async function findScope(working: Working): Promise<Scope | undefined> {
     });
     if (found === Number(asked.series)) break;
   }
-  return describeScope(working);
+  return true;
 }
 
 /** What is in table `scope`; binds its local days. */
