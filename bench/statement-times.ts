@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { DuckDBConnection } from '@duckdb/node-api';
+import { readStatements } from '../src/warehouse/sql.ts';
+
+/** What the runs of one statement take together. */
+export interface StatementTime {
+  /** As in the chapters of sql/rollup; null for what has no name there, such as COMMIT. */
+  name: string | null;
+  runs: number;
+  /** CPU of the whole process (ms): the engine works on threads of its own. */
+  cpuMs: number;
+}
+
+export interface Times {
+  cpuMs: number;
+  ms: number;
+  /** The dearest first. */
+  statements: StatementTime[];
+}
+
+/** Measures the statements that DuckDB is given, one after the other, while something is done. */
+export async function timesOf(work: () => Promise<unknown>): Promise<Times> {
+  const { prototype } = DuckDBConnection;
+  const { run } = prototype;
+  const nameOf = statementNames();
+  const found = new Map<string | null, StatementTime>();
+  prototype.run = async function (...given) {
+    const before = process.cpuUsage();
+    try {
+      return await run.apply(this, given);
+    } finally {
+      const name = nameOf(given[0]);
+      const time = found.get(name) ?? { name, runs: 0, cpuMs: 0 };
+      time.runs++;
+      time.cpuMs += cpuMsSince(before);
+      found.set(name, time);
+    }
+  };
+  const before = process.cpuUsage();
+  const startMs = performance.now();
+  try {
+    await work();
+  } finally {
+    prototype.run = run;
+  }
+  const statements = [...found.values()].toSorted((one, other) => other.cpuMs - one.cpuMs);
+  return { cpuMs: cpuMsSince(before), ms: performance.now() - startMs, statements };
+}
+
+/** Numbers are written into the statements where they have parameters, so what stands before the first of them tells which one it is: without comments. */
+function statementNames(): (sql: string) => string | null {
+  const beginnings = [...readStatements(join(import.meta.dirname, '../sql/rollup'))]
+    .map(([name, text]) => ({ name, beginning: withoutComments(text).split('$', 1)[0]! }))
+    .toSorted((one, other) => other.beginning.length - one.beginning.length);
+  return (text) => {
+    const sql = withoutComments(text);
+    return beginnings.find(({ beginning }) => sql.startsWith(beginning))?.name ?? null;
+  };
+}
+
+function withoutComments(sql: string): string {
+  return sql.replaceAll(/^\s*--.*\n/gm, '');
+}
+
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
