@@ -221,7 +221,8 @@ export const ruleConstants = {
   unit_share_max: {
     value: 0.002,
     unit: 'times',
-    meaning: 'a change of unit shows where a register has grown by no more than this share of its value at once',
+    meaning:
+      'a change of unit shows where a register has grown by no more than this share of its value at once',
     reason: 'ten times and a thousand times are exact then, and hardly any jump is so by chance',
   },
   unit_steps_min: {
