@@ -37,7 +37,7 @@ JOIN (
 -- Differences, as in find_pairs.
 WHERE s.t0 IS NOT NULL AND s.t1 - c.lo_ms >= 0 AND c.hi_ms - s.t1 > 0
 GROUP BY s.series_id, interval_of(s.t1)
-ORDER BY interval_of(s.t1), s.series_id;
+ORDER BY interval_of(s.t1)::INTEGER;
 
 -- name: find_days
 -- What the UTC days look like that have learnt quarters: the medians of their quarters. Power tells more of what is possible than the growth of a
