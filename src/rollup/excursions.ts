@@ -163,8 +163,11 @@ export function hasBegun(
  * or until somebody says which unit it is.
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
-  const grownWh = reachWh(to.firstMs - from.lastMs, to);
-  if (from.lastValue <= 0 || grownWh > ruleConstants.unit_share_max.value * from.lastValue) return false;
+  if (from.lastValue <= 0) return false;
+  const grownWh = Math.min(
+    reachWh(to.firstMs - from.lastMs, to),
+    ruleConstants.unit_share_max.value * from.lastValue,
+  );
   const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
   if (less < ruleConstants.unit_steps_min.value * to.jitterWh) return false;
   const { unit_factor, unit_factor_kilo } = ruleConstants;
