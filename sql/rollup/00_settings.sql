@@ -32,15 +32,15 @@ CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w)
   v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
 -- The largest power of ten (Wh) that a value is a multiple of.
 CREATE OR REPLACE TEMP MACRO decimal_step(value) AS CASE
-  WHEN abs(value - round(value, 2)) >= 1e-6 THEN 0.001
-  WHEN abs(value - round(value, 1)) >= 1e-6 THEN 0.01
-  WHEN abs(value - round(value)) >= 1e-6 THEN 0.1
-  WHEN abs(value - round(value, -1)) >= 1e-6 THEN 1
-  WHEN abs(value - round(value, -2)) >= 1e-6 THEN 10
-  WHEN abs(value - round(value, -3)) >= 1e-6 THEN 100
-  WHEN abs(value - round(value, -4)) >= 1e-6 THEN 1000
-  WHEN abs(value - round(value, -5)) >= 1e-6 THEN 10000
-  WHEN abs(value - round(value, -6)) >= 1e-6 THEN 100000
+  WHEN abs(value - round(value, 2)) >= float_tolerance_wh() THEN 0.001
+  WHEN abs(value - round(value, 1)) >= float_tolerance_wh() THEN 0.01
+  WHEN abs(value - round(value)) >= float_tolerance_wh() THEN 0.1
+  WHEN abs(value - round(value, -1)) >= float_tolerance_wh() THEN 1
+  WHEN abs(value - round(value, -2)) >= float_tolerance_wh() THEN 10
+  WHEN abs(value - round(value, -3)) >= float_tolerance_wh() THEN 100
+  WHEN abs(value - round(value, -4)) >= float_tolerance_wh() THEN 1000
+  WHEN abs(value - round(value, -5)) >= float_tolerance_wh() THEN 10000
+  WHEN abs(value - round(value, -6)) >= float_tolerance_wh() THEN 100000
   ELSE 1000000
 END;
 -- Whole Wh of an index at an instant on the line between two readings, or as far up as the share says.

@@ -1,22 +1,23 @@
 -- 45 Limits: what is plausible, learnt from the readings.
 --
 -- Reads   reading_pair, series_rule, reading.
--- Writes  series_quarter (what the pairs of a quarter of an hour look like), series_day (what a UTC day looks like, and the limits that hold on it),
+-- Writes  series_quarter (what the steps of a quarter of an hour look like), series_day (what a UTC day looks like, and the limits that hold on it),
 --         relearnt (days whose limits have changed).
--- Why     A limit tells an impossible step from a possible one. Where none is configured it is learnt. The limits of a day follow from that day, the
---         27 days before it and those days after it that come before it is closed, never from later ones. So a closed day keeps its limits.
+-- Why     By a limit a step is possible or impossible. Where none is configured it is learnt. The limits of a day follow from that day, from the days
+--         before it (limit_days() in all), and from the days after it that come before it is closed. Later days change nothing: a closed day keeps its limits.
 
 -- name: forget_quarters
--- Removes what was known of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
+-- Removes what was learnt of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
 DELETE FROM series_quarter USING scope c
 WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND c.is_new
   AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.lo_ms AND series_quarter.interval_start_ms < c.hi_ms;
 
 -- name: store_quarters
--- What the pairs look like that end in the intervals in scope, of the series with new readings and something to learn: the least power of a
--- growing pair (a fault can only show more), or the most that two samples of power in a row agree on; the time between readings; and the
--- resolution: the largest power of ten (Wh) that all values are multiples of, or the smallest growth where that is less. What comes back from a fall
--- has grown since before the fall: else the way back would pass for growth.
+-- What the steps look like that end in the intervals in scope, of the series with new readings and something to learn.
+-- power_w: of a register the least power of a growing step, because a fault can only show more; of power and of interval readings the most that two
+-- neighbours agree on. A register that comes back from a fall has grown since before the fall, because the way back is no growth.
+-- resolution: the largest power of ten (Wh) that all values are multiples of, see decimal_step; or the smallest growth where that is less.
+-- steps_ms: the time between the readings, in all; step_count: how many steps; change_count: how many of them change the value.
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
   s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
@@ -26,7 +27,7 @@ SELECT
     WHEN c.method = 'power_curve' THEN -least(abs(s.v0), abs(s.v1))
     ELSE -power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0)
   END)),
-  min(least(CASE WHEN c.is_register THEN decimal_step(s.v1) END, CASE WHEN s.v1 - s.v0 > 1e-6 THEN s.v1 - s.v0 END)),
+  min(least(CASE WHEN c.is_register THEN decimal_step(s.v1) END, CASE WHEN s.v1 - s.v0 > float_tolerance_wh() THEN s.v1 - s.v0 END)),
   sum(s.t1 - s.t0)::BIGINT,
   count(*)::INTEGER,
   count(nullif(s.v1, s.v0))::INTEGER
@@ -40,21 +41,24 @@ GROUP BY s.series_id, interval_of(s.t1)
 ORDER BY interval_of(s.t1)::INTEGER;
 
 -- name: find_days
--- What the UTC days look like that have learnt quarters: the medians of their quarters. Power tells more of what is possible than the growth of a
--- register does: a quarter of what the second busiest quarter of an hour needs. A single value with more digits than all others says nothing of
--- the resolution, so that is taken from the tenth part of the quarters.
--- A lifetime register that hardly grows would learn from its faults, because it rises in faulty quarters only: its limit (limit_times() times
--- this) is no more than twice the power that brings all growth of the day in one quarter; a day without growth teaches nothing. That is looked at
--- where the median would raise the limit above the least one.
+-- What the UTC days look like of which quarters were learnt.
+-- power_w: the usual power. Of a register the median of its quarters. Of power and of interval readings a part (busy_part()) of what the second busiest
+-- quarter needs: power itself says more of what is possible than the growth of a register does, and one busy quarter alone may be a fault.
+-- It is rounded up to a power of power_step_times(), so that the limit does not move with every reading.
+-- resolution: that of the finest quarters, resolution_share() of them, because a single value with more digits than all others says nothing.
+-- step_ms: the median time between readings, rounded, because time stamps jitter.
+-- at_once: a lifetime register that hardly grows rises in faulty quarters only, so the median of these would be learnt from faults. The limit that it
+-- teaches is at most at_once_times() the power that brings all growth of the day within one interval, and a day without growth teaches none. That is
+-- looked at where the median would raise the limit above the least one.
 -- $low_ms, $high_ms: bounds of the UTC days.
 -- learnt_day: series_id, utc_day, power_w, resolution, step_ms, step_count, change_count: only days that look different now
 CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
-    CASE WHEN is_register(any_value(c.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2], 0) / 4 END AS power_w,
-    min(interval_start_ms) AS first_ms, max(interval_start_ms) AS last_ms, sum(step_count) AS step_count,
-    quantile_disc(resolution, 0.1) AS resolution,
+    CASE WHEN is_register(any_value(c.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2], 0) / busy_part() END AS power_w,
+    sum(step_count) AS step_count,
+    quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
@@ -62,26 +66,27 @@ WITH summary AS (
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), at_once AS (
-  SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * 2 / limit_times() AS power_w
+  SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * at_once_times() / limit_times() AS power_w
   FROM (
     SELECT r.series_id, s.utc_day,
       -- Medians, because a fault may stand at either end.
-      list_aggregate(arg_min(r.value, r.event_time_ms, 5), 'quantile_disc', 0.5) AS first_value,
-      list_aggregate(arg_max(r.value, r.event_time_ms, 5), 'quantile_disc', 0.5) AS last_value
+      list_aggregate(arg_min(r.value, r.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
+      list_aggregate(arg_max(r.value, r.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
     FROM summary s
     JOIN series_rule rule ON rule.series_id = s.series_id AND rule.method = 'total_energy' AND NOT rule.net AND rule.modulus_wh IS NULL
     JOIN reading r ON r.series_id = s.series_id AND utc_day(r.event_time_ms) = s.utc_day
-    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= 23 AND limit_times() * s.power_w > learnt_power_min_w()
-      AND (r.event_time_ms - s.first_ms < 5 * hour_ms() OR s.last_ms - r.event_time_ms < 5 * hour_ms())
+    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= informative_changes()
+      AND limit_times() * s.power_w > learnt_power_min_w()
     GROUP BY r.series_id, s.utc_day
   )
   WHERE last_value >= first_value
 )
 SELECT
   series_id, utc_day,
-  pow(2, ceil(log2(CASE WHEN a.power_w = 0 THEN NULL ELSE least(s.power_w, a.power_w) END))) AS power_w,
-  round(resolution, (1 - floor(log10(resolution)))::INTEGER) AS resolution,
-  CASE WHEN median_ms IS NULL THEN NULL WHEN median_ms >= 60000 THEN (median_ms + 2500) // 5000 * 5000 ELSE greatest(1000, (median_ms + 500) // 1000 * 1000) END AS step_ms,
+  pow(power_step_times(), ceil(log2(CASE WHEN a.power_w = 0 THEN NULL ELSE least(s.power_w, a.power_w) END) / log2(power_step_times()))) AS power_w,
+  round(resolution, (resolution_digits() - 1 - floor(log10(resolution)))::INTEGER) AS resolution,
+  CASE WHEN median_ms >= long_step_ms() THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
+    ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms()) END AS step_ms,
   least(s.step_count, informative_steps())::INTEGER AS step_count,
   change_count
 FROM summary s
@@ -91,7 +96,7 @@ SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_coun
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
 -- name: forget_days
--- Removes what was known of the days that look different now.
+-- Removes what was learnt of the days that look different now.
 DELETE FROM series_day USING learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
 
 -- name: store_days_learnt
@@ -100,27 +105,28 @@ INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_c
 SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM learnt_day;
 
 -- name: find_limits
--- The limits of the days that look different now, and of the days around each of them. The most plausible power is limit_times() times the usual
--- power of the busier days, at least learnt_power_min_w() (energy that was real must not be refused) and at most learnt_power_max_w(). The usual step
--- is that of the day itself where it has enough readings. $look_ahead: how many later days are taken into account, because a day closes only
--- after they have come.
+-- The limits of the days that look different now, and of the days around each of them.
+-- The limit of power is limit_times() times the usual power of a busy day, at least learnt_power_min_w(), because energy that was real must not be
+-- refused, and at most learnt_power_max_w(). The resolution is that of the finer days. The usual step is that of the day itself where it has enough
+-- readings, else the median of the days.
+-- $look_ahead: how many later days are taken into account: those that have come for certain before the day is closed.
 -- relearnt: series_id, utc_day, learnt_power_w, usual_power_w (of registers that restart every day), learnt_resolution, learnt_step_ms, from_ms,
 -- to_ms (of the day): only days of which one that the configuration leaves open has changed
 CREATE OR REPLACE TEMP TABLE relearnt AS
 WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
-), known AS (
+), near_day AS (
   SELECT d.*, d.utc_day BETWEEN a.low_day AND a.high_day AS is_asked
   FROM series_day d JOIN around a USING (series_id)
   WHERE d.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
     AND d.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), learnt AS (
   SELECT *,
-    coalesce(quantile_disc(power_w, 0.9) FILTER (change_count >= informative_changes()) OVER near, quantile_disc(power_w, 0.5) OVER near) AS usual_w,
-    -- A handful of values says nothing of the register's steps.
-    CASE WHEN sum(change_count) OVER near >= informative_changes() THEN quantile_disc(resolution, 0.25) OVER near END AS usual_resolution,
+    coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near, quantile_disc(power_w, 0.5) OVER near) AS usual_w,
+    -- A handful of values says nothing of what the register counts by.
+    CASE WHEN sum(change_count) OVER near >= informative_changes() THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
     CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
-  FROM known
+  FROM near_day
   WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
 ), wanted AS (
   SELECT l.series_id, l.utc_day,
@@ -144,7 +150,7 @@ UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual
 FROM relearnt r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
 
 -- name: store_step
--- The longest usual step of a series says how far its readings reach; the newest resolution is kept beside it.
+-- How far the readings of a series reach follows from its longest usual step. The newest resolution is stored beside it.
 UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
 FROM (
   SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
@@ -159,11 +165,11 @@ UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
 FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM relearnt);
 
 -- name: note_limits
--- Notes the UTC days whose limits have changed, to say so of the days of people.
+-- Notes the UTC days whose limits have changed, because that may be why a local day has another energy.
 INSERT INTO limits_changed SELECT series_id, from_ms, to_ms FROM relearnt;
 
 -- name: count_beyond
--- How many days whose limits have changed are not in scope as a whole, though there are readings of them, or whose readings reach further now.
+-- How many days whose limits have changed reach out of the scope: not all of their readings are in it, or these reach further now.
 SELECT count(*) AS count
 FROM relearnt l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
 WHERE (l.from_ms - r.reach_ms < s.lo_ms AND r.first_ms - r.reach_ms < s.lo_ms)
@@ -171,8 +177,8 @@ WHERE (l.from_ms - r.reach_ms < s.lo_ms AND r.first_ms - r.reach_ms < s.lo_ms)
   OR r.reach_ms > s.reach_ms;
 
 -- name: forget_learnt
--- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there if they do again, and of those that have
--- something else to learn than before: then it is learnt from all their readings.
+-- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there when they learn again. Removes also what was
+-- learnt of series that have something else to learn than before: that is learnt from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
   SELECT r.series_id
   FROM series_rule r JOIN restated_stream USING (stream_id)

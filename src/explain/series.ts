@@ -235,14 +235,14 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
       text: 'not configured, and too few readings are known to learn it: what no single source delivers',
     };
   }
-  const { limit_times, learnt_power_min_w } = ruleConstants;
+  const { busy_part, limit_times, learnt_power_min_w } = ruleConstants;
   const least = plainNumber(learnt_power_min_w.value);
   return {
     value: row.max_power_w,
     from: 'learnt',
     text: isRegister
       ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
-      : // Usual is a quarter of the busy quarter of an hour.
-        `${limit_times.value / 4} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
+      : // Usual is a part of the busy quarter of an hour.
+        `${limit_times.value / busy_part.value} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
   };
 }

@@ -22,8 +22,8 @@ import { ruleConstants } from './rules.ts';
 import { runsBetween } from './runs.ts';
 
 /**
- * Tells what the breaks of a register are: the table of docs/rules.md, "What a break is", row by row. Works on the runs between the breaks, in the
- * order of time, from the run that is believed.
+ * Judges the breaks of a register: says of each what it is, by the table of docs/rules.md, "What a break is", row by row. Works on the runs between the
+ * breaks, in the order of time, from the run that is believed.
  * The result depends on the breaks and on what stands beside them, never on the order in which readings arrived.
  * @param breaks of one series, in time order; of one local day where the register restarts every day
  */
@@ -33,12 +33,12 @@ export function classifyBreaks(
 ): { events: EnergyEvent[]; decided: Map<UtcMs, UtcMs> } {
   const runs = runsBetween(breaks, rule);
   const events: EnergyEvent[] = [];
-  /** The breaks at which the register is believed, and up to when readings were looked at to get there. */
+  /** The breaks at which a believed run begins, and up to when readings were looked at to get there. */
   const decided = new Map<UtcMs, UtcMs>();
   const spike = firstOfDaySpike(breaks, rule);
   if (spike) events.push(spike);
   let index = spike ? 1 : 0;
-  /** Something is known of the register: it has counted where it was believed. */
+  /** The register has counted where it was believed. */
   let hasStarted = rule.start !== undefined;
   let believed = runs.at(index)!;
   /** The last rise that was believed though it is impossible by what was learnt. */
@@ -106,7 +106,7 @@ export function classifyBreaks(
   return { events, decided };
 }
 
-/** What a series begins with, up to a run, is left out. */
+/** The readings with which a series begins are left out, up to the end of a run. */
 function beginning(last: Run, next: Run, { firstReadingMs, firstReadingValue }: RegisterRule): EnergyEvent {
   return {
     kind: 'glitch',
@@ -123,7 +123,7 @@ function changeBetween(from: Run, to: Run | undefined, { changes }: RegisterRule
   return to && changes.find(({ atMs }) => atMs > from.lastMs && atMs <= to.firstMs);
 }
 
-/** A lone first reading of the day that neither goes on from the day before nor can have come since midnight; undefined where it is none. */
+/** The spike that the first reading of the day is, if it neither goes on from the day before nor can have been counted since midnight; else undefined. */
 function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent | undefined {
   const { morning } = rule;
   const first = breaks[0];
@@ -143,36 +143,41 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
   };
 }
 
-/** What a change that stays is: a reset, a rollover or a rebase; undefined for a rise that is believed after all. */
+/** What a break is after which the register does not come back: a reset, rollover, rebase or standstill; undefined for a rise that is believed after all. */
 function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): EnergyEvent | undefined {
-  const milliseconds = to.firstMs - from.lastMs;
   if (to.firstValue > from.lastValue) {
-    // A learnt limit gives way to a rise that goes on at the same pace: a car that charges, the first sunny day.
+    // A rise that goes on at the same pace is real: a car that charges, the first sunny day. So a learnt limit gives way to it.
     if (rule.learnt && after && goesOn(from, to, after)) return undefined;
     if (hasCaughtUp(from, to, rule)) return standstill(from, to);
     return joinEvent('rebase', from, to, 0);
   }
-  const { modulusWh } = rule;
-  if (modulusWh !== undefined && from.lastValue >= 0.9 * modulusWh && to.firstValue <= 0.1 * modulusWh) {
-    const energyWh = modulusWh - from.lastValue + to.firstValue;
-    // Less than nothing: what it showed before is more than it can show.
-    if (energyWh >= 0 && energyWh <= reachWh(milliseconds, to))
-      return joinEvent('rollover', from, to, energyWh);
-  }
+  const rolledOverWh = rollOverWh(from, to, rule);
+  if (rolledOverWh !== undefined && rolledOverWh <= reachWh(to.firstMs - from.lastMs, to))
+    return joinEvent('rollover', from, to, rolledOverWh);
   if (isReset(from, to, rule)) return joinEvent('reset', from, to, to.firstValue);
   return joinEvent('rebase', from, to, 0);
 }
 
-/** Whether a register that has stood still, as one that is not read, shows at last what it has counted since. */
+/** What a register has counted that passed its modulus (Wh); undefined where it has not. */
+function rollOverWh(from: Run, to: Run, { modulusWh }: RegisterRule): number | undefined {
+  if (modulusWh === undefined) return undefined;
+  const endShare = ruleConstants.modulus_end_share.value;
+  if (from.lastValue < (1 - endShare) * modulusWh || to.firstValue > endShare * modulusWh) return undefined;
+  const energyWh = modulusWh - from.lastValue + to.firstValue;
+  // Before, it showed more than its modulus: then the modulus says nothing of it.
+  return energyWh < 0 ? undefined : energyWh;
+}
+
+/** Whether a register that has stood still, because nobody read it, shows at last what it has counted since. */
 function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   if (to.stillMs === undefined || to.stillMs >= from.lastMs || to.maxPowerW === undefined) return false;
-  // What is still shown of the day before is no standstill.
+  // A register that still shows the day before does not stand still: the day has not begun for it.
   if (rule.morning && to.stillMs < rule.morning.dayMs) return false;
   const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
   return to.firstValue - from.lastValue <= reachWh(to.firstMs - to.stillMs, { ...to, maxPowerW });
 }
 
-/** Readings of a standstill say nothing of it: they are left out, so that what was caught up is spread over all of it. */
+/** The readings of a standstill are left out, because they repeat an old value. So what was caught up is spread over all of its time. */
 function standstill(from: Run, to: Run): EnergyEvent {
   return {
     kind: 'standstill',
@@ -184,11 +189,13 @@ function standstill(from: Run, to: Run): EnergyEvent {
   };
 }
 
+/** Whether a rise to a single reading goes on: the rise after it is beyond the limit too, and about as fast. */
 function goesOn(from: Run, to: Run, after: Run): boolean {
   if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after)) return false;
   const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);
   const nextRate = (after.firstValue - to.lastValue) / (after.firstMs - to.lastMs);
-  return nextRate > rate / 4 && nextRate < rate * 4;
+  const times = ruleConstants.pace_times.value;
+  return nextRate > rate / times && nextRate < rate * times;
 }
 
 function joinEvent(
@@ -207,6 +214,7 @@ function joinEvent(
   };
 }
 
+/** Runs that are left out: a spike above the believed run, a glitch below it. */
 function excursion(from: Run, runs: readonly Run[]): EnergyEvent {
   const first = runs[0]!;
   const last = runs.at(-1)!;

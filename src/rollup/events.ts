@@ -3,7 +3,7 @@ import { query } from '../warehouse/query.ts';
 import { classifyBreaks } from './classify-breaks.ts';
 import { findPowerSpikes } from './power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants, workBounds } from './rules.ts';
 import type { Scope } from './scope.ts';
 import { ask, run, type Working } from './working.ts';
 
@@ -23,12 +23,12 @@ export async function judgeBreaks(
     await run(working, 'forget_breaks');
     await run(working, 'store_breaks');
   }
-  const judged = await run(working, 'find_judged', { ahead: DECIDED_AHEAD, is_restated: isRestated });
+  const judged = await run(working, 'find_judged', {
+    ahead: workBounds.decided_ahead,
+    is_restated: isRestated,
+  });
   return judged > 0 && (await judge(working));
 }
-
-/** How many decided breaks after a change are judged again, to find one from which on nothing is different. */
-const DECIDED_AHEAD = 8;
 
 type BreakRow = {
   series_id: number;

@@ -8,7 +8,7 @@ import {
   reachWh,
   recounts,
 } from './register-rule.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants, workBounds } from './rules.ts';
 import type { Runs } from './runs.ts';
 
 /**
@@ -22,8 +22,8 @@ export function returnIndex(runs: Runs, index: number, rule: RegisterRule): numb
 }
 
 /**
- * A single reading that says nothing of the next, which is below it and below what was before: an impossible high one, whatever the fall
- * is; or by a learnt limit one on the way down, such as the average of what a register showed before and after it was read as zero.
+ * Whether a single reading is left out, because the next one is below it and below the believed run. An impossible high one is, whatever the fall
+ * is. A low one is by a learnt limit: it may be the average of what a register showed before a zero and the zero.
  */
 export function isPassedOver(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
   if (one.firstMs !== one.lastMs || !after) return false;
@@ -44,7 +44,7 @@ function returnFromHigh(runs: Runs, index: number): number | undefined {
   }
 }
 
-/** Reads the low values as what they are if the register was reset, which has excursions of its own; until that explains no more. */
+/** Looks for the way back from low values. They are read as those of a register that was reset, as long as that explains them. */
 function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   const from = runs.at(index)!;
   const endMs = from.lastMs + ruleConstants.glitch_max_ms.value;
@@ -53,7 +53,7 @@ function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | 
   for (let back = index + 2; ; back += 1) {
     const before = runs.at(back - 1)!;
     if (hasClimbedBack(before, from)) return undefined;
-    // A spike among low values is not what the register comes back from.
+    // A register does not come back from a spike among low values, but from the low values.
     if (before.lastValue < from.lastValue) lows = followed(lows, before, from, rule);
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
@@ -76,29 +76,28 @@ function isOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
 }
 
 /**
- * Whether a fall is a single reading from which no reset can have begun, and which is over within the hour. A learnt limit is far above what
- * is usual, so that the way back is hardly ever impossible by it; by a configured one it is judged as any other.
+ * Whether a fall is a single reading that is no reset, and that is over within the hour. Only by a learnt limit: that is far above what is usual, so
+ * that the way back is hardly ever impossible by it. By a configured one the way back shows what the fall was.
  */
 function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
   const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
   return rule.learnt && isLone && !isReset(from, low, rule);
 }
 
-/** A run of low values, since when there have been such but for excursions, and whether it has started again for certain: it has counted. */
+/** A run of low values. */
 interface Low extends Run {
+  /** When the first of the low runs began that go on from each other to this one; excursions between them count for nothing. */
   sinceMs: UtcMs;
+  /** The register has counted in them, so it has started again for certain. */
   counts: boolean;
 }
-
-/** How many runs of low values, each lower than the one before, are kept in mind. */
-const LOWS_MAX = 3;
 
 /** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
 function followed(lows: readonly Low[], run: Run, from: Run, rule: RegisterRule): Low[] {
   const origin = originOf(run, lows);
   const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
   const counts = lows[origin]?.counts || isCarriedOver(from, rule) || hasCounted(run);
-  return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, LOWS_MAX);
+  return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, workBounds.lows_max);
 }
 
 /** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
@@ -111,8 +110,8 @@ function originOf(run: Run, lows: readonly Low[]): number {
 }
 
 /**
- * Whether zeros of a register that restarts every day are its restart after all: what it shows after a longer silence may have grown since,
- * and so may what it shows straight after the value of the day before, unless that is still the same value.
+ * Whether zeros of a register that restarts every day are its restart after all. What it shows after a longer silence may have grown since. So may what
+ * it shows straight after the value of the day before, unless it is still that value.
  */
 function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): boolean {
   if (!rule.restartsDaily) return false;
@@ -128,16 +127,13 @@ function hasClimbedBack(low: Run, from: Run): boolean {
   return low.firstValue < level && low.lastValue >= level;
 }
 
-/** How many runs after one that seems to come back are looked at for what confirms it. */
-const CONFIRMING_MAX = 8;
-
 /** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */
 function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
   // Zeros say nothing of what the register would go on from.
   const lows = all.filter(({ lastValue }) => lastValue > 0);
   if (lows.length === 0) return false;
   const candidate = runs.at(back)!;
-  for (let place = back + 1; place <= back + CONFIRMING_MAX; place += 1) {
+  for (let place = back + 1; place <= back + workBounds.confirming_max; place += 1) {
     const after = runs.at(place);
     if (!after || continues(candidate, after)) return false;
     const low = lows[originOf(after, lows)];
@@ -147,8 +143,8 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
 }
 
 /**
- * Whether something is known of a register at a run that is believed: it has counted there. Until it has, it may be read as zero, or as an average over
- * its start, as where a recording begins at night.
+ * Whether a register has begun: it has counted in the believed run, or stood still there for long. Until then it may be read as zero, or as an average
+ * over its start, because a recording may begin at night.
  */
 export function hasBegun(
   run: Run,
@@ -162,12 +158,9 @@ export function hasBegun(
   );
 }
 
-/** What a register shows in another unit is this many times what it showed before, or one of so many parts. */
-const UNIT_FACTORS = [10, 1_000];
-
 /**
- * Whether a register goes on in another unit: at exactly 10 or 1000 times of what it showed, or a part of that. Its energy cannot be told until it is back,
- * or somebody says which unit it is.
+ * Whether a register goes on in another unit: at exactly 10 or 1000 times of what it showed, or a part of that. Nobody knows its energy until it is back,
+ * or until somebody says which unit it is.
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
   if (from.lastValue <= 0) return false;
@@ -177,7 +170,8 @@ export function isOtherUnit(from: Run, to: Run): boolean {
   );
   const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
   if (less < ruleConstants.unit_steps_min.value * to.jitterWh) return false;
-  return UNIT_FACTORS.some((factor) => {
+  const { unit_factor, unit_factor_kilo } = ruleConstants;
+  return [unit_factor.value, unit_factor_kilo.value].some((factor) => {
     const isPart = to.firstValue < from.lastValue;
     const offWh = isPart ? to.firstValue * factor - from.lastValue : to.firstValue / factor - from.lastValue;
     const roundedWh = to.jitterWh * (isPart ? factor : 1);
@@ -217,8 +211,8 @@ export function joined(before: Run | undefined, run: Run): Run {
 }
 
 /**
- * Whether the very first run is what is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
- * in between. It is what a device shows while it sleeps, and the recording began with that; or the day did, with the day before.
+ * Whether the very first run is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
+ * in between. That is a value which a device shows while it sleeps, and the recording began with it. Or the day began with the value of the day before.
  */
 export function hasStoodStill(runs: Runs, from: number, back: number): boolean {
   if (runs.at(from)!.firstMs !== Number.NEGATIVE_INFINITY) return false;

@@ -3,14 +3,13 @@ import { ruleConstants } from './rules.ts';
 
 /** What is plausible for power and for interval readings. */
 export interface PowerRule {
-  /** Whether the most power was learnt, not configured: then only a reading that stands alone is left out. */
+  /** Whether the limit is learnt, not configured: then only a reading that stands alone is left out. */
   learnt: boolean;
 }
 
 /**
- * Which readings of power are left out (energy.md: impossible high readings are spikes). What is beyond a configured limit is, however
- * long it lasts. A learnt limit says less, so by it only a single reading is, once the next one is possible again: what two readings
- * agree on has been measured.
+ * Which readings of power are left out as spikes. All that are beyond a configured limit are, however long that lasts. A learnt limit
+ * says less: by it only a single reading is, once the next one is possible again, because what two readings agree on has been measured.
  * @param breaks of one series in time order: readings beyond the limit after one that is not (or the very first, from itself), and back
  */
 export function findPowerSpikes(breaks: readonly SeriesBreak[], rule: PowerRule): EnergyEvent[] {

@@ -1,27 +1,29 @@
 import { HOUR_MS, type UtcMs } from '../time.ts';
+import { ruleConstants } from './rules.ts';
 
-/** A step of a register between neighbouring readings that no plain growth explains, with the limits of its day. Values are Wh. */
+/** A step between two neighbouring readings that no plain growth explains, with the limits of its day. Values are Wh. */
 export interface SeriesBreak extends Limits {
   fromMs: UtcMs;
   fromValue: number;
   toMs: UtcMs;
   toValue: number;
-  /** Where it rises: since when the register has shown the value before; undefined where that is not known. */
+  /** Where it rises: since when the register has shown the value before; undefined where that was longer ago than a standstill may last. */
   stillMs: UtcMs | undefined;
 }
 
 /** What is plausible on a day. */
 export interface Limits {
-  /** Most power (W); undefined where nothing is known, then every rise is possible. */
+  /** The limit (W), configured or learnt; undefined where there is none: then every rise is possible. */
   maxPowerW: number | undefined;
-  /** Most power (W) with which the register counts after a restart, where that is learnt: little more than is usual. */
+  /** The limit (W) after a restart, where it is learnt: little more than the usual power. */
   recountPowerW: number | undefined;
+  /** By how much the register may fall though nothing has happened (Wh). */
   jitterWh: number;
 }
 
-/** What is known of a register, whatever the day. */
+/** What holds for a register on every day. */
 export interface RegisterRule {
-  /** Whether the most power is learnt, not configured: then a rise that goes on is believed. */
+  /** Whether the limit is learnt, not configured: then a rise that goes on is believed. */
   learnt: boolean;
   modulusWh: number | undefined;
   /** Declared changes of the register: what the old one ended at and the new one started from (Wh). */
@@ -46,7 +48,7 @@ export interface Morning {
   firstValue: number;
 }
 
-/** What a break turned out to be. */
+/** What a break is. */
 export type EnergyEvent = {
   /** glitch, spike and standstill: first and last time left out; the others: the readings before and after. */
   fromMs: UtcMs;
@@ -57,13 +59,13 @@ export type EnergyEvent = {
   energyWh: number;
 } & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' | 'standstill' };
 
-/** Readings between two breaks: they grow plausibly. The limits are those of the day on which it begins. */
+/** The readings between two breaks: they grow plausibly. Limits are those of the day on which it begins. */
 export interface Run extends Limits {
   firstMs: UtcMs;
   firstValue: number;
   lastMs: UtcMs;
   lastValue: number;
-  /** Since when it had stood still before this run, at the value before; undefined where that is not known. */
+  /** As in the break before it. */
   stillMs: UtcMs | undefined;
 }
 
@@ -85,7 +87,7 @@ export function continues(from: Run, to: Run): boolean {
   return isGrowth(from, to, reachWh(to.firstMs - from.lastMs, to));
 }
 
-/** The same of a run of low values, which is said to follow a restart. */
+/** The same of a run of low values: after a restart the register counts by a limit of its own. */
 export function recounts(low: Run, to: Run): boolean {
   return isGrowth(low, to, recountWh(to.firstMs - low.lastMs, to));
 }
@@ -95,7 +97,7 @@ function isGrowth(from: Run, to: Run, mostWh: number): boolean {
   return grownWh >= -to.jitterWh && grownWh <= mostWh;
 }
 
-/** Whether a run is what the register showed the day before: until it shows something else nothing is known of the day. */
+/** Whether a run still shows the value of the day before. Such readings say nothing of the day. */
 export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
   return (
     run.firstMs === Number.NEGATIVE_INFINITY &&
@@ -105,11 +107,11 @@ export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
 }
 
 /**
- * Whether the register can have counted from zero to what it shows after a fall; after the day before since midnight. A register that still
- * shows more than half of before has not started again: it has lost a little.
+ * Whether the register can have counted from zero to what it shows after a fall. After the value of the day before it has had the time since midnight.
+ * A register that still shows more than half of before has not started again: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
   if (isCarriedOver(from, rule)) return to.firstValue <= recountWh(to.firstMs - rule.morning!.dayMs, to);
   if (to.firstValue > recountWh(to.firstMs - from.lastMs, to)) return false;
-  return to.firstValue <= from.lastValue / 2;
+  return to.firstValue <= ruleConstants.reset_share_max.value * from.lastValue;
 }

@@ -6,7 +6,7 @@ import { REGISTER_WH_MAX } from '../energy-stream.ts';
  */
 export interface RuleConstant {
   value: number;
-  unit: 'ms' | 'W' | 'Wh' | 'times' | 'days' | 'readings';
+  unit: 'ms' | 'W' | 'Wh' | 'times' | 'days' | 'readings' | 'digits';
   meaning: string;
   reason: string;
 }
@@ -65,7 +65,7 @@ export const ruleConstants = {
   learnt_power_max_w: {
     value: 1e9,
     unit: 'W',
-    meaning: 'the highest limit that is learnt, and the limit where nothing is known',
+    meaning: 'the highest limit that is learnt, and the limit where nothing was learnt',
     reason: '1 GW, more than one source delivers',
   },
   limit_times: {
@@ -74,10 +74,30 @@ export const ruleConstants = {
     meaning: 'a learnt limit is this many times the usual power',
     reason: 'the busiest quarter of an hour is many times the median one',
   },
+  power_step_times: {
+    value: 2,
+    unit: 'times',
+    meaning: 'the usual power of a day is rounded up to a power of this number',
+    reason: 'a limit that moved with every reading would have many days computed again',
+  },
+  busy_part: {
+    value: 4,
+    unit: 'times',
+    meaning:
+      'the usual power of power and of interval readings is this part of what the second busiest quarter of an hour needs',
+    reason: 'power itself says more of what is possible than the growth of a register does',
+  },
+  busy_days_share: {
+    value: 0.9,
+    unit: 'times',
+    meaning: 'the limit follows from a busy day: this share of the days has no more usual power',
+    reason: 'the limit of a sunny day is needed on it; the busiest of four weeks may be a fault',
+  },
   limit_days: {
     value: 28,
     unit: 'days',
-    meaning: 'the limits of a day follow from so many days, the day itself the last',
+    meaning:
+      'the limits of a day follow from that day and the days before it, so many in all, and from those that come before it is closed',
     reason: 'four weeks hold every weekday four times and follow the season',
   },
   recount_times: {
@@ -90,14 +110,66 @@ export const ruleConstants = {
   informative_changes: {
     value: 20,
     unit: 'readings',
-    meaning: 'changes that a day needs to say what is usual',
+    meaning:
+      'changes of the value that a day needs to say what is usual, and steps that it needs to say by how much it has grown',
     reason: 'the median of fewer is chance',
   },
   informative_steps: {
     value: 8,
     unit: 'readings',
-    meaning: 'pairs that a day needs to say how far its readings are apart',
+    meaning: 'steps that a day needs to say how long its usual step is',
     reason: 'the median of fewer is chance',
+  },
+  at_once_times: {
+    value: 2,
+    unit: 'times',
+    meaning:
+      'the limit that a lifetime register teaches is at most this many times the power that brings all growth of the day within one interval',
+    reason: 'a register that hardly grows rises in faulty quarters only, so their median is a fault',
+  },
+  day_end_readings: {
+    value: 5,
+    unit: 'readings',
+    meaning:
+      'what a day has grown follows from the medians of so many readings at its beginning and at its end',
+    reason: 'two faults in a row at either end say nothing then',
+  },
+  step_unit_ms: {
+    value: 1_000,
+    unit: 'ms',
+    meaning: 'the usual step of a day is rounded to this, and is this long at least',
+    reason:
+      'time stamps jitter, and a step that moved with every reading would have many days computed again',
+  },
+  long_step_ms: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'a usual step from this length on is rounded to `long_step_unit_ms`',
+    reason: 'stamps of slow devices jitter by seconds',
+  },
+  long_step_unit_ms: {
+    value: 5_000,
+    unit: 'ms',
+    meaning: 'a long usual step is rounded to this',
+    reason: 'what is meant to be 15 min is 15 min then, and its readings cover all of the time',
+  },
+  resolution_share: {
+    value: 0.1,
+    unit: 'times',
+    meaning: 'this share of the quarters of an hour of a day has no more than its resolution',
+    reason: 'a single value with more digits than all others says nothing of the resolution',
+  },
+  resolution_days_share: {
+    value: 0.25,
+    unit: 'times',
+    meaning: 'this share of the days has no more than the resolution that holds for them',
+    reason: 'a single day of other digits is a fault; a quarter of the days are not',
+  },
+  resolution_digits: {
+    value: 2,
+    unit: 'digits',
+    meaning: 'the resolution of a day is rounded to so many significant digits',
+    reason: 'the jitter need not move with the last digit of the smallest growth',
   },
   jitter_steps: {
     value: 2,
@@ -184,8 +256,8 @@ export const ruleConstants = {
   glitch_max_ms: {
     value: 34_560_000_000,
     unit: 'ms',
-    meaning: 'the longest excursion downwards that counts elsewhere meanwhile',
-    reason: 'a device that was lent out comes back within a year; zeros may last longer',
+    meaning: 'an excursion downwards that lasts longer is no glitch: the fall has stayed',
+    reason: 'a device that was lent out, or switched off, comes back within a year or so',
   },
   lone_fall_ms: {
     value: 3_600_000,
@@ -212,11 +284,43 @@ export const ruleConstants = {
       'after a longer silence behind zeros a register that restarts every day may have grown what it shows',
     reason: 'most devices count no more than a day brings within the hour',
   },
+  reset_share_max: {
+    value: 0.5,
+    unit: 'times',
+    meaning: 'a register was reset where it shows no more than this share of what it showed before',
+    reason: 'one that shows more has lost a little, and has not started again',
+  },
+  modulus_end_share: {
+    value: 0.1,
+    unit: 'times',
+    meaning:
+      'a register rolls over from the uppermost to the lowest part of its modulus, each this share of it',
+    reason: 'registers are read long before they have counted a tenth of what they can show',
+  },
+  pace_times: {
+    value: 4,
+    unit: 'times',
+    meaning:
+      'a rise beyond a learnt limit is believed where the next one is less than this many times as fast or as slow',
+    reason: 'a car that charges, or the first sunny day, goes on at one pace; faults do not',
+  },
   catch_up_part: {
     value: 8,
     unit: 'times',
     meaning: 'what a register catches up after a standstill may be this part of what a learnt limit allows',
     reason: 'a learnt limit is for moments, a standstill lasts for hours',
+  },
+  unit_factor: {
+    value: 10,
+    unit: 'times',
+    meaning: 'a register in another unit shows this many times what it showed, or one of so many parts',
+    reason: 'a decimal place is read, or not',
+  },
+  unit_factor_kilo: {
+    value: 1_000,
+    unit: 'times',
+    meaning: 'the same of units that are a prefix apart',
+    reason: 'Wh, kWh and MWh',
   },
   unit_share_max: {
     value: 0.002,
@@ -238,6 +342,23 @@ export const ruleConstants = {
     reason: 'the last second of the year 9999',
   },
 } as const satisfies Record<string, RuleConstant>;
+
+/**
+ * Bounds on work: no rules of energy, but ends of loops that would otherwise have none. docs/rules.md says what is beyond them.
+ */
+export const workBounds = {
+  /** Runs of low values, each lower than the one before, that are kept in mind while it is open whether a register comes back. */
+  lows_max: 3,
+  /** Runs after one that seems to come back, in which what confirms it is looked for. */
+  confirming_max: 8,
+  /** Breaks at which a register is believed, that are judged again after a change, to find one from which on nothing is different. */
+  decided_ahead: 8,
+  /** Samples that are kept of what is rejected, for each device, source, field, reason and day: enough to see what a device sends. */
+  samples_max: 20,
+} as const;
+
+/** Two values that are no further apart (Wh) are the same: sums of floating-point numbers are off by less. No rule, and no bound either. */
+const FLOAT_TOLERANCE_WH = 1e-6;
 
 /** The bits of flags. The two wide ones mark bounds of intervals and never reach a day. */
 export const flagBits = {
@@ -263,9 +384,6 @@ export const flagBits = {
 /** The flags of intervals that their day has as well. A wide bound is one of the day only where the day begins or ends. */
 const DAY_FLAGS = flagBits.contradicted - 1 - flagBits.estimated;
 
-/** Samples that are kept of what is rejected, for each device, source, field, reason and day: enough to see what a device sends. */
-const SAMPLES_MAX = 20;
-
 /** The macros through which SQL reads the constants and the flags. */
 export function constantMacros(): string {
   const flags = Object.entries(flagBits).map(([name, bit]) => `WHEN '${name}' THEN ${bit}`);
@@ -283,6 +401,7 @@ function constantLiterals(): Array<[name: string, literal: string]> {
       unit === 'ms' ? `${value}::BIGINT` : String(value),
     ]),
     ['day_flags', String(DAY_FLAGS)],
-    ['samples_max', String(SAMPLES_MAX)],
+    ['samples_max', String(workBounds.samples_max)],
+    ['float_tolerance_wh', `${FLOAT_TOLERANCE_WH}::DOUBLE`],
   ];
 }

@@ -34,7 +34,7 @@ export function runsBetween(breaks: readonly SeriesBreak[], rule: RegisterRule):
   return {
     at(place) {
       const run = runs[place];
-      // Where the last run ends is not known yet.
+      // The last run may go on: more readings may come.
       const untilMs = run === undefined || run === last ? ruleConstants.forever_ms.value : run.lastMs;
       lookedMs = Math.max(lookedMs, untilMs);
       return run;

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { flagBits, type RuleConstant, ruleConstants } from '../../src/rollup/rules.ts';
+import { flagBits, type RuleConstant, ruleConstants, workBounds } from '../../src/rollup/rules.ts';
 import { loadSql } from '../../src/warehouse/sql.ts';
 import { correctionCases } from '../correction/support.ts';
 import {
@@ -59,6 +59,27 @@ const lengths = [
   [60_000, 'min'],
 ] as const;
 
+test('the page lists every bound on work as it is, and what is beyond it', () => {
+  const rows = rowsBelow('Bounds on work').map(({ row }) => row.split(' | '));
+  expect(rows.map(([name, value]) => `${name} ${value}`)).toEqual(
+    Object.entries(workBounds).map(([name, value]) => `| \`${name}\` ${value}`),
+  );
+  for (const cells of rows) expect(cells).toHaveLength(4);
+});
+
+test('chapter 45 and the classifier have no number of their own: each is a constant or a bound on work', () => {
+  const files = ['classify-breaks', 'excursions', 'register-rule', 'power-spikes', 'runs'];
+  const code = files.map((file) => readFileSync(join(repositoryRoot, `src/rollup/${file}.ts`), 'utf8'));
+  const sql = readFileSync(join(repositoryRoot, 'sql/rollup/45_limits.sql'), 'utf8');
+  const plain = [
+    sql.replaceAll(/--.*$/gm, ''),
+    ...code.map((text) => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')),
+  ];
+  const numbers = plain.flatMap((text) => text.match(/(?<![\w$.])\d[\d_.]*(?:e-?\d+)?/g) ?? []);
+  // Places in lists, neighbours, a half for the median and for rounding.
+  expect([...new Set(numbers)].sort()).toEqual(['0', '0.5', '1', '2']);
+});
+
 describe.each(constantRows)('constant $name', ({ name, held }) => {
   test.each(held)('is held by golden case %s, which comes out differently if it is another', async (id) => {
     const one = cases.get(id);
@@ -89,7 +110,8 @@ async function told(one: GoldenCase): Promise<string> {
     await quarantineOf(shard),
     await intervalsOf(shard),
   ];
-  return JSON.stringify(found.map((rows) => [...rows]));
+  // The order of rows says nothing: a query may answer in another one.
+  return JSON.stringify(found.map((rows) => [...rows].map((row) => JSON.stringify(row)).sort()));
 }
 
 test('the page lists every flag with its bit and its meaning, and a golden case that has it', async () => {
