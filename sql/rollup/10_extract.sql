@@ -8,9 +8,11 @@
 --         finite number within the range of its method, at a time that is possible.
 
 -- name: next_batches
--- The next batches: as many whole ones as hold at most $messages_max messages, at least one.
+-- The next batches: as many whole ones as hold at most $messages_max messages, at least one. And what there is to see whether a connection that is
+-- kept still holds the settings of now.
 -- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold, batches: how many
--- they are; set_aside: how many series are set aside.
+-- they are; after_id: the last batch that every configured stream has taken in; set_aside: how many series are set aside; streams, sources:
+-- fingerprints of what is stored of the energy streams and of the declared sources.
 WITH pending AS (
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
@@ -21,11 +23,14 @@ SELECT
   (SELECT max(batch_id) FROM batch) AS newest_id,
   sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages,
   count(*) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batches,
-  (SELECT count(*) FROM set_aside) AS set_aside
+  (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL) AS after_id,
+  (SELECT count(*) FROM set_aside) AS set_aside,
+  (SELECT string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) FROM energy_stream) AS streams,
+  (SELECT count(*) || ' ' || bit_xor(hash(device, source)) FROM declared_source) AS sources
 FROM pending;
 
 -- name: extract_readings
--- $upto: the last batch that is taken in; $now_ms: now. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
+-- $after, $upto: the batches after the one and up to the other are taken in; $now_ms: now. A stream reads those after the last one it has seen.
 -- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: the reading counts), text (what was
 -- received, of rejected ones), message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
@@ -41,9 +46,9 @@ WITH raw AS (
     CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN try(json_extract_string(m.other, s.unit_pointer)) END AS unit
   FROM (FROM message UNION ALL FROM archived_message) AS m
   JOIN name AS table_name ON table_name.name_id = m.table_id
-  JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
+  JOIN (FROM stream_setting JOIN energy_stream USING (stream_id)) AS s ON s.table_name = table_name.name AND m.batch_id > s.batch_id
   LEFT JOIN name AS field_name ON field_name.name = s.field
-  WHERE m.batch_id > (SELECT min(after_batch) FROM stream_setting) AND m.batch_id <= $upto::BIGINT AND m.kind = 0
+  WHERE m.batch_id > $after::BIGINT AND m.batch_id <= $upto::BIGINT AND m.kind = 0
 ), typed AS (
   SELECT *,
     CASE

@@ -3,14 +3,15 @@ import type { Log } from '../log.ts';
 import { type Clock, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { bindStreams, type Restatement } from './bind-streams.ts';
+import type { Restatement } from './bind-streams.ts';
+import { bindSettings, settingsOf } from './bound.ts';
 import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
 import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
 import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
 import { touchedStretches } from './stretches.ts';
 import { takeIn } from './take-in.ts';
-import { ask, createWorkingTables, run, type Working } from './working.ts';
+import { createWorkingTables, holdsLittle, run, type Working } from './working.ts';
 
 export interface RollUpOptions {
   workgroup: WorkgroupConfig;
@@ -53,7 +54,7 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
   // Before the roll-up begins, so that what is written during it counts as new.
   const now = {
     changes: shard.changes(),
-    settings: JSON.stringify(options.workgroup),
+    settings: settingsOf(options.workgroup),
     openDay: firstOpenDay(options),
   };
   if (last && last.changes === now.changes && last.settings === now.settings && last.openDay === now.openDay)
@@ -147,48 +148,31 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
     async (connection) => {
       const { workgroup, closeAfterMs } = options;
       const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs };
-      const restated = await bindStreams(connection, options.workgroup);
-      const pending = await nextBatches(working, attempt.messagesMax);
-      attempt.batches = pending.batches;
-      const retries = pending.setAside > 0 && (await releaseRetried(working)) > 0;
-      const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
-      if (pending.messages > 0 || restated !== undefined || retries) {
+      const { pending, restated } = await bindSettings(working, workgroup, attempt.messagesMax);
+      attempt.batches = Number(pending.batches);
+      const newestId = pending.newest_id ?? -1n;
+      const afterBatchId = pending.after_id ?? -1n;
+      const batchId = pending.batch_id ?? newestId;
+      const hasSetAside = pending.set_aside > 0n;
+      const retries = hasSetAside && (await releaseRetried(working)) > 0;
+      const result = { batchId, readings: 0, rejected: 0, days: 0, more: batchId < newestId };
+      if (Number(pending.messages ?? 0n) > 0 || restated !== undefined || retries) {
         const nowMs = BigInt(options.clock.now());
-        Object.assign(
-          result,
-          await takeIn(working, pending.batchId, { nowMs, rejudges: restated !== undefined || retries }),
-        );
-        working.leavesOut = pending.setAside > 0 || attempt.leaveOut !== undefined;
+        const rejudges = restated !== undefined || retries;
+        Object.assign(result, await takeIn(working, { afterBatchId, batchId, nowMs, rejudges }));
+        working.leavesOut = hasSetAside || attempt.leaveOut !== undefined;
         await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
-        const days = { ...options, restated, retries, nowMs, batchId: pending.batchId };
+        const days = { ...options, restated, retries, nowMs, batchId };
         result.days = await updateDays(working, days);
       }
-      await run(working, 'advance_streams', { batch_id: pending.batchId });
+      await run(working, 'advance_streams', { batch_id: batchId });
       await run(working, 'forget_archived');
       await run(working, 'close_days', { before: firstOpenDay(options) });
       if (attempt.leaveOut) throw new TakenBack();
       return result;
     },
-    { isQuiet: true },
+    { isQuiet: true, keep: holdsLittle },
   );
-}
-
-async function nextBatches(working: Working, messagesMax: number) {
-  const row = await ask<{
-    batch_id: bigint | null;
-    newest_id: bigint | null;
-    messages: bigint | null;
-    batches: bigint;
-    set_aside: bigint;
-  }>(working, 'next_batches', { messages_max: messagesMax });
-  const batchId = row.batch_id ?? row.newest_id ?? -1n;
-  return {
-    batchId,
-    messages: Number(row.messages ?? 0n),
-    batches: Number(row.batches),
-    setAside: Number(row.set_aside),
-    more: batchId < (row.newest_id ?? -1n),
-  };
 }
 
 interface Computation {

@@ -6,16 +6,22 @@ export interface TakenIn {
   rejected: number;
 }
 
-/**
- * From the messages of the batches up to one to stored readings, without those that are rejected or known already.
- * @param rejudges rules or settings have changed: what is stored is looked at again too
- */
+/** What is taken in. */
+export interface TakeIn {
+  /** The batches after this one, up to and including that one. */
+  afterBatchId: bigint;
+  batchId: bigint;
+  nowMs: bigint;
+  /** Rules or settings have changed: what is stored is looked at again too. */
+  rejudges: boolean;
+}
+
+/** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
 export async function takeIn(
   working: Working,
-  batchId: bigint,
-  { nowMs, rejudges }: { nowMs: bigint; rejudges: boolean },
+  { afterBatchId, batchId, nowMs, rejudges }: TakeIn,
 ): Promise<TakenIn> {
-  await run(working, 'extract_readings', { upto: batchId, now_ms: nowMs });
+  await run(working, 'extract_readings', { after: afterBatchId, upto: batchId, now_ms: nowMs });
   await forgetKnown(working, batchId);
   if (rejudges) await rejectStored(working, nowMs);
   const extracted = await ask<{

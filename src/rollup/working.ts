@@ -1,7 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, dayBounds, localDateOf, type UtcMs } from '../time.ts';
+import { targetOf } from '../warehouse/empty-inserts.ts';
 import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
+import { withConstants } from './rules.ts';
 
 /** What the chapters of one roll-up share: the connection with their temporary tables, and the zone of the days. */
 export interface Working {
@@ -21,17 +23,51 @@ export async function createWorkingTables({ connection }: Working): Promise<void
   await connection.run(`${loadSql('rollup/create_working_tables')}\n${loadSql('rollup/create_power_line')}`);
 }
 
+/** How many rows statements have put into the temporary tables that they have made on a connection. */
+const temporary = new WeakMap<DuckDBConnection, Map<string, number>>();
+
+function temporaryOf(connection: DuckDBConnection): Map<string, number> {
+  const known = temporary.get(connection) ?? new Map<string, number>();
+  temporary.set(connection, known);
+  return known;
+}
+
+function countRows(connection: DuckDBConnection, sql: string, count: number): void {
+  const target = targetOf(sql);
+  const rows = temporaryOf(connection);
+  // What is inserted into a table that no statement has made is stored.
+  if (target?.isNew || rows.has(target?.table ?? ''))
+    rows.set(target!.table, count + (target!.isNew ? 0 : rows.get(target!.table)!));
+}
+
+/** The temporary tables of so many rows take some 10 MB. */
+const LITTLE_ROWS_MAX = 100_000;
+
+/** Whether the temporary tables of a connection are small enough to be left there until the next roll-up. */
+export function holdsLittle(connection: DuckDBConnection): boolean {
+  const counts = [...temporaryOf(connection).values()];
+  return counts.reduce((sum, count) => sum + count, 0) <= LITTLE_ROWS_MAX;
+}
+
+const statements = new Map<string, string>();
+
+function statementOf(name: string): string {
+  const text = statements.get(name) ?? withConstants(loadSql(`rollup/${name}`));
+  statements.set(name, text);
+  return text;
+}
+
 /** Runs a statement of the roll-up by its name. @returns how many rows it has put into a table, changed or removed */
 export async function run(
   { connection }: Working,
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<number> {
-  const [row] = await named(
-    statement,
-    queryLiterally<{ Count?: bigint }>(connection, loadSql(`rollup/${statement}`), parameters),
-  );
-  return Number(row?.Count ?? 0n);
+  const sql = statementOf(statement);
+  const [row] = await named(statement, queryLiterally<{ Count?: bigint }>(connection, sql, parameters));
+  const count = Number(row?.Count ?? 0n);
+  countRows(connection, sql, count);
+  return count;
 }
 
 /** Runs a statement of the roll-up that tells one row. */
@@ -40,10 +76,7 @@ export async function ask<Row extends Record<string, unknown>>(
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<Row> {
-  const [row] = await named(
-    statement,
-    queryLiterally(connection, loadSql(`rollup/${statement}`), parameters),
-  );
+  const [row] = await named(statement, queryLiterally(connection, statementOf(statement), parameters));
   return row as unknown as Row;
 }
 
