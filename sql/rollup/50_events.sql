@@ -11,7 +11,7 @@
 -- end at an average), a step that is back at once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
 -- interval readings: from a plausible value to one beyond the limit, and back; the very first reading is a step from itself. Breaks are looked for up to
 -- the reading after the scope, because the pair that ends there may have another reading before it now.
--- $least_power_w: see least_power.
+-- $least_power_w: see least_power. $of_power: there is power or interval readings; $changes: there are declared changes.
 -- break_change: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break is gone)
 CREATE OR REPLACE TEMP TABLE break_change AS
 WITH suspect AS MATERIALIZED (
@@ -33,7 +33,7 @@ WITH suspect AS MATERIALIZED (
       OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
   UNION
   SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
-  FROM (SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM register_change)) AS p
+  FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
   JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
   JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.t0 AND g.at_ms <= p.t1
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
@@ -44,7 +44,7 @@ WITH suspect AS MATERIALIZED (
     SELECT p.*, is_beyond(p.v1, r.method, reading_interval(r.interval_ms, d.learnt_step_ms), coalesce(r.max_power_w, d.learnt_power_w)) AS is_beyond,
       CASE WHEN p.t0 IS NULL AND p.t1 > r.first_ms THEN NULL
         ELSE is_beyond(p.v0, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
-    FROM reading_pair p
+    FROM (FROM reading_pair WHERE $of_power) AS p
     JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
     JOIN series_rule r ON r.series_id = p.series_id AND NOT is_register(r.method)
     LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)

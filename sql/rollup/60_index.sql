@@ -8,7 +8,7 @@
 -- name: find_needs_index
 -- Registers whose lines are not simply the pairs of neighbouring readings: something fell or was left out, the high-water mark was above the
 -- reading where the scope begins, or the day matters (registers that restart every day; lifetime registers beside one of them, or read within the
--- day only). $all: every register, to compare.
+-- day only). $all: every register, to compare. $anchored: there are lifetime registers beside daily ones.
 -- needs_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_index AS
 SELECT DISTINCT s.series_id
@@ -18,7 +18,7 @@ JOIN series_rule r USING (series_id)
 WHERE s.method = 'total_energy' AND NOT r.net
 UNION
 SELECT s.series_id FROM scope s JOIN series_rule r USING (series_id)
-WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day OR EXISTS (
+WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day OR $anchored AND EXISTS (
   SELECT 1 FROM series_rule d WHERE d.method = 'daily_energy' AND d.device = r.device AND d.source = r.source)))
 UNION
 SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
@@ -51,9 +51,13 @@ FROM (
 ) AS k
 LEFT JOIN energy_event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
 LEFT JOIN (
-  SELECT * FROM interval_energy
-  WHERE interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND series_id IN (SELECT series_id FROM needs_index)
-) AS i ON k.method = 'total_energy' AND i.series_id = k.series_id AND i.last_ms = k.event_time_ms AND k.event_time_ms = k.anchor_ms;
+  -- One interval of each register, because an outer join with all of them costs minutes where many readings are in scope.
+  SELECT i.series_id, i.last_ms, i.last_value
+  FROM interval_energy i
+  JOIN scope a ON a.series_id = i.series_id AND a.anchor_ms = i.last_ms
+  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND a.method = 'total_energy'
+    AND a.series_id IN (SELECT series_id FROM needs_index)
+) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
 -- name: find_drifting
 -- Readings of lifetime registers that have fallen, little by little, further below the high-water mark than the jitter: all readings

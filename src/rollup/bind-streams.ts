@@ -5,6 +5,7 @@ import { unitFactor, unitTable } from '../units.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
 import { constantMacros, ruleConstants } from './rules.ts';
+import { forgetTemporary } from './working.ts';
 
 /**
  * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
@@ -126,6 +127,7 @@ export async function bindStoredStreams(
 }
 
 async function createSettings(connection: DuckDBConnection): Promise<void> {
+  forgetTemporary(connection);
   await connection.run(
     [constantMacros(), ...['create_macros', 'create_settings'].map((name) => loadSql(`rollup/${name}`))].join(
       '\n',

@@ -10,7 +10,9 @@ export type Pending = {
   messages: bigint | null;
   batches: bigint;
   after_id: bigint | null;
+  archived: boolean;
   set_aside: bigint;
+  corrections: bigint;
   streams: string | null;
   sources: string;
 };

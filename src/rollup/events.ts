@@ -1,28 +1,36 @@
 import type { EnergyMethod } from '../energy-stream.ts';
-import { query } from '../warehouse/query.ts';
 import { classifyBreaks } from './classify-breaks.ts';
 import { findPowerSpikes } from './power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rules.ts';
 import type { Scope } from './scope.ts';
-import { ask, run, type Working } from './working.ts';
+import { list, rowsOf, run, type Working } from './working.ts';
 
 /**
  * Finds the breaks in scope, and where any has changed judges what they are now.
- * @param isRestated rules have changed, so every break in scope is judged again
+ * @param options.isRestated rules have changed, so every break in scope is judged again
+ * @param options.leastPowerW see statement `least_power`
  * @returns whether events have come, gone or changed; table `changed_event` has them
  */
 export async function judgeBreaks(
   working: Working,
-  { bounds }: Scope,
-  isRestated: boolean,
+  { bounds, methods, breaks }: Scope,
+  { isRestated, leastPowerW }: { isRestated: boolean; leastPowerW: number | null },
 ): Promise<boolean> {
-  const { least_power_w } = await ask<{ least_power_w: number | null }>(working, 'least_power');
-  const changed = await run(working, 'find_break_changes', { ...bounds, least_power_w });
+  const { runAll = false } = working;
+  const changed = await run(working, 'find_break_changes', {
+    ...bounds,
+    least_power_w: leastPowerW,
+    of_power: methods.has('power_curve') || methods.has('interval_energy') || runAll,
+    changes: rowsOf(working, 'register_change') > 0 || runAll,
+  });
   if (changed > 0) {
     await run(working, 'forget_breaks');
     await run(working, 'store_breaks');
   }
+  // Without any of these no series has a break that `find_judged` could find.
+  const isWanted = changed > 0 || breaks || isRestated || rowsOf(working, 'relearnt') > 0 || runAll;
+  if (!isWanted) return false;
   const judged = await run(working, 'find_judged', { ahead: DECIDED_AHEAD, is_restated: isRestated });
   return judged > 0 && (await judge(working));
 }
@@ -86,9 +94,9 @@ interface Verdict {
   isOpen: boolean;
 }
 
-async function judgeAll({ connection }: Working): Promise<Verdict[]> {
-  const rows = await query<BreakRow>(connection, 'rollup/breaks_to_judge');
-  const changes = await query<ChangeRow>(connection, 'rollup/register_changes_to_judge');
+async function judgeAll(working: Working): Promise<Verdict[]> {
+  const rows = await list<BreakRow>(working, 'breaks_to_judge');
+  const changes = await list<ChangeRow>(working, 'register_changes_to_judge');
   const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
   return [...judgedTogether].map((breaks) => {
     const { series_id } = breaks[0]!;

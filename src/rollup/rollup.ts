@@ -1,7 +1,6 @@
 import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Clock, localDateOf } from '../time.ts';
-import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { Restatement } from './bind-streams.ts';
 import { bindSettings, settingsOf } from './bound.ts';
@@ -9,9 +8,9 @@ import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
 import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
 import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
-import { touchedStretches } from './stretches.ts';
+import { findTouched } from './stretches.ts';
 import { takeIn } from './take-in.ts';
-import { createWorkingTables, holdsLittle, run, type Working } from './working.ts';
+import { empty, holdsLittle, list, prepareWorkingTables, run, runIf, type Working } from './working.ts';
 
 export interface RollUpOptions {
   workgroup: WorkgroupConfig;
@@ -22,6 +21,8 @@ export interface RollUpOptions {
   messagesMax?: number;
   /** Every register gets an index, also one that only grows. For tests that compare both ways. */
   indexAll?: boolean;
+  /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
+  runAll?: boolean;
   log: Log;
 }
 
@@ -60,7 +61,9 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
   if (last && last.changes === now.changes && last.settings === now.settings && last.openDay === now.openDay)
     return { batchId: last.batchId, readings: 0, rejected: 0, days: 0, more: false };
   lastRuns.delete(shard);
-  const result = await rollUpSafely(shard, options);
+  // What has ended since with other settings was closed by those.
+  const closedBefore = last?.settings === now.settings ? last.openDay : undefined;
+  const result = await rollUpSafely(shard, options, closedBefore);
   if (!result.more) lastRuns.set(shard, { ...now, batchId: result.batchId });
   return result;
 }
@@ -78,8 +81,12 @@ interface LastRun {
 const lastRuns = new WeakMap<Shard, LastRun>();
 
 /** Tries again with less where it fails. */
-async function rollUpSafely(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
-  const attempt: Attempt = { messagesMax: options.messagesMax ?? MESSAGES_MAX, batches: 0 };
+async function rollUpSafely(
+  shard: Shard,
+  options: RollUpOptions,
+  closedBefore: string | undefined,
+): Promise<RollUpResult> {
+  const attempt: Attempt = { messagesMax: options.messagesMax ?? MESSAGES_MAX, batches: 0, closedBefore };
   for (let rounds = 0; ; ) {
     try {
       return await rollUpOnce(shard, options, attempt);
@@ -97,6 +104,8 @@ interface Attempt {
   messagesMax: number;
   /** How many batches it has taken in. */
   batches: number;
+  /** The days before this one are final already; undefined: nobody knows. */
+  closedBefore?: string | undefined;
   /** Which of the touched series are left out; then nothing is kept of what the roll-up does. */
   leaveOut?: (touched: readonly SeriesKey[]) => readonly SeriesKey[];
 }
@@ -147,27 +156,33 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
   return shard.transaction(
     async (connection) => {
       const { workgroup, closeAfterMs } = options;
-      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs };
+      const { runAll = false, indexAll = false } = options;
+      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs, runAll };
       const { pending, restated } = await bindSettings(working, workgroup, attempt.messagesMax);
       attempt.batches = Number(pending.batches);
       const newestId = pending.newest_id ?? -1n;
       const afterBatchId = pending.after_id ?? -1n;
       const batchId = pending.batch_id ?? newestId;
+      const { archived } = pending;
+      const corrected = pending.corrections > 0n;
       const hasSetAside = pending.set_aside > 0n;
       const retries = hasSetAside && (await releaseRetried(working)) > 0;
       const result = { batchId, readings: 0, rejected: 0, days: 0, more: batchId < newestId };
       if (Number(pending.messages ?? 0n) > 0 || restated !== undefined || retries) {
         const nowMs = BigInt(options.clock.now());
         const rejudges = restated !== undefined || retries;
-        Object.assign(result, await takeIn(working, { afterBatchId, batchId, nowMs, rejudges }));
+        const taken = { afterBatchId, batchId, archived, corrected, nowMs, rejudges };
+        Object.assign(result, await takeIn(working, taken));
         working.leavesOut = hasSetAside || attempt.leaveOut !== undefined;
-        await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
-        const days = { ...options, restated, retries, nowMs, batchId };
+        const several = await computeTouched(working, { workgroup, restated, retries, indexAll, attempt });
+        const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
+        const days = { closeAfterMs, restated, retries, nowMs, batchId, corrected, declares, several };
         result.days = await updateDays(working, days);
       }
-      await run(working, 'advance_streams', { batch_id: batchId });
-      await run(working, 'forget_archived');
-      await run(working, 'close_days', { before: firstOpenDay(options) });
+      if (afterBatchId < batchId || runAll) await run(working, 'advance_streams', { batch_id: batchId });
+      if (archived || runAll) await run(working, 'forget_archived');
+      const openDay = firstOpenDay(options);
+      if (openDay !== attempt.closedBefore || runAll) await run(working, 'close_days', { before: openDay });
       if (attempt.leaveOut) throw new TakenBack();
       return result;
     },
@@ -176,6 +191,7 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
 }
 
 interface Computation {
+  workgroup: WorkgroupConfig;
   restated: Restatement | undefined;
   /** Series that had been set aside are computed again. */
   retries: boolean;
@@ -186,28 +202,35 @@ interface Computation {
 /**
  * Computes what new readings and changed rules touch, in stretches that are days apart: each by itself, so that a reading from last year costs a
  * look at last year's day and not at everything since.
+ * @returns whether a source of the touched devices has more than one series
  */
 async function computeTouched(
   working: Working,
-  { restated, retries, indexAll, attempt }: Computation,
-): Promise<void> {
+  { workgroup, restated, retries, indexAll, attempt }: Computation,
+): Promise<boolean> {
   const isRestated = restated !== undefined;
   await run(working, 'find_rules', { all: isRestated || retries });
-  await createWorkingTables(working);
-  await run(working, 'find_register_changes');
+  await prepareWorkingTables(working);
+  const hasChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
+  await runIf(hasChanges, working, 'find_register_changes');
   if (isRestated) {
     await run(working, 'forget_learnt');
     await run(working, 'forget_learnt_days');
   }
-  await run(working, 'find_touched');
+  const beside = workgroup.energyStreams.length > 1 || working.runAll === true;
+  await run(working, 'find_touched', { is_restated: isRestated, beside });
   if (retries) await run(working, 'touch_retried');
   if (working.leavesOut) {
-    const touched = await query<SeriesKey>(working.connection, 'rollup/touched_series');
+    const touched = await list<SeriesKey>(working, 'touched_series');
     await leaveOut(working, attempt.leaveOut?.(touched) ?? []);
   }
-  for (const stretch of await touchedStretches(working.connection)) {
-    await computeStretch(working, stretch, { isRestated, indexAll });
+  const touched = await findTouched(working);
+  for (const stretch of touched.stretches) {
+    await computeStretch(working, stretch, touched, { isRestated, indexAll });
   }
+  // Else the days of the roll-up before would be taken for those of this one.
+  if (!working.hasTouched) await empty(working, 'touched_day');
+  return touched.several || isRestated;
 }
 
 /** The first local day that is not final: it ended less than `closeAfterMs` ago, or has not ended. */

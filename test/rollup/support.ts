@@ -32,6 +32,8 @@ export interface EnergySite {
   devices?: WorkgroupConfig['devices'];
   /** See `RollUpOptions.indexAll`. */
   indexAll?: boolean;
+  /** See `RollUpOptions.runAll`. */
+  runAll?: boolean;
 }
 
 /** Lands readings as one batch of the stream or of another origin, in the order given; of one of their own where they have offsets. */
@@ -90,6 +92,7 @@ export async function rollUpSite(
     workgroup,
     clock: { now: () => nowMs },
     indexAll: site.indexAll ?? false,
+    runAll: site.runAll ?? false,
     closeAfterMs: site.closeAfterMs ?? 2 * DAY_MS,
     log: silentLog,
   });
