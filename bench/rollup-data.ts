@@ -13,6 +13,8 @@ export interface RegisterSite {
   stepMs: number;
   /** Readings of a batch, in the order of time. */
   batch: number;
+  /** The registers show 0 from 22:00 to 04:00 UTC, as some inverters do while they sleep. */
+  zeroAtNight?: boolean;
 }
 
 export const WORKGROUP = 'bench';
@@ -37,7 +39,7 @@ export function openSite(
  */
 export async function fillSite(
   shard: Shard,
-  { devices, readings, stepMs, batch }: RegisterSite,
+  { devices, readings, stepMs, batch, zeroAtNight = false }: RegisterSite,
 ): Promise<void> {
   await shard.transaction(async (connection) => {
     await connection.run("INSERT INTO name VALUES (900, 'solar'), (901, 'pv'), (902, 'total_wh')");
@@ -47,11 +49,16 @@ export async function fillSite(
     const stepsABatch = Math.max(1, Math.floor(batch / devices));
     for (let first = 0, id = 1; first < steps; first += stepsABatch, id++) {
       const last = Math.min(steps, first + stepsABatch);
+      const grown = `24000 * (s.range / ${day} - sin(2 * pi() * s.range / ${day}) / (2 * pi()))`;
+      const shows = `round(1000000 + d.range * 1000 + ${grown}, 3)`;
+      const value = zeroAtNight
+        ? `CASE WHEN (s.range * ${stepMs} // 3600000 + 2) % 24 < 6 THEN 0 ELSE ${shows} END`
+        : shows;
       await connection.run(
         `INSERT INTO message (batch_id, stream_offset, table_id, kind, device, source_id, event_time_ms, store_time_ms, message_id, field_ids, numbers, other)
          SELECT ${id}, s.range * ${devices} + d.range, 900, 0, md5(d.range::VARCHAR)::UUID, 901,
            ${START_MS} + s.range * ${stepMs} + d.range % 60 * 1000, ${START_MS} + s.range * ${stepMs} + 60000, NULL,
-           [902], [round(1000000 + d.range * 1000 + 24000 * (s.range / ${day} - sin(2 * pi() * s.range / ${day}) / (2 * pi())), 3)], NULL
+           [902], [${value}], NULL
          FROM range(${first}, ${last}) s, range(${devices}) d
          WHERE hash(s.range * ${devices} + d.range) % 500 <> 0`,
       );
@@ -84,17 +91,29 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
   }
 }
 
-/** A reading of one device that comes late, between two that are there, in a batch of its own. */
+/**
+ * A reading of one device that comes late, between two that are there, in a batch of its own: a hundredth of a Wh above the one before it, or
+ * `halfway` to the one after it, which moves no limit.
+ */
 export async function addLateReading(
   shard: Shard,
-  { device, afterMs, batchId }: { device: number; afterMs: number; batchId: number },
+  {
+    device,
+    afterMs,
+    batchId,
+    halfway = false,
+  }: { device: number; afterMs: number; batchId: number; halfway?: boolean },
 ): Promise<void> {
   await shard.transaction(async (connection) => {
+    const at = START_MS + afterMs;
     const values = `FROM (
-      SELECT arg_max(value, event_time_ms) AS value FROM reading JOIN series USING (series_id)
-      WHERE device = md5('${device}')::UUID AND event_time_ms <= ${START_MS + afterMs})`;
+      SELECT arg_max(value, event_time_ms) FILTER (event_time_ms <= ${at}) AS value,
+        arg_min(value, event_time_ms) FILTER (event_time_ms > ${at}) AS after
+      FROM reading JOIN series USING (series_id)
+      WHERE device = md5('${device}')::UUID)`;
+    const late = halfway ? 'round((value + after) / 2, 3)' : 'value + 0.01';
     await connection.run(
-      `INSERT INTO message SELECT ${batchId}, ${batchId}000000, 900, 0, md5('${device}')::UUID, 901, ${START_MS + afterMs}, ${Date.UTC(2026, 5, 1)}, NULL, [902], [value + 0.01], NULL ${values}`,
+      `INSERT INTO message SELECT ${batchId}, ${batchId}000000, 900, 0, md5('${device}')::UUID, 901, ${at}, ${Date.UTC(2026, 5, 1)}, NULL, [902], [${late}], NULL ${values}`,
     );
     await connection.run(
       `INSERT INTO batch VALUES (${batchId}, 'stream', 'bench', 0, 0, 1, 0, NULL, NULL, 0)`,

@@ -10,6 +10,7 @@ import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
+import { benchRollUpCost } from './rollup-cost.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
 import { benchSocket } from './socket.ts';
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, Bench>> = {
   land: benchLand,
   import: benchImport,
   rollup: benchRollUp,
+  'rollup-cost': benchRollUpCost,
   serve: benchServe,
   socket: benchSocket,
   /** The service may take twice the bare query's time. */
