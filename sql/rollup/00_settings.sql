@@ -38,7 +38,10 @@ CREATE OR REPLACE TEMP MACRO decimal_step(value) AS CASE
   WHEN abs(value - round(value, -1)) >= 1e-6 THEN 1
   WHEN abs(value - round(value, -2)) >= 1e-6 THEN 10
   WHEN abs(value - round(value, -3)) >= 1e-6 THEN 100
-  ELSE 1000
+  WHEN abs(value - round(value, -4)) >= 1e-6 THEN 1000
+  WHEN abs(value - round(value, -5)) >= 1e-6 THEN 10000
+  WHEN abs(value - round(value, -6)) >= 1e-6 THEN 100000
+  ELSE 1000000
 END;
 -- Whole Wh of an index at an instant on the line between two readings, or as far up as the share says.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, t0, c0, t1, c1, share) AS
@@ -50,6 +53,9 @@ CREATE OR REPLACE TEMP MACRO is_wide(at_ms, t0, c0, t1, c1) AS t1 - t0 > wide_ms
 CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS
   abs(wh_a - wh_b) > least_wh + greatest(abs(wh_a), abs(wh_b))
     * (share + 2 * greatest(0, 1 - CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
+-- The status of a day that changes. One that has been final stays a day that people have seen, also where the closing time is longer now.
+CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE
+  WHEN status_before IN ('final', 'restated') THEN 'restated' WHEN end_ms + close_after_ms > now_ms THEN 'provisional' ELSE 'final' END;
 -- The flag of what an event is.
 CREATE OR REPLACE TEMP MACRO event_flag(kind) AS CASE kind
   WHEN 'reset' THEN flag('reset') WHEN 'register_change' THEN flag('reset') WHEN 'rollover' THEN flag('rollover') WHEN 'rebase' THEN flag('rebase')
@@ -116,6 +122,10 @@ UPDATE energy_stream SET settings = $settings WHERE stream_id = $stream_id;
 -- name: restate_stream
 -- Marks a stream whose rules have changed: all its series are computed again.
 INSERT INTO restated_stream VALUES ($stream_id);
+
+-- name: restate_lifetime_streams
+-- Marks every stream of lifetime registers.
+INSERT INTO restated_stream SELECT stream_id FROM stream_setting WHERE method = 'total_energy' EXCEPT SELECT stream_id FROM restated_stream;
 
 -- name: forget_stream_intervals
 -- Removes the energy of a stream that is no longer configured; its readings stay.

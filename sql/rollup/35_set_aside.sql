@@ -120,8 +120,7 @@ WITH wanted AS (
 )
 SELECT d.day, d.device, d.source, d.energy_wh, d.method, d.stream_id, d.flags, d.coverage, d.end_ms,
   CASE WHEN NOT d.is_stored THEN coalesce(k.version, 0) + 1 WHEN d.end_ms <= $now_ms::BIGINT THEN d.old.version + 1 ELSE d.old.version END AS version,
-  CASE WHEN d.end_ms + $close_after_ms::BIGINT > $now_ms::BIGINT THEN 'provisional'
-    WHEN d.old.status IN ('final', 'restated') OR d.new.status = 'restated' THEN 'restated' ELSE 'final' END AS status,
+  day_status(CASE WHEN d.new.status = 'restated' THEN 'restated' ELSE d.old.status END, d.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   k.version AS kept_version
 FROM decided d
 LEFT JOIN kept k USING (day, device, source)

@@ -148,8 +148,11 @@ FROM relearnt r WHERE r.series_id = series_day.series_id AND r.utc_day = series_
 
 -- name: store_step
 -- The longest usual step of a series says how far its readings reach; the newest resolution is kept beside it.
-UPDATE series SET step_ms = greatest(series.step_ms, r.step_ms), resolution = coalesce(r.resolution, series.resolution)
-FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM relearnt GROUP BY series_id) AS r
+UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
+FROM (
+  SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
+  FROM series_day WHERE series_id IN (SELECT series_id FROM relearnt) GROUP BY series_id
+) AS r
 WHERE r.series_id = series.series_id;
 
 -- name: take_step
@@ -170,13 +173,19 @@ WHERE (l.from_ms - r.reach_ms < s.lo_ms AND r.first_ms - r.reach_ms < s.lo_ms)
   OR r.reach_ms > s.reach_ms;
 
 -- name: forget_learnt
--- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there if they do again.
+-- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there if they do again, and of those that have
+-- something else to learn than before: then it is learnt from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
-  SELECT series_id FROM series_rule WHERE NOT learns AND stream_id IN (SELECT stream_id FROM restated_stream));
+  SELECT r.series_id
+  FROM series_rule r JOIN restated_stream USING (stream_id)
+  LEFT JOIN (
+    SELECT series_id, count(learnt_power_w) > 0 AS knows_power, count(learnt_resolution) > 0 AS knows_resolution FROM series_day GROUP BY series_id
+  ) AS d USING (series_id)
+  WHERE NOT r.learns OR (r.max_power_w IS NULL) <> d.knows_power OR (is_register(r.method) AND r.jitter_wh IS NULL) <> d.knows_resolution);
 
 -- name: forget_learnt_days
-DELETE FROM series_day WHERE series_id IN (
-  SELECT series_id FROM series_rule WHERE NOT learns AND stream_id IN (SELECT stream_id FROM restated_stream));
+DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream))
+  AND series_id NOT IN (SELECT series_id FROM series_quarter);
 
 -- name: take_limits
 -- The limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.

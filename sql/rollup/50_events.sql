@@ -3,7 +3,7 @@
 -- Reads   reading_pair, series_rule, day_limit, register_change.
 -- Writes  series_break (pairs that no plain growth explains), energy_event (what they are: reset, rollover, rebase, register_change, glitch, spike,
 --         standstill).
--- Why     SQL finds the breaks. A small pure function (src/rollup/judge) tells what they are, because that takes a look ahead from break to break. It judges
+-- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) tells what they are, because that takes a look ahead from break to break. It judges
 --         from the last break before the change that was decided without the change, up to a break from which on nothing is different.
 
 -- name: find_break_changes
@@ -161,7 +161,8 @@ SELECT
 FROM judged j
 JOIN series_rule r ON r.series_id = j.series_id
 LEFT JOIN series_break b ON b.series_id = j.series_id AND b.to_ms <= j.to_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
-LEFT JOIN day_limit l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
+-- Breaks before the scope are judged again as well, so their limits are not in day_limit.
+LEFT JOIN series_day l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
 LEFT JOIN interval_day d ON j.method = 'daily_energy' AND d.interval_index = interval_of(b.to_ms)
 LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
 LEFT JOIN beginning g ON g.series_id = j.series_id

@@ -218,6 +218,9 @@ WITH silent AS MATERIALIZED (
 ), shown AS MATERIALIZED (
   SELECT series_id, event_time_ms, value FROM reading
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
+    AND NOT EXISTS (
+      SELECT 1 FROM energy_event e
+      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms)
 )
 -- Outer joins, because they keep the planner from multiplying the readings with each other.
 SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.held,

@@ -53,7 +53,7 @@ FROM daily_energy;
 -- workgroup's order among those that cover the day. A register that stands still all day covers nothing where another method has measured more
 -- than standing_power_w() on average, and more than the register may hold back.
 -- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands, held_wh
--- (what it counts by), coverage, place (1: chosen), substituted (false)
+-- (Wh that it may hold back), coverage, place (1: chosen), substituted (false)
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
@@ -76,12 +76,13 @@ WITH wanted AS (
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated,
     r.method, r.stream_id, r.position,
     r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands,
-    -- What it counts by, as far as its value tells.
-    CASE WHEN s.last_value = 0 THEN 0 WHEN s.last_value % 1000000 = 0 THEN 1000000 WHEN s.last_value % 100000 = 0 THEN 100000
-      WHEN s.last_value % 10000 = 0 THEN 10000 ELSE jitter(r.jitter_wh, r.resolution) END AS held_wh
+    -- What it may hold back, because it counts in steps: where nothing is known of them, what its value is a multiple of.
+    CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND is_register(r.method) AND s.last_value > 0 THEN decimal_step(s.last_value)
+      ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS held_wh
   FROM summed s
   JOIN series_rule r USING (series_id)
   JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
+  LEFT JOIN series_day l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
 ), best AS (
   SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
   WINDOW w AS (PARTITION BY device, source, day)
@@ -192,8 +193,7 @@ WITH incomplete AS (
 )
 SELECT n.*,
   CASE WHEN o.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN n.end_ms <= $now_ms::BIGINT THEN o.version + 1 ELSE o.version END AS version,
-  CASE WHEN n.end_ms + $close_after_ms::BIGINT > $now_ms::BIGINT THEN 'provisional'
-    WHEN coalesce(o.status, h.status) IN ('final', 'restated') THEN 'restated' ELSE 'final' END AS status,
+  day_status(coalesce(o.status, h.status), n.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   h.version AS kept_version
 FROM day_now n
 LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source

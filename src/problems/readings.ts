@@ -56,7 +56,7 @@ async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
   return rows.map(({ position, device, source, at_ms, value_before, value_after }) => ({
     position,
     setting: 'unit',
-    message: `the register of device ${device}, source ${source} went from ${value_before} to ${value_after} Wh at ${formatInstant(at_ms)}, ${value_after < value_before ? 'a thousandth' : 'a thousand times'} of what it had shown: its unit may have changed; have the device say its unit in a field (unitField), or set it back`,
+    message: `the register of device ${device}, source ${source} went from ${value_before} to ${value_after} Wh at ${formatInstant(at_ms)}, ${timesOf(value_after / value_before)} what it had shown: its unit may have changed; have the device say its unit in a field (unitField), or set it back`,
   }));
 }
 
@@ -78,4 +78,9 @@ async function contradicted(
     setting: 'field',
     message: `on ${days} of the last seven days another method has measured more than a tenth less or more than "${streams[position]?.field}" of device ${device}, source ${source}: see wattline explain ${device} ${last_day} --source ${source}, and correct the unit, the multiplier or the order of the streams`,
   }));
+}
+
+function timesOf(ratio: number): string {
+  if (ratio < 1) return ratio < 0.01 ? 'a thousandth of' : 'a tenth of';
+  return ratio > 100 ? 'a thousand times' : 'ten times';
 }

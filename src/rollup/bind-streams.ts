@@ -69,6 +69,8 @@ export async function bindStreams(
     if (gone.settings === null) continue;
     if (restated !== 'zone') restated = 'configuration';
     await query(connection, 'rollup/forget_stream_intervals', { stream_id: gone.stream_id });
+    // What it said of the silences of lifetime registers beside it is gone as well.
+    await query(connection, 'rollup/restate_lifetime_streams');
     await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;

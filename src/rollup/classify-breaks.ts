@@ -6,6 +6,7 @@ import {
   hasStoodStill,
   isOtherUnit,
   isPassedOver,
+  joined,
   returnIndex,
 } from './excursions.ts';
 import {
@@ -21,11 +22,9 @@ import { ruleConstants } from './rules.ts';
 import { runsBetween } from './runs.ts';
 
 /**
- * Tells resets, glitches, spikes and rebases apart (energy.md, table of the index). Works on the runs between the breaks, in time
- * order, from the last reading that was believed: a run that continues it is kept; a run away from it that comes back in one
- * impossible step is left out, however long it is; a fall that stays is a reset where the new value is reachable from zero, else
- * a rebase; an impossible rise that stays is a rebase.
- * The result depends on the breaks alone, never on the order in which readings arrived.
+ * Tells what the breaks of a register are: the table of docs/rules.md, "What a break is", row by row. Works on the runs between the breaks, in the
+ * order of time, from the run that is believed.
+ * The result depends on the breaks and on what stands beside them, never on the order in which readings arrived.
  * @param breaks of one series, in time order; of one local day where the register restarts every day
  */
 export function classifyBreaks(
@@ -44,8 +43,11 @@ export function classifyBreaks(
   let believed = runs.at(index)!;
   /** The last rise that was believed though it is impossible by what was learnt. */
   let rise: { from: Run; to: Run } | undefined;
+  /** The believed runs that go on from each other. */
+  let together: Run | undefined;
   for (;;) {
-    hasStarted ||= hasBegun(believed, rule);
+    together = joined(together, believed);
+    hasStarted ||= hasBegun(together, rule);
     if (hasStarted && index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
     const next = runs.at(index + 1);
     if (!next) break;
@@ -161,15 +163,12 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
   return joinEvent('rebase', from, to, 0);
 }
 
-/** A learnt limit is so many times what is usual for a rise that stays, which may last for hours. */
-const CATCH_UP_PART = 8;
-
 /** Whether a register that has stood still, as one that is not read, shows at last what it has counted since. */
 function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   if (to.stillMs === undefined || to.stillMs >= from.lastMs || to.maxPowerW === undefined) return false;
   // What is still shown of the day before is no standstill.
   if (rule.morning && to.stillMs < rule.morning.dayMs) return false;
-  const maxPowerW = rule.learnt ? to.maxPowerW / CATCH_UP_PART : to.maxPowerW;
+  const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
   return to.firstValue - from.lastValue <= reachWh(to.firstMs - to.stillMs, { ...to, maxPowerW });
 }
 

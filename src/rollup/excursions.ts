@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, type UtcMs } from '../time.ts';
+import type { UtcMs } from '../time.ts';
 import {
   continues,
   isCarriedOver,
@@ -8,22 +8,8 @@ import {
   reachWh,
   recounts,
 } from './register-rule.ts';
+import { ruleConstants } from './rules.ts';
 import type { Runs } from './runs.ts';
-
-/** An excursion upwards that lasts longer than this is no spike: the jump has stayed. */
-const SPIKE_MS_MAX = DAY_MS;
-
-/** An excursion downwards that counts is looked for so long. Zeros may last longer, because they are one run. */
-const GLITCH_MS_MAX = 400 * DAY_MS;
-
-/** After a longer silence than this a register may have counted what it lost before. */
-const LONE_FALL_MS_MAX = HOUR_MS;
-
-/** A register that has counted elsewhere for as long as this has not been on an excursion. */
-const COUNTED_MS_MIN = HOUR_MS;
-
-/** A register that restarts every day, and shows as much as before zero after a longer silence than this, may have grown that much. */
-const RESTART_MS_MAX = HOUR_MS;
 
 /**
  * Where the series comes back to the run at `index`: the first later run that continues it and that cannot have been reached
@@ -49,7 +35,7 @@ export function isPassedOver(from: Run, one: Run, after: Run | undefined, rule: 
 function returnFromHigh(runs: Runs, index: number): number | undefined {
   const from = runs.at(index)!;
   const high = runs.at(index + 1)!;
-  const endMs = high.firstMs + SPIKE_MS_MAX;
+  const endMs = high.firstMs + ruleConstants.spike_max_ms.value;
   for (let back = index + 2; ; back += 1) {
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
@@ -61,7 +47,7 @@ function returnFromHigh(runs: Runs, index: number): number | undefined {
 /** Reads the low values as what they are if the register was reset, which has excursions of its own; until that explains no more. */
 function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   const from = runs.at(index)!;
-  const endMs = from.lastMs + GLITCH_MS_MAX;
+  const endMs = from.lastMs + ruleConstants.glitch_max_ms.value;
   let zeros = true;
   let lows: Low[] = [];
   for (let back = index + 2; ; back += 1) {
@@ -84,7 +70,8 @@ function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | 
 
 /** Whether a single reading between zeros and what is at or above the value before them is an average of both. */
 function isOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
-  const isLone = low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= LONE_FALL_MS_MAX;
+  const isLone =
+    low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
   return low.firstValue > 0 && isLone && continues(from, candidate);
 }
 
@@ -93,7 +80,7 @@ function isOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
  * is usual, so that the way back is hardly ever impossible by it; by a configured one it is judged as any other.
  */
 function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
-  const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= LONE_FALL_MS_MAX;
+  const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
   return rule.learnt && isLone && !isReset(from, low, rule);
 }
 
@@ -130,7 +117,7 @@ function originOf(run: Run, lows: readonly Low[]): number {
 function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): boolean {
   if (!rule.restartsDaily) return false;
   return (
-    candidate.firstMs - low.lastMs > RESTART_MS_MAX ||
+    candidate.firstMs - low.lastMs > ruleConstants.restart_max_ms.value ||
     (isCarriedOver(from, rule) && candidate.firstValue !== from.lastValue)
   );
 }
@@ -159,9 +146,6 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
   return false;
 }
 
-/** A register that has not counted so long after its first reading stands still. */
-const BEGINNING_MS_MAX = 2 * DAY_MS;
-
 /**
  * Whether something is known of a register at a run that is believed: it has counted there. Until it has, it may be read as zero, or as an average over
  * its start, as where a recording begins at night.
@@ -174,18 +158,12 @@ export function hasBegun(
   const isFirst = run.firstMs === Number.NEGATIVE_INFINITY;
   return (
     hasCounted(isFirst ? { ...run, firstMs: firstReadingMs, firstValue: firstReadingValue } : run) ||
-    run.firstMs - firstReadingMs > BEGINNING_MS_MAX
+    run.lastMs - firstReadingMs > ruleConstants.beginning_max_ms.value
   );
 }
 
 /** What a register shows in another unit is this many times what it showed before, or one of so many parts. */
 const UNIT_FACTORS = [10, 1_000];
-
-/** Within this share of the value a register counts so little until it is read again that a change of unit shows. */
-const UNIT_SHARE_MAX = 0.01;
-
-/** A value of fewer steps than this says too little of what it is a multiple of. */
-const UNIT_STEPS_MIN = 50;
 
 /**
  * Whether a register goes on in another unit: at exactly 10 or 1000 times of what it showed, or a part of that. Its energy cannot be told until it is back,
@@ -193,9 +171,9 @@ const UNIT_STEPS_MIN = 50;
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
   const grownWh = reachWh(to.firstMs - from.lastMs, to);
-  if (from.lastValue <= 0 || grownWh > UNIT_SHARE_MAX * from.lastValue) return false;
+  if (from.lastValue <= 0 || grownWh > ruleConstants.unit_share_max.value * from.lastValue) return false;
   const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
-  if (less < UNIT_STEPS_MIN * to.jitterWh) return false;
+  if (less < ruleConstants.unit_steps_min.value * to.jitterWh) return false;
   return UNIT_FACTORS.some((factor) => {
     const isPart = to.firstValue < from.lastValue;
     const offWh = isPart ? to.firstValue * factor - from.lastValue : to.firstValue / factor - from.lastValue;
@@ -215,11 +193,24 @@ export function backInUnit(runs: Runs, index: number): number | undefined {
 /** Whether a register has counted between two runs, above the first of them. */
 export function hasCountedAbove(runs: Runs, from: number, back: number): boolean {
   const { lastValue } = runs.at(from)!;
+  return hasCountedBetween(runs, from, back, (run) => run.firstValue > lastValue);
+}
+
+/** Whether a register has counted in the runs between two, each of which may go on from the one before. */
+function hasCountedBetween(runs: Runs, from: number, back: number, isOf: (run: Run) => boolean): boolean {
+  let together: Run | undefined;
   for (let place = from + 1; place < back; place += 1) {
     const run = runs.at(place)!;
-    if (run.firstValue > lastValue && hasCounted(run)) return true;
+    together = isOf(run) ? joined(together, run) : undefined;
+    if (together && hasCounted(together)) return true;
   }
   return false;
+}
+
+/** A run and the one before it, where it goes on from that. */
+export function joined(before: Run | undefined, run: Run): Run {
+  if (!before || !continues(before, run)) return run;
+  return { ...run, firstMs: before.firstMs, firstValue: before.firstValue };
 }
 
 /**
@@ -229,10 +220,12 @@ export function hasCountedAbove(runs: Runs, from: number, back: number): boolean
 export function hasStoodStill(runs: Runs, from: number, back: number): boolean {
   if (runs.at(from)!.firstMs !== Number.NEGATIVE_INFINITY) return false;
   if (runs.at(back)!.firstValue !== runs.at(from)!.lastValue) return false;
-  for (let place = from + 1; place < back; place += 1) if (hasCounted(runs.at(place)!)) return true;
-  return false;
+  return hasCountedBetween(runs, from, back, (run) => run.firstValue > 0);
 }
 
 function hasCounted(run: Run): boolean {
-  return run.lastValue - run.firstValue > run.jitterWh && run.lastMs - run.firstMs >= COUNTED_MS_MIN;
+  return (
+    run.lastValue - run.firstValue > run.jitterWh &&
+    run.lastMs - run.firstMs >= ruleConstants.counted_min_ms.value
+  );
 }

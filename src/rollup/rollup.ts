@@ -45,7 +45,7 @@ const ROUNDS_MAX = 3;
 /**
  * Turns what has landed since the last call into energy: readings, 15-minute intervals, days. One transaction; everything that is touched is
  * computed again as a whole, so the same readings give the same rows in whatever order and however often they come, and calling again without new
- * batches changes nothing. The chapters of sql/rollup are run in the order of their numbers. Where nothing has been written since the last call, no
+ * batches changes nothing. Data flows through the chapters of sql/rollup in the order of their numbers. Where nothing has been written since the last call, no
  * statement is run.
  * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
  * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then

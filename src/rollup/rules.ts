@@ -161,6 +161,61 @@ export const ruleConstants = {
     meaning: 'the longest standstill after which a register may catch up what it has counted',
     reason: 'a logger that repeats the last value is seen within a week',
   },
+  spike_max_ms: {
+    value: 86_400_000,
+    unit: 'ms',
+    meaning: 'an excursion upwards that lasts longer is no spike: the jump has stayed',
+    reason: 'a wrong high value is corrected within a day, a replaced meter is not',
+  },
+  glitch_max_ms: {
+    value: 34_560_000_000,
+    unit: 'ms',
+    meaning: 'the longest excursion downwards that counts elsewhere meanwhile',
+    reason: 'a device that was lent out comes back within a year; zeros may last longer',
+  },
+  lone_fall_ms: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'by a learnt limit a single low reading that is back within this time was wrong',
+    reason: 'after a longer silence a register may have counted what it lost before',
+  },
+  counted_min_ms: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'a register has counted where it grew plausibly for so long',
+    reason: 'what grows for an hour is no average and no wrong digit',
+  },
+  beginning_max_ms: {
+    value: 172_800_000,
+    unit: 'ms',
+    meaning: 'a register that has not counted so long after its first reading stands still',
+    reason: 'even a solar plant under snow counts within two days, or is off',
+  },
+  restart_max_ms: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning:
+      'after a longer silence behind zeros a register that restarts every day may have grown what it shows',
+    reason: 'most devices count no more than a day brings within the hour',
+  },
+  catch_up_part: {
+    value: 8,
+    unit: 'times',
+    meaning: 'what a register catches up after a standstill may be this part of what a learnt limit allows',
+    reason: 'a learnt limit is for moments, a standstill lasts for hours',
+  },
+  unit_share_max: {
+    value: 0.01,
+    unit: 'times',
+    meaning: 'a change of unit shows where a register can have grown by no more than this share of its value',
+    reason: 'ten times and a thousand times are exact to a hundredth then',
+  },
+  unit_steps_min: {
+    value: 50,
+    unit: 'times',
+    meaning: 'a change of unit shows in values of at least so many times the jitter',
+    reason: 'a value of a few steps is a thousandth of many others by chance',
+  },
   forever_ms: {
     value: 253_402_300_799_000,
     unit: 'ms',

@@ -194,6 +194,16 @@ test('a register that goes on at a thousandth of what it showed has another unit
   });
 });
 
+test('a register that is left out since it shows ten times as much has another unit', async () => {
+  const energyStreams = [{ ...total, maxPower: '1 kW', jitter: '1 Wh' }];
+  const readings = everySixHours(6, (index) => ({ total: (index < 3 ? 1 : 10) * (5e6 + 900 * index) }));
+  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+    'energyStreams.0.unit': expect.stringContaining(
+      'went from 5001800 to 50027000 Wh at 2024-06-01T18:00:00.000Z, ten times what it had shown',
+    ),
+  });
+});
+
 test('methods that contradict each other day after day are told, with where to look', async () => {
   const energyStreams = [
     total,

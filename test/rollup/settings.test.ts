@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/energy-stream.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
+import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
 
 const total: EnergyStreamInput = {
   table: 't',
@@ -125,4 +125,43 @@ test('a replaced meter that is declared afterwards is believed', async () => {
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, registerEpochs }] });
   // 800 + (5950-5800) + (300-100) + 1200.
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2350 });
+});
+
+test('a stream that is removed no longer shapes the silence of the register beside it', async () => {
+  const power: EnergyStreamInput = {
+    table: 't',
+    field: 'power',
+    method: 'power_curve',
+    unit: 'W',
+    maxGap: '1d',
+  };
+  const silent: CaseReading[] = [
+    { event_time: '2024-06-01T12:00:00Z', data: { energy: 0, power: 0 } },
+    { event_time: '2024-06-02T00:00:00Z', data: { power: 0 } },
+    { event_time: '2024-06-02T01:00:00Z', data: { power: 2000 } },
+    { event_time: '2024-06-02T12:00:00Z', data: { energy: 2400, power: 0 } },
+  ];
+  const shard = await openTestShard();
+  await landReadings(shard, silent);
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, power] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 0, '2024-06-02': 2400 });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1200, '2024-06-02': 1200 });
+});
+
+test('a limit that is removed is learnt from all readings', async () => {
+  const { maxPower: _none, ...open } = total;
+  const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({
+    event_time: new Date(Date.UTC(2024, 5, 1) + quarter * 900_000).toISOString(),
+    // Half a million more on the second day, and it stays.
+    data: { energy: 100 * quarter + (quarter < 150 ? 0 : 500_000) },
+  }));
+  const [changed, always] = [await openTestShard(), await openTestShard()];
+  await landReadings(changed, quarters);
+  await rollUpSite(changed, { timezone: 'Etc/UTC', streams: [total] });
+  await rollUpSite(changed, { timezone: 'Etc/UTC', streams: [open] });
+  await landReadings(always, quarters);
+  await rollUpSite(always, { timezone: 'Etc/UTC', streams: [open] });
+  expect((await energyRows(changed)).days).toEqual((await energyRows(always)).days);
+  expect(await energyByDay(changed)).toEqual({ '2024-06-01': 9600, '2024-06-02': 9500, '2024-06-03': 9500 });
 });
