@@ -114,14 +114,15 @@ WITH found AS (
   JOIN series_rule r USING (series_id)
   WHERE a.series_id NOT IN (SELECT series_id FROM found)
 ), near AS MATERIALIZED (
-  SELECT w.series_id, r.event_time_ms AS t
-  FROM (SELECT * FROM wanted WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
-  JOIN reading r ON r.series_id = w.series_id
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
-    AND NOT EXISTS (
-      SELECT 1 FROM energy_event e
-      WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+  SELECT n.series_id, n.t
+  FROM (
+    SELECT w.series_id, r.event_time_ms AS t
+    FROM (SELECT * FROM wanted WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
+    JOIN reading r ON r.series_id = w.series_id
+    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+      AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
+  ) AS n
+  ANTI JOIN (SELECT * FROM energy_event WHERE is_left_out(kind)) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
 ), beside AS (
   SELECT w.*, n.prev_ms, n.next_ms,
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms, w.to_ms + w.reach_ms) AS high_ms

@@ -18,8 +18,11 @@ JOIN series_rule r USING (series_id)
 WHERE s.method = 'total_energy' AND NOT r.net
 UNION
 SELECT s.series_id FROM scope s JOIN series_rule r USING (series_id)
-WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day OR $anchored AND EXISTS (
-  SELECT 1 FROM series_rule d WHERE d.method = 'daily_energy' AND d.device = r.device AND d.source = r.source)))
+WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day))
+UNION
+SELECT s.series_id
+FROM scope s JOIN series_rule r USING (series_id) JOIN series_rule daily ON daily.device = r.device AND daily.source = r.source
+WHERE $anchored AND s.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
 WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms

@@ -82,7 +82,10 @@ WITH wanted AS (
   FROM summed s
   JOIN series_rule r USING (series_id)
   JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
-  LEFT JOIN series_day l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
+  -- Of these days alone, because an outer join reads all that is on its other side.
+  LEFT JOIN (
+    SELECT series_id, utc_day, learnt_resolution FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
+  ) AS l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
 ), best AS (
   SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
   WINDOW w AS (PARTITION BY device, source, day)
@@ -187,8 +190,7 @@ WITH incomplete AS (
 ), kept AS (
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
   FROM daily_energy_history
-  WHERE day BETWEEN (SELECT min(day) FROM day_now) AND (SELECT max(day) FROM day_now)
-    AND device IN (SELECT device FROM day_now)
+  WHERE day IN (SELECT day FROM day_now) AND device IN (SELECT device FROM day_now)
   GROUP BY ALL
 )
 SELECT n.*,
