@@ -77,8 +77,9 @@ CREATE OR REPLACE TEMP TABLE series_key (
 CREATE OR REPLACE TEMP TABLE stream_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
 
 -- name: create_working_tables
--- What chapters leave for later ones where they have nothing to do. limits_changed: series whose limits have changed in this roll-up.
-CREATE OR REPLACE TEMP TABLE limits_changed (series_id INTEGER);
+-- What chapters leave for later ones where they have nothing to do. limits_changed: UTC days of series
+-- whose limits have changed in this roll-up.
+CREATE OR REPLACE TEMP TABLE limits_changed (series_id INTEGER, from_ms BIGINT, to_ms BIGINT);
 CREATE OR REPLACE TEMP TABLE relearnt (
   series_id INTEGER, utc_day INTEGER, learnt_power_w DOUBLE, usual_power_w DOUBLE, learnt_resolution DOUBLE, learnt_step_ms BIGINT, from_ms BIGINT, to_ms BIGINT
 );

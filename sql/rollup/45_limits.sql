@@ -156,13 +156,14 @@ FROM (
 WHERE r.series_id = series.series_id;
 
 -- name: take_step
--- The same in the rules of this roll-up.
-UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution, reach_ms = reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms)
+-- The same in the rules of this roll-up. Where readings reach less far than before, the intervals that they reached are computed as well.
+UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
+  reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms))
 FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM relearnt);
 
 -- name: note_limits
--- Notes the series whose limits have changed, to say so of their days.
-INSERT INTO limits_changed SELECT DISTINCT series_id FROM relearnt;
+-- Notes the UTC days whose limits have changed, to say so of the days of people.
+INSERT INTO limits_changed SELECT series_id, from_ms, to_ms FROM relearnt;
 
 -- name: count_beyond
 -- How many days whose limits have changed are not in scope as a whole, though there are readings of them, or whose readings reach further now.

@@ -9,7 +9,7 @@
 -- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
 -- $now_ms, $batch_id: as in store_days. $restated: which settings have changed (configuration or zone), null for none.
 -- What brings a version about: new readings of the day itself count before others of the source, those before readings of other sources of the device,
--- for which a day may wait. Where limits of the source have been learnt anew, those may be why a day has changed that has no new readings.
+-- for which a day may wait. Where limits of the day have been learnt anew, those may be why it has changed, if it has no new readings.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
@@ -50,7 +50,11 @@ nearest AS (
   GROUP BY ALL
 ),
 learnt AS (
-  SELECT DISTINCT s.device, s.source FROM limits_changed JOIN series s USING (series_id)
+  SELECT DISTINCT c.day, c.device, c.source
+  FROM changed c
+  JOIN touched_day t USING (day, device, source)
+  JOIN series s USING (device, source)
+  JOIN limits_changed l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
 ),
 version_cause AS (
   SELECT c.day, c.device, c.source,
@@ -63,7 +67,7 @@ version_cause AS (
     END AS causes
   FROM changed c
   LEFT JOIN nearest n USING (day, device, source)
-  LEFT JOIN learnt l ON l.device = c.device AND l.source = c.source
+  LEFT JOIN learnt l USING (day, device, source)
 )
 SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
 FROM day_change c

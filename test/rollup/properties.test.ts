@@ -59,6 +59,29 @@ test('readings that come hours or days late end in the same rows as those that c
   await expectAll(site, anyStream(START_MS), check);
 });
 
+test('a closed day keeps its limits where readings come in time', { timeout: 600_000 }, async () => {
+  const nowsMs = Array.from({ length: 14 }, (_, day) => START_MS + (day + 1) * DAY_MS + HOUR_MS);
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const parts = nowsMs.map((nowMs) =>
+      messages.filter(({ event_time }) => {
+        const atMs = Date.parse(event_time);
+        return atMs <= nowMs && atMs > nowMs - DAY_MS;
+      }),
+    );
+    const shard = await rolledUp(site, parts, nowsMs);
+    const rows = await rowsOf(
+      shard,
+      `SELECT device::VARCHAR AS device, string_agg(day::VARCHAR, ' ' ORDER BY day) AS days
+       FROM daily_energy_history WHERE status = 'restated' AND list_contains(causes, 'learnt') GROUP BY device`,
+    );
+    await shard.close();
+    const found = new Map(rows.map(({ device, days }) => [device, days as string]));
+    return streams.map((_, index) => found.get(deviceOf(index)) ?? '');
+  };
+  await expectAll(site, anyStream(START_MS), check);
+});
+
 test('rolling up again, and computing everything again by the same rules, changes no row and makes no version', {
   timeout: 600_000,
 }, async () => {

@@ -268,26 +268,33 @@ test('a version names the readings that are nearest: of its day, else of its sou
   ]);
 });
 
-test('a day that a limit which was learnt anew has changed says so', async () => {
+const learning: EnergySite = { ...site, streams: [{ table: 't', field: 'energy', method: 'total_energy' }] };
+/** A reading every five minutes of a day. 8 kWh in 5 minutes are 96 kW: impossible beside 300 W, and possible beside 12 kW. */
+const dayOf = (day: number, first: number, watts: number, jump = 0): Array<[string, number]> =>
+  Array.from({ length: 288 }, (_, place) => [
+    `0${day}T${String(Math.floor(place / 12)).padStart(2, '0')}:${String((place % 12) * 5).padStart(2, '0')}`,
+    first + (place * watts) / 12 + (place >= 144 ? jump : 0),
+  ]);
+
+test('a closed day keeps its limits, whatever later days teach', async () => {
   const shard = await openTestShard();
-  const learning: EnergySite = {
-    ...site,
-    streams: [{ table: 't', field: 'energy', method: 'total_energy' }],
-  };
-  const dayOf = (day: number, first: number, watts: number, jump = 0): Array<[string, number]> =>
-    Array.from({ length: 288 }, (_, place) => [
-      `0${day}T${String(Math.floor(place / 12)).padStart(2, '0')}:${String((place % 12) * 5).padStart(2, '0')}`,
-      first + (place * watts) / 12 + (place >= 144 ? jump : 0),
-    ]);
-  // 8 kWh in 5 minutes are 96 kW: impossible for 300 W, until there is a day of 12 kW.
   await read(shard, ...dayOf(1, 600_000, 300, 8_000), ...dayOf(2, 615_200, 300));
   await rollUpSite(shard, learning, at('05T00:00'));
+  await read(shard, ...dayOf(4, 629_600, 12_000), ...dayOf(5, 917_600, 12_000));
+  await rollUpSite(shard, learning, at('09T00:00'));
   expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 7_175 });
-  await read(shard, ...dayOf(4, 629_600, 12_000));
+  expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([[1, 1, 'final', 'stream']]);
+});
+
+test('a closed day whose limits change, because the day after it comes late, says so', async () => {
+  const shard = await openTestShard();
+  await read(shard, ...dayOf(1, 600_000, 300, 8_000));
+  await rollUpSite(shard, learning, at('05T00:00'));
+  expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 7_150 });
+  await read(shard, ...dayOf(2, 615_200, 12_000));
   await rollUpSite(shard, learning, at('09T00:00'));
   expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 15_200 });
-  const causes = await causesOf(shard);
-  expect(causes.filter(([day]) => day === 1)).toEqual([
+  expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([
     [1, 1, 'final', 'stream'],
     [1, 2, 'restated', 'learnt stream'],
   ]);
