@@ -122,7 +122,9 @@ WITH found AS (
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
       AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
   ) AS n
-  ANTI JOIN (SELECT * FROM energy_event WHERE is_left_out(kind)) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
+  ANTI JOIN (
+    SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
+  ) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
 ), beside AS (
   SELECT w.*, n.prev_ms, n.next_ms,
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms, w.to_ms + w.reach_ms) AS high_ms
@@ -171,7 +173,9 @@ SELECT count(*) AS series, min(least(s.first_ms, s.lo_ms)) AS low_ms, max(greate
   coalesce(bool_or(s.goes_on AND s.method = 'total_energy' AND NOT r.net), false) AS goes_on,
   coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS anchored,
   coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS shaped,
-  coalesce(bool_or(s.is_new AND s.lo_ms <= r.first_ms OR s.series_id IN (SELECT series_id FROM series_break)), false) AS breaks,
+  coalesce(bool_or(s.is_new AND s.lo_ms <= r.first_ms OR s.series_id IN (
+    SELECT series_id FROM series_break WHERE to_ms BETWEEN (SELECT min(lo_ms) FROM scope) AND (SELECT max(hi_ms) FROM scope) + standstill_max_ms()
+  )), false) AS breaks,
   coalesce(sum((s.hi_ms - s.lo_ms) // interval_ms()), 0)::BIGINT AS intervals
 FROM scope s
 JOIN series_rule r USING (series_id)

@@ -25,7 +25,7 @@ FROM scope s JOIN series_rule r USING (series_id) JOIN series_rule daily ON dail
 WHERE $anchored AND s.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
-WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms
+WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 UNION
 SELECT p.series_id
 FROM scope s
@@ -39,6 +39,9 @@ WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT 
 -- $low_ms, $high_ms: bounds of the readings in scope.
 -- kept_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (what the event at this reading is, and books), frame
 CREATE OR REPLACE TEMP TABLE kept_reading AS
+WITH event AS (
+  SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
+)
 SELECT k.series_id, k.method, k.event_time_ms, k.value, greatest(k.value, i.last_value) AS mark, j.kind, j.energy_wh,
   count(j.kind) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS frame
 FROM (
@@ -49,10 +52,10 @@ FROM (
     AND r.event_time_ms - s.anchor_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
     AND s.series_id IN (SELECT series_id FROM needs_index)
     AND NOT EXISTS (
-      SELECT 1 FROM energy_event e
+      SELECT 1 FROM event e
       WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
 ) AS k
-LEFT JOIN energy_event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
+LEFT JOIN event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
 LEFT JOIN (
   -- One interval of each register, because an outer join with all of them costs minutes where many readings are in scope.
   SELECT i.series_id, i.last_ms, i.last_value
@@ -88,6 +91,7 @@ LEFT JOIN (
 
 -- name: find_passed_over
 -- Lines that pass over readings which were left out: the flags that say so.
+-- $low_ms, $high_ms: bounds of the readings in scope.
 -- passed_over: series_id, from_ms (the first reading that was left out), t1 (the reading after them), flags
 CREATE OR REPLACE TEMP TABLE passed_over AS
 SELECT k.series_id, min(e.from_ms) AS from_ms, k.t1, bit_or(event_flag(e.kind)) AS flags
@@ -95,6 +99,7 @@ FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS t0, event_time_ms AS t1 FROM kept_reading
 ) AS k
 JOIN energy_event e ON e.series_id = k.series_id AND is_left_out(e.kind) AND e.from_ms > k.t0 AND e.to_ms < k.t1
+WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 GROUP BY k.series_id, k.t1;
 
 -- name: find_lines
@@ -223,7 +228,8 @@ WITH silent AS MATERIALIZED (
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
     AND NOT EXISTS (
       SELECT 1 FROM energy_event e
-      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms
+        AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
 )
 -- Outer joins, because they keep the planner from multiplying the readings with each other.
 SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.held,

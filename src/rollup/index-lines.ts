@@ -15,7 +15,7 @@ export async function findIndexLines(
   const needed = needs > 0;
   await runIf(needed, working, 'find_kept', bounds);
   if (needed || working.runAll) await giveWay(working);
-  await runIf(needed, working, 'find_passed_over');
+  await runIf(needed, working, 'find_passed_over', bounds);
   await runIf(needed, working, 'find_lines');
   if (methods.has('daily_energy')) await run(working, 'find_daily_lines');
   if ((await runIf(anchored, working, 'find_midnight_anchors', bounds)) === 0) return needed;

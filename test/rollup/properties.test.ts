@@ -14,7 +14,7 @@ import {
   rolledUp,
   VERSIONS,
 } from './many-streams.ts';
-import { anyStream, everyRule, PARTS } from './streams-arbitrary.ts';
+import { anyStream, everyRule, nightlyStream, PARTS } from './streams-arbitrary.ts';
 import { type EnergySite, rollUpSite } from './support.ts';
 
 const START_MS = Date.UTC(2026, 2, 26, 20);
@@ -134,6 +134,23 @@ test('leaving statements out that have nothing to do comes to the same as runnin
     return problems;
   };
   await expectAll(site, anyStream(START_MS), check, 48);
+});
+
+test('judging what has changed until it is as before comes to the same as judging everything', {
+  timeout: 600_000,
+}, async () => {
+  const judged = {
+    ...VERSIONS,
+    event: 'SELECT device, e.* FROM energy_event e JOIN series USING (series_id)',
+    break: 'SELECT device, b.* FROM series_break b JOIN series USING (series_id)',
+  };
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const parts = Array.from({ length: PARTS }, (_, part) => messages.filter((one) => one.part === part));
+    const every = await rolledUp({ ...site, runAll: true }, parts);
+    return differences(streams, every, await rolledUp(site, parts), judged);
+  };
+  await expectAll(site, nightlyStream(START_MS), check, 200);
 });
 
 const limits = { maxPower: CLEAR_POWER_W, jitter: CLEAR_JITTER_WH };
