@@ -66,7 +66,8 @@ WITH raw AS (
 ), converted AS (
   SELECT t.*,
     t.unit IS NOT NULL AND u.factor IS NULL AS is_unit_unknown,
-    t.number * CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS value
+    CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS unit_value,
+    t.number * unit_value AS value
   FROM typed t
   LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
 ), judged AS (
@@ -85,7 +86,7 @@ WITH raw AS (
       WHEN number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
       WHEN number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
         AND (modulus_wh IS NULL OR method = 'power_curve') THEN 'sentinel'
-      WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND factor < 1000 THEN 'sentinel'
+      WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND unit_value < 1000 THEN 'sentinel'
       WHEN number < 0 AND is_register(method) AND NOT net THEN 'negative'
       WHEN NOT isfinite(value) OR abs(value) > value_max(method) THEN 'out_of_range'
     END AS reason
@@ -99,18 +100,19 @@ FROM judged;
 
 -- name: forget_known
 -- Messages of the lake are read again ($low_ms, $high_ms: their event times). This removes what was made of them before, so that every
--- reading is kept once. A message is known by its offset and event time.
+-- reading is kept once. A message is known by its device, offset and event time.
 DELETE FROM extracted USING (
-  SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL AS reason
+  SELECT s.stream_id, s.device, r.event_time_ms, r.stream_offset, NULL AS reason
   FROM known_reading r JOIN series s USING (series_id)
   WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT s.stream_id, r.event_time_ms, r.stream_offset, NULL
+  SELECT s.stream_id, s.device, r.event_time_ms, r.stream_offset, NULL
   FROM superseded_reading r JOIN series s USING (series_id)
   WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS known
 WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.stream_id = known.stream_id
+  AND extracted.device = known.device
   AND extracted.event_time_ms = known.event_time_ms
   AND extracted.stream_offset = known.stream_offset
   AND extracted.reason IS NOT DISTINCT FROM known.reason;

@@ -149,16 +149,21 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 
 -- name: find_superseded
 -- Where a new reading has the series and event time of a stored one, one of the two counts: the one with the higher message id. Where these
--- are equal, the same value again changes nothing, and of different values the one with the higher offset counts.
+-- are equal, the same value again changes nothing, and of different values the one with the higher offset counts, then the one of the later batch.
+-- A value that came again counts as what came last of it, because of three readings the one between two of the same value may come later.
 -- Stored readings are the excluded ones, too, so that which one counts does not depend on what people exclude.
 -- $low_ms, $high_ms: event times of incoming, so that only the stored readings around them are read.
--- superseded: series_id, event_time_ms, value, message_id, stream_offset, batch_id (of the one that does not count), is_new (it is the new one)
+-- superseded: series_id, event_time_ms, value, message_id, stream_offset, batch_id (of the one that does not count), is_new (the value of the stored
+-- one counts), counts_offset, counts_batch (of the new one, where it is the stored value that came again later; else null)
 CREATE OR REPLACE TEMP TABLE superseded AS
-SELECT series_id, event_time_ms, unnest(CASE WHEN is_new THEN incoming ELSE stored END), is_new
+SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_again THEN incoming ELSE stored END), is_new,
+  CASE WHEN is_again THEN incoming.stream_offset END AS counts_offset, CASE WHEN is_again THEN incoming.batch_id END AS counts_batch
 FROM (
   SELECT i.series_id, i.event_time_ms,
+    r.message_id IS NOT DISTINCT FROM i.message_id AND r.value = i.value
+      AND coalesce(i.stream_offset, 0) > coalesce(r.stream_offset, 0) AS is_again,
     CASE WHEN r.message_id IS DISTINCT FROM i.message_id THEN coalesce(r.message_id, -1) > coalesce(i.message_id, -1)
-      ELSE r.value = i.value OR coalesce(r.stream_offset, 0) > coalesce(i.stream_offset, 0) END AS is_new,
+      ELSE r.value = i.value OR (coalesce(r.stream_offset, 0), r.batch_id) > (coalesce(i.stream_offset, 0), i.batch_id) END AS is_new,
     {value: i.value, message_id: i.message_id, stream_offset: i.stream_offset, batch_id: i.batch_id} AS incoming,
     {value: r.value, message_id: r.message_id, stream_offset: r.stream_offset, batch_id: r.batch_id} AS stored
   FROM incoming i
@@ -170,6 +175,19 @@ FROM (
 -- Keeps the readings that do not count, to explain them.
 INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM superseded;
+
+-- name: renew_known
+-- Stored values that came again count as what came last of them. $low_ms, $high_ms: as in find_superseded.
+UPDATE reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
+FROM superseded s
+WHERE s.counts_batch IS NOT NULL AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms
+  AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
+
+-- name: renew_known_excluded
+UPDATE excluded_reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
+FROM superseded s
+WHERE s.counts_batch IS NOT NULL AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms
+  AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: drop_known
 -- Takes the new readings out of incoming that change nothing.
@@ -183,7 +201,7 @@ WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
 
 -- name: count_exclusions
--- How many corrections exclude readings. Where there is none, the next four statements are not run; where there is no correction, nor is this one.
+-- How many corrections exclude readings. Where there is none, the statements on excluded readings are not run; where there is no correction, nor is this one.
 SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: drop_replaced_excluded

@@ -127,10 +127,12 @@ WITH found AS (
   ) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
 ), beside AS (
   SELECT w.*, n.prev_ms, n.next_ms,
-    least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms, w.to_ms + w.reach_ms) AS high_ms
+    least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
   FROM wanted w
   LEFT JOIN (
-    SELECT w.series_id, max(n.t) FILTER (n.t < w.from_ms) AS prev_ms, min(n.t) FILTER (n.t > w.to_ms) AS next_ms
+    -- Two readings after, because a register also learns from a pair by the reading before it.
+    SELECT w.series_id, max(n.t) FILTER (n.t < w.from_ms) AS prev_ms,
+      CASE WHEN is_register(any_value(w.method)) THEN min(n.t, 2) FILTER (n.t > w.to_ms) ELSE [min(n.t) FILTER (n.t > w.to_ms)] END AS next_ms
     FROM wanted w JOIN near n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), whole AS (
@@ -161,7 +163,33 @@ SELECT series_id, method, from_ms, to_ms, reach_ms, lo_ms, hi_ms,
 FROM edge
 WHERE $is_last
   OR ((prev_ms IS NOT NULL OR begins_ms >= from_ms) AND (before_ms[2] IS NOT NULL OR begins_ms >= lo_ms - reach_ms OR begins_ms = before_ms[1])
-    AND (next_ms IS NOT NULL OR ends_ms <= to_ms) AND (after_ms IS NOT NULL OR ends_ms < hi_ms + reach_ms));
+    AND (len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms)) AND (after_ms IS NOT NULL OR ends_ms < hi_ms + reach_ms));
+
+-- name: find_shaped
+-- Lifetime registers beside power in scope whose silences may be shaped anew: the line of power changes from the reading before a new one to the one after it,
+-- and so does how a silence in between is spread.
+-- shaped: series_id, from_ms, to_ms (readings between which the line has changed): only those whose scope is less than that
+CREATE OR REPLACE TEMP TABLE shaped AS
+SELECT *
+FROM (
+  SELECT own.series_id, greatest(s.lo_ms, own.first_ms) AS from_ms, least(s.hi_ms - 1, own.last_ms) AS to_ms
+  FROM scope s
+  JOIN series_rule beside USING (series_id)
+  JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+  WHERE s.method = 'power_curve' AND s.lo_ms <= own.last_ms AND s.hi_ms > own.first_ms
+) AS w
+ANTI JOIN scope s ON s.series_id = w.series_id AND s.lo_ms <= w.from_ms AND s.hi_ms > w.to_ms;
+
+-- name: ask_shaped
+-- The scope, and what is shaped anew.
+CREATE OR REPLACE TEMP TABLE asked AS
+SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
+FROM (
+  SELECT series_id, from_ms, to_ms, is_new FROM scope
+  UNION ALL
+  SELECT series_id, from_ms, to_ms, false FROM shaped
+)
+GROUP BY series_id;
 
 -- name: describe_scope
 -- What the next chapters have to do. low_ms, high_ms: everything that the scope reaches over; methods: of its series; learns: there is something to

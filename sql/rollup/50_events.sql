@@ -96,11 +96,12 @@ WITH changed AS (
     WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
     UNION ALL
     -- Whether a rise is possible depends on how long the register had stood still before it: not on the scope where it has moved since, at another break.
+    -- One that restarts every day stands still within a day.
     SELECT series_id, to_ms, to_ms
     FROM (
       SELECT b.*, min(CASE WHEN b.from_ms >= s.hi_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
       FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.lo_ms AND b.to_ms <= s.hi_ms + standstill_max_ms()
-      WHERE s.is_new AND is_register(s.method) AND b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
+      WHERE s.is_new AND s.method = 'total_energy' AND b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
     )
     WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
     UNION ALL

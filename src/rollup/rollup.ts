@@ -157,7 +157,8 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
     async (connection) => {
       const { workgroup, closeAfterMs } = options;
       const { runAll = false, indexAll = false } = options;
-      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs, runAll };
+      const isAlone = workgroup.energyStreams.length === 1 && !runAll;
+      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs, runAll, isAlone };
       const { pending, restated } = await bindSettings(working, workgroup, attempt.messagesMax);
       attempt.batches = Number(pending.batches);
       const newestId = pending.newest_id ?? -1n;
@@ -217,8 +218,7 @@ async function computeTouched(
     await run(working, 'forget_learnt');
     await run(working, 'forget_learnt_days');
   }
-  const beside = workgroup.energyStreams.length > 1 || working.runAll === true;
-  await run(working, 'find_touched', { is_restated: isRestated, beside });
+  await run(working, 'find_touched', { is_restated: isRestated, beside: !working.isAlone });
   if (retries) await run(working, 'touch_retried');
   if (working.leavesOut) {
     const touched = await list<SeriesKey>(working, 'touched_series');

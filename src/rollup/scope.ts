@@ -36,6 +36,15 @@ export interface Asked extends Stretch, Pick<Touched, 'firstMs' | 'lastMs' | 'by
 export async function findScope(working: Working, known?: Asked): Promise<Scope | undefined> {
   const asked = known ?? (await describeAsked(working));
   if (asked.series === 0) return undefined;
+  await findAsked(working, asked);
+  if (!working.isAlone && (await run(working, 'find_shaped')) > 0) {
+    await run(working, 'ask_shaped');
+    await findAsked(working, await describeAsked(working));
+  }
+  return describeScope(working);
+}
+
+async function findAsked(working: Working, asked: Asked): Promise<void> {
   const { lowMs, highMs, firstMs, lastMs } = asked;
   for (const [place, nearMs] of NEAR_MS.entries()) {
     const fromMs = Math.max(lowMs - nearMs, Math.min(firstMs, lowMs));
@@ -51,7 +60,6 @@ export async function findScope(working: Working, known?: Asked): Promise<Scope 
     });
     if (found === asked.series) break;
   }
-  return describeScope(working);
 }
 
 async function describeAsked(working: Working): Promise<Asked> {

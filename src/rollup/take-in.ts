@@ -111,6 +111,8 @@ async function chooseRepeated(working: Working): Promise<void> {
 async function supersede(working: Working, bounds: Bounds, hasExclusions: boolean): Promise<number> {
   if ((await run(working, 'find_superseded', bounds)) === 0) return 0;
   await run(working, 'keep_superseded');
+  await run(working, 'renew_known', bounds);
+  if (hasExclusions) await run(working, 'renew_known_excluded', bounds);
   const known = await run(working, 'drop_known');
   await run(working, 'drop_replaced', bounds);
   if (hasExclusions) await run(working, 'drop_replaced_excluded', bounds);

@@ -15,6 +15,8 @@ export interface Working {
   runAll?: boolean;
   /** Days have been noted in this roll-up; otherwise table `touched_day` is of the one before. */
   hasTouched?: boolean;
+  /** No series has another one beside it, because only one energy stream is configured. */
+  isAlone?: boolean;
   /** Series are left out (table `left_out`): they are set aside, or a trial looks whether they are what fails. */
   leavesOut?: boolean;
 }
