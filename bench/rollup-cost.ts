@@ -21,15 +21,24 @@ const ROUNDS = 15;
 
 const STATEMENTS_MAX = 40;
 const LATE_CPU_MS_MAX = 60;
+const STEP_MS_MAX = 2_000;
 
 const hourly = { stepMs: 3_600_000, batch: 250_000 };
 const year: RegisterSite = { ...hourly, devices: 1_000, readings: 8_760_000 };
 /** Three years of nights. */
 const nights: RegisterSite = { ...hourly, devices: 100, readings: 2_628_000 };
+/** Four weeks, every five minutes: 1.6 million readings, all on days whose limits follow from the three days before them too. */
+const month: RegisterSite = {
+  stepMs: 300_000,
+  batch: 250_000,
+  devices: 200,
+  readings: 1_612_800,
+  fromDay: 3,
+};
 
 /**
  * What the roll-up costs where little is new: statements and CPU of a late reading and of an idle tick, the first roll-up of messages against a
- * full one of stored readings, and nights of zeros.
+ * full one of stored readings, nights of zeros, and the longest transaction after a limit has moved.
  */
 export async function benchRollUpCost(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
@@ -38,11 +47,13 @@ export async function benchRollUpCost(print: (line: string) => void): Promise<Ra
   try {
     const late = await benchLate(join(folder, 'year'), print);
     const zeros = await benchNights(folder, print);
+    const moved = await benchMoved(join(folder, 'moved'), print);
     const takenMegabytes = memory.peakMegabytes() - beforeMegabytes;
     print(`memory: ${Math.round(takenMegabytes)} MB more than before at most`);
     return [
       ...late,
       zeros,
+      moved,
       {
         name: `memory: the limit and ${BESIDE_MEGABYTES} MB, of what all of it takes at most`,
         ratio: (MEMORY_MEGABYTES + BESIDE_MEGABYTES) / takenMegabytes,
@@ -114,6 +125,34 @@ async function benchNights(folder: string, print: (line: string) => void): Promi
     ratio: without.cpuMs / zeros.cpuMs,
     ratioMin: 0.8,
   };
+}
+
+async function benchMoved(folder: string, print: (line: string) => void): Promise<Ratio> {
+  return withSite(folder, async (shard) => {
+    const learnt = siteConfig('Europe/Paris', null);
+    await fillSite(shard, month);
+    await rollUpAll(shard, learnt);
+    // Three days before them come late and are much busier: the limits of all the others move.
+    await fillSite(shard, {
+      ...month,
+      fromDay: 0,
+      readings: (month.readings * 3) / 28,
+      growthTimes: 4,
+      firstBatchId: 1_000,
+    });
+    let longestMs = 0;
+    const all = await measured(async () => {
+      longestMs = await rollUpAll(shard, learnt);
+    });
+    print(
+      `limits of 200 devices move on 28 days: longest call ${longestMs.toFixed(0)} ms, all of them ${all.ms.toFixed(0)} ms, ${all.statements} statements`,
+    );
+    return {
+      name: `moved limits: ${STEP_MS_MAX / 1_000} s, times the longest call`,
+      ratio: STEP_MS_MAX / longestMs,
+      ratioMin: 1,
+    };
+  });
 }
 
 /** Late readings of many devices, one after the other, on days in a row. @returns the middle one of each figure */

@@ -15,6 +15,11 @@ export interface RegisterSite {
   batch: number;
   /** The registers show 0 from 22:00 to 04:00 UTC, as some inverters do while they sleep. */
   zeroAtNight?: boolean;
+  /** The first day to fill, counted from 2025-01-01. */
+  fromDay?: number;
+  /** Messages of a day that was busier: its growth times this. */
+  growthTimes?: number;
+  firstBatchId?: number;
 }
 
 export const WORKGROUP = 'bench';
@@ -39,17 +44,29 @@ export function openSite(
  */
 export async function fillSite(
   shard: Shard,
-  { devices, readings, stepMs, batch, zeroAtNight = false }: RegisterSite,
+  {
+    devices,
+    readings,
+    stepMs,
+    batch,
+    zeroAtNight = false,
+    fromDay = 0,
+    growthTimes = 1,
+    firstBatchId = 1,
+  }: RegisterSite,
 ): Promise<void> {
   await shard.transaction(async (connection) => {
-    await connection.run("INSERT INTO name VALUES (900, 'solar'), (901, 'pv'), (902, 'total_wh')");
+    await connection.run(
+      "INSERT INTO name SELECT * FROM (VALUES (900, 'solar'), (901, 'pv'), (902, 'total_wh')) AS n (name_id, name) ANTI JOIN name USING (name_id)",
+    );
     const steps = Math.ceil(readings / devices);
     // 24 kWh a day, most of them at noon.
     const day = 86_400_000 / stepMs;
     const stepsABatch = Math.max(1, Math.floor(batch / devices));
-    for (let first = 0, id = 1; first < steps; first += stepsABatch, id++) {
-      const last = Math.min(steps, first + stepsABatch);
-      const grown = `24000 * (s.range / ${day} - sin(2 * pi() * s.range / ${day}) / (2 * pi()))`;
+    const begin = fromDay * day;
+    for (let first = begin, id = firstBatchId; first < begin + steps; first += stepsABatch, id++) {
+      const last = Math.min(begin + steps, first + stepsABatch);
+      const grown = `${24_000 * growthTimes} * (s.range / ${day} - sin(2 * pi() * s.range / ${day}) / (2 * pi()))`;
       const shows = `round(1000000 + d.range * 1000 + ${grown}, 3)`;
       const value = zeroAtNight
         ? `CASE WHEN (s.range * ${stepMs} // 3600000 + 2) % 24 < 6 THEN 0 ELSE ${shows} END`
@@ -69,25 +86,34 @@ export async function fillSite(
   });
 }
 
-export function siteConfig(timezone = 'Europe/Paris'): WorkgroupConfig {
+export function siteConfig(timezone = 'Europe/Paris', maxPower: string | null = '20 kW'): WorkgroupConfig {
   return configSchema.parse({
     workgroups: [
       {
         id: WORKGROUP,
         timezone,
         energyStreams: [
-          { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '20 kW' },
+          {
+            table: 'solar',
+            field: 'total_wh',
+            method: 'total_energy',
+            unit: 'Wh',
+            ...(maxPower && { maxPower }),
+          },
         ],
       },
     ],
   }).workgroups[0]!;
 }
 
-/** Rolls up until nothing is left. */
-export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promise<void> {
+/** Rolls up until nothing is left. @returns how long the longest call took (ms) */
+export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promise<number> {
+  let longestMs = 0;
   for (;;) {
+    const startMs = performance.now();
     const { more } = await rollUp(shard, { workgroup, clock: systemClock, closeAfterMs: 0, log: silentLog });
-    if (!more) return;
+    longestMs = Math.max(longestMs, performance.now() - startMs);
+    if (!more) return longestMs;
   }
 }
 

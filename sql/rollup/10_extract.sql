@@ -11,10 +11,10 @@
 -- The next batches: as many whole ones as hold at most $messages_max messages, at least one. And what there is to see whether a connection that is
 -- kept still holds the settings of now.
 -- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold, batches: how many
--- they are; after_id: the last batch that every configured stream has taken in; archived: there are messages of the lake to read again;
+-- they are; after_id: the last batch that every configured stream has taken in, taken_id: that any stream has; waits: there are devices whose limits have moved (chapter 36); archived: there are messages of the lake to read again;
 -- set_aside, corrections: how many series are set aside, how many corrections there are; streams, sources: fingerprints of what is stored of the energy streams and of the declared sources.
 WITH stream AS MATERIALIZED (
-  SELECT min(batch_id) FILTER (settings IS NOT NULL) AS after_id,
+  SELECT min(batch_id) FILTER (settings IS NOT NULL) AS after_id, max(batch_id) AS taken_id,
     string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams
   FROM energy_stream
 ), pending AS (
@@ -28,6 +28,7 @@ WITH stream AS MATERIALIZED (
 SELECT next.*, stream.*,
   (SELECT max(batch_id) FROM batch) AS newest_id,
   (SELECT count(*) > 0 FROM archived_message) AS archived,
+  (SELECT count(*) > 0 FROM pending_change) AS waits,
   (SELECT count(*) FROM set_aside) AS set_aside,
   (SELECT count(*) FROM correction) AS corrections,
   (SELECT count(*) || ' ' || bit_xor(hash(device, source)) FROM declared_source) AS sources

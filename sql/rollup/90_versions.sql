@@ -8,6 +8,7 @@
 -- name: keep_versions
 -- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
 -- $now_ms, $batch_id: as in store_days. $restated: which settings have changed (configuration or zone), null for none.
+-- $arrived_after: readings of later batches are new.
 -- What brings a version about: new readings of the day itself count before others of the source, those before readings of other sources of the device,
 -- for which a day may wait. Where limits of the day have been learnt anew, those may be why it has changed, if it has no new readings.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
@@ -20,7 +21,7 @@ arrived AS (
   FROM (
     SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
     FROM incoming
-    WHERE batch_id > (SELECT max(batch_id) FROM energy_stream)
+    WHERE batch_id > $arrived_after::BIGINT
     GROUP BY ALL
   ) AS a
   LEFT JOIN interval_day d USING (interval_index)

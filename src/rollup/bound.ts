@@ -10,6 +10,8 @@ export type Pending = {
   messages: bigint | null;
   batches: bigint;
   after_id: bigint | null;
+  taken_id: bigint | null;
+  waits: boolean;
   archived: boolean;
   set_aside: bigint;
   corrections: bigint;

@@ -1,6 +1,7 @@
 import { judgeBreaks } from './events.ts';
 import { storeIntervals } from './intervals.ts';
 import { learnLimits } from './limits.ts';
+import { deferMoved, type Steps } from './pending.ts';
 import { describeScope, divideScope, findScope, type Scope } from './scope.ts';
 import { asBounds, type Stretch, type Touched } from './stretches.ts';
 import { ask, run, type Working } from './working.ts';
@@ -11,6 +12,10 @@ export interface ComputeOptions {
   isRestated: boolean;
   /** Every register gets an index, also one that only grows: to compare both ways. */
   indexAll: boolean;
+  /** Limits have been learnt from the new readings already. */
+  hasLearnt?: boolean;
+  /** How much of what a moved limit touches is computed now; undefined: all. */
+  steps?: Steps;
 }
 
 /**
@@ -36,15 +41,23 @@ export async function computeStretch(
 
 async function computeScope(working: Working, first: Scope, options: ComputeOptions): Promise<void> {
   let scope = first;
-  let leastPowerW = await findPairs(working, scope, scope.learns);
+  const learns = scope.learns && !options.hasLearnt;
+  let leastPowerW = await findPairs(working, scope, learns);
   const widen = async (question: string) => {
     await run(working, question);
     scope = (await findScope(working))!;
     leastPowerW = await findPairs(working, scope, false);
   };
-  const learnt = scope.learns ? await learnLimits(working, scope) : 'same';
-  if (learnt === 'beyond the scope') await widen('ask_limits');
-  if (learnt === 'in scope') leastPowerW = await askLeastPower(working);
+  const learnt = learns ? await learnLimits(working, scope) : 'same';
+  const hasMoved = learnt === 'beyond the scope';
+  const deferred = options.steps && (await deferMoved(working, scope, hasMoved, options.steps));
+  const left = deferred ? deferred.left : scope;
+  if (left === undefined) return;
+  const isLess = left !== scope;
+  scope = left;
+  if (hasMoved && !deferred?.isMuch) await widen('ask_limits');
+  else if (isLess) leastPowerW = await findPairs(working, scope, false);
+  else if (learnt === 'in scope') leastPowerW = await askLeastPower(working);
   if (await judgeBreaks(working, scope, { ...options, leastPowerW })) await widen('ask_events');
   while (await storeIntervals(working, scope, options.indexAll)) await widen('ask_marks');
   await run(working, 'touch_days', { is_first: !working.hasTouched });

@@ -15,6 +15,8 @@ export interface DayOptions {
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
+  /** Readings of later batches have arrived since the last roll-up. */
+  arrivedAfterId: bigint;
   /** Which settings have changed, so that every day there is has to be looked at. */
   restated: Restatement | undefined;
   /** What brings the new versions about, where that is a correction. */
@@ -77,7 +79,7 @@ async function storeDays(
   bounds: Bounds,
   options: DayOptions & { isCorrected: boolean },
 ): Promise<number> {
-  const { closeAfterMs, nowMs, batchId, restated, isCorrected, several } = options;
+  const { closeAfterMs, nowMs, batchId, arrivedAfterId, restated, isCorrected, several } = options;
   await run(working, 'find_candidates', bounds);
   if (several || working.runAll) await run(working, 'substitute_methods');
   if (isCorrected) await correctCandidates(working, bounds);
@@ -94,7 +96,8 @@ async function storeDays(
   if (changed > 0) {
     options.effects?.push(...(await readEffects(working)));
     const cause = options.cause ?? restated ?? (options.retries ? 'retried' : null);
-    await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId, restated: cause });
+    const arrived = { arrived_after: arrivedAfterId };
+    await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId, restated: cause, ...arrived });
     await run(working, 'forget_days_changed');
     await run(working, 'store_days', { now_ms: nowMs, batch_id: batchId });
   }

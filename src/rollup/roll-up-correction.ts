@@ -46,13 +46,15 @@ export async function rollUpCorrection(
   }
   await noteDays(working, [options]);
   const effects: DayEffect[] = [];
+  const batchId = streams
+    .map(({ takenInBatchId }) => takenInBatchId)
+    .toSorted((one, other) => Number(one - other))
+    .at(-1)!;
   await updateDays(working, {
     closeAfterMs,
     nowMs: BigInt(nowMs),
-    batchId: streams
-      .map(({ takenInBatchId }) => takenInBatchId)
-      .toSorted((one, other) => Number(one - other))
-      .at(-1)!,
+    batchId,
+    arrivedAfterId: batchId,
     restated: undefined,
     cause: 'correction',
     effects,

@@ -7,6 +7,15 @@ import { bindSettings, settingsOf } from './bound.ts';
 import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
 import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
+import {
+  asOne,
+  forgetPending,
+  MOVED_READINGS_MAX,
+  type Steps,
+  takeMoved,
+  takePending,
+  touchPending,
+} from './pending.ts';
 import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
 import { findTouched } from './stretches.ts';
 import { takeIn } from './take-in.ts';
@@ -19,6 +28,8 @@ export interface RollUpOptions {
   closeAfterMs: number;
   /** Messages taken in by one call at most, so that a transaction stays bounded; the caller calls again while `more`. */
   messagesMax?: number;
+  /** Readings on days whose learnt limits have moved that are computed again by one call at most, at least one device; for the same reason. */
+  movedReadingsMax?: number;
   /** Every register gets an index, also one that only grows. For tests that compare both ways. */
   indexAll?: boolean;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
@@ -34,7 +45,7 @@ export interface RollUpResult {
   rejected: number;
   /** Days of a device and source that changed. */
   days: number;
-  /** Batches are left for another call. */
+  /** Batches are left for another call, or devices whose limits have moved. */
   more: boolean;
 }
 
@@ -160,30 +171,46 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
       const isAlone = workgroup.energyStreams.length === 1 && !runAll;
       const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs, runAll, isAlone };
       const { pending, restated } = await bindSettings(working, workgroup, attempt.messagesMax);
-      attempt.batches = Number(pending.batches);
       const newestId = pending.newest_id ?? -1n;
       const afterBatchId = pending.after_id ?? -1n;
-      const batchId = pending.batch_id ?? newestId;
-      const { archived } = pending;
+      const { archived, waits } = pending;
+      // Devices that wait come first, and no batch is taken in. Where settings have changed, everything is computed at once.
+      const isStep = waits && restated === undefined;
+      attempt.batches = isStep ? 0 : Number(pending.batches);
+      const batchId = isStep ? afterBatchId : (pending.batch_id ?? newestId);
       const corrected = pending.corrections > 0n;
       const hasSetAside = pending.set_aside > 0n;
-      const retries = hasSetAside && (await releaseRetried(working)) > 0;
+      const retries = hasSetAside && !isStep && (await releaseRetried(working)) > 0;
       const result = { batchId, readings: 0, rejected: 0, days: 0, more: batchId < newestId };
-      if (Number(pending.messages ?? 0n) > 0 || restated !== undefined || retries) {
+      const hasNew = !isStep && Number(pending.messages ?? 0n) > 0;
+      let isLeft = false;
+      if (isStep || hasNew || restated !== undefined || retries) {
         const nowMs = BigInt(options.clock.now());
         const rejudges = restated !== undefined || retries;
         const taken = { afterBatchId, batchId, archived, corrected, nowMs, rejudges };
-        Object.assign(result, await takeIn(working, taken));
+        const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
+        if (isStep) await takePending(working, readingsMax);
+        else Object.assign(result, await takeIn(working, taken));
         working.leavesOut = hasSetAside || attempt.leaveOut !== undefined;
-        const several = await computeTouched(working, { workgroup, restated, retries, indexAll, attempt });
+        const steps = { readingsMax, completeId: afterBatchId, batchId };
+        const computation = { workgroup, restated, retries, indexAll, attempt, waits, isStep, steps };
+        const several = await computeTouched(working, computation);
         const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
-        const days = { closeAfterMs, restated, retries, nowMs, batchId, corrected, declares, several };
-        result.days = await updateDays(working, days);
+        // What waits has arrived by the batches of then.
+        const arrivedAfterId = isStep ? -1n : (pending.taken_id ?? -1n);
+        const days = { closeAfterMs, restated, retries, nowMs, batchId, arrivedAfterId };
+        result.days = await updateDays(working, { ...days, corrected, declares, several });
+        if (working.hasDeferred)
+          await run(working, 'keep_arrived', { complete_id: afterBatchId, taken_id: arrivedAfterId });
+        isLeft = waits ? await forgetPending(working, !isStep) : working.hasDeferred === true;
+        result.more ||= isLeft;
       }
       if (afterBatchId < batchId || runAll) await run(working, 'advance_streams', { batch_id: batchId });
       if (archived || runAll) await run(working, 'forget_archived');
       const openDay = firstOpenDay(options);
-      if (openDay !== attempt.closedBefore || runAll) await run(working, 'close_days', { before: openDay });
+      // No day is final by what it was before limits moved.
+      if (!isLeft && (openDay !== attempt.closedBefore || runAll))
+        await run(working, 'close_days', { before: openDay });
       if (attempt.leaveOut) throw new TakenBack();
       return result;
     },
@@ -198,6 +225,10 @@ interface Computation {
   retries: boolean;
   indexAll: boolean;
   attempt: Attempt;
+  /** Devices wait whose limits have moved; some of them are computed now, and nothing else. */
+  waits: boolean;
+  isStep: boolean;
+  steps: Steps;
 }
 
 /**
@@ -207,7 +238,7 @@ interface Computation {
  */
 async function computeTouched(
   working: Working,
-  { workgroup, restated, retries, indexAll, attempt }: Computation,
+  { workgroup, restated, retries, indexAll, attempt, waits, isStep, steps }: Computation,
 ): Promise<boolean> {
   const isRestated = restated !== undefined;
   await run(working, 'find_rules', { all: isRestated || retries });
@@ -218,15 +249,27 @@ async function computeTouched(
     await run(working, 'forget_learnt');
     await run(working, 'forget_learnt_days');
   }
-  await run(working, 'find_touched', { is_restated: isRestated, beside: !working.isAlone });
+  if (isStep) await touchPending(working);
+  else await run(working, 'find_touched', { is_restated: isRestated, beside: !working.isAlone });
+  if (waits && !isStep) {
+    await run(working, 'touch_pending_too');
+    await run(working, 'take_reach');
+  }
   if (retries) await run(working, 'touch_retried');
   if (working.leavesOut) {
     const touched = await list<SeriesKey>(working, 'touched_series');
     await leaveOut(working, attempt.leaveOut?.(touched) ?? []);
   }
-  const touched = await findTouched(working);
+  if (isStep) await takeMoved(working);
+  const found = await findTouched(working);
+  const touched = isStep ? asOne(found) : found;
   for (const stretch of touched.stretches) {
-    await computeStretch(working, stretch, touched, { isRestated, indexAll });
+    await computeStretch(working, stretch, touched, {
+      isRestated,
+      indexAll,
+      hasLearnt: isStep,
+      ...(!isStep && !isRestated && { steps }),
+    });
   }
   // Else the days of the roll-up before would be taken for those of this one.
   if (!working.hasTouched) await empty(working, 'touched_day');

@@ -13,6 +13,8 @@ export interface Working {
   closeAfterMs: number;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
   runAll?: boolean;
+  /** Devices whose limits have moved were put off to later calls. */
+  hasDeferred?: boolean;
   /** Days have been noted in this roll-up; otherwise table `touched_day` is of the one before. */
   hasTouched?: boolean;
   /** No series has another one beside it, because only one energy stream is configured. */

@@ -136,6 +136,18 @@ test('leaving statements out that have nothing to do comes to the same as runnin
   await expectAll(site, anyStream(START_MS), check, 48);
 });
 
+test('moved limits that are worked off device by device, in many calls, come to the same as in one call', {
+  timeout: 600_000,
+}, async () => {
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const parts = Array.from({ length: PARTS }, (_, part) => messages.filter((one) => one.part === part));
+    const atOnce = await rolledUp(site, parts);
+    return differences(streams, atOnce, await rolledUp({ ...site, movedReadingsMax: 1 }, parts), VERSIONS);
+  };
+  await expectAll(site, anyStream(START_MS), check, 60);
+});
+
 test('judging what has changed until it is as before comes to the same as judging everything', {
   timeout: 600_000,
 }, async () => {
