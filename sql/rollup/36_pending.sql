@@ -16,16 +16,22 @@ WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM relearnt) AND (SELEC
 -- name: defer_devices
 -- Puts devices off: those that wait already, and ($is_much) those whose limits have changed. $complete_id: the last batch whose energy is complete;
 -- $batch_id: the last batch that is taken in.
-INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, reach_ms, batch_id, complete_batch_id)
+INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH moved AS (
   SELECT r.device FROM relearnt JOIN series_rule r USING (series_id) WHERE $is_much UNION SELECT device FROM pending_change
+), counted AS (
+  SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
+  FROM series_quarter
+  WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM relearnt) AND (SELECT max(to_ms) FROM relearnt)
+    AND series_id IN (SELECT series_id FROM relearnt)
+  GROUP BY ALL
 )
-SELECT r.device, s.series_id, 'touched', s.from_ms, s.to_ms, s.is_new, r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
+SELECT r.device, s.series_id, 'touched', s.from_ms, s.to_ms, s.is_new, 0, r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
 FROM scope s JOIN series_rule r USING (series_id)
 WHERE r.device IN (SELECT device FROM moved)
 UNION ALL
-SELECT r.device, l.series_id, 'learnt', l.from_ms, l.to_ms, false, r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
-FROM relearnt l JOIN series_rule r USING (series_id)
+SELECT r.device, l.series_id, 'learnt', l.from_ms, l.to_ms, false, coalesce(c.readings, 0), r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
+FROM relearnt l JOIN series_rule r USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
 WHERE r.device IN (SELECT device FROM moved);
 
 -- name: leave_deferred
@@ -42,8 +48,8 @@ SELECT count(*) AS series FROM scope;
 
 -- name: keep_arrived
 -- What has come of the devices that were put off, to say later what has changed them. Parameters as in defer_devices.
-INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, reach_ms, batch_id, complete_batch_id)
-SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, i.batch_id, $complete_id::BIGINT
+INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
+SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, 0, i.batch_id, $complete_id::BIGINT
 FROM incoming i JOIN series s USING (series_id)
 WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id::BIGINT
 GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
@@ -56,15 +62,7 @@ SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT
   NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS extends
 FROM (
   SELECT device, readings, sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
-  FROM (
-    SELECT p.device, coalesce(sum(q.step_count), 0) AS readings
-    FROM pending_change p
-    LEFT JOIN (
-      SELECT * FROM series_quarter
-      WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM pending_change) AND (SELECT max(to_ms) FROM pending_change)
-    ) AS q ON p.kind = 'learnt' AND q.series_id = p.series_id AND utc_day(q.interval_start_ms) = utc_day(p.from_ms)
-    GROUP BY p.device
-  )
+  FROM (SELECT device, sum(readings) AS readings FROM pending_change GROUP BY device)
 )
 WHERE total <= $readings_max::BIGINT OR total = readings;
 

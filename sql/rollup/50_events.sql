@@ -207,7 +207,7 @@ LEFT JOIN (
   SELECT * FROM series_day
   WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
 ) AS l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
-LEFT JOIN interval_day d ON j.method = 'daily_energy' AND d.interval_index = interval_of(b.to_ms)
+LEFT JOIN interval_day d ON d.interval_index = CASE WHEN j.method = 'daily_energy' THEN interval_of(b.to_ms) END
 LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
 LEFT JOIN beginning g ON g.series_id = j.series_id
 LEFT JOIN still ON still.series_id = j.series_id AND still.to_ms = b.to_ms

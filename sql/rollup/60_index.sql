@@ -126,7 +126,8 @@ SELECT
   (event_flag(l.kind) | CASE WHEN l.kind IS NULL AND l.value < l.previous AND NOT l.net THEN flag('jitter') ELSE 0 END | coalesce(e.flags, 0))::USMALLINT AS flags,
   l.previous AS held
 FROM lined l
-LEFT JOIN interval_day d ON l.within_day AND d.interval_index = interval_of(l.t0)
+-- One condition, because with another one of its left side DuckDB compares each reading with each interval.
+LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.t0) END
 LEFT JOIN passed_over e ON e.series_id = l.series_id AND e.t1 = l.event_time_ms
 WHERE l.t0 IS NOT NULL;
 
