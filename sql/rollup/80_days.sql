@@ -53,7 +53,8 @@ FROM daily_energy;
 -- workgroup's order among those that cover the day. A register that stands still all day covers nothing where another method has measured more
 -- than standing_power_w() on average, and more than the register may hold back.
 -- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands, held_wh
--- (Wh that it may hold back), coverage, place (1: chosen), substituted (false)
+-- (Wh that it may hold back), peak_wh (the most that one interval has), limit_wh (what its limit allows on the day),
+-- coverage, place (1: chosen), substituted (false)
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
@@ -65,7 +66,8 @@ WITH wanted AS (
     bit_or(i.flags & day_flags()) AS flags,
     bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('wide_start') > 0 OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('wide_end') > 0)
       AS estimated,
-    max(i.last_value) AS last_value
+    max(i.last_value) AS last_value,
+    max(i.energy_wh) AS peak_wh
   FROM interval_energy i
   JOIN interval_day d ON d.interval_index = interval_of(i.interval_start_ms)
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -73,18 +75,19 @@ WITH wanted AS (
   GROUP BY i.series_id, d.day
   HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
 ), by_series AS (
-  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated,
+  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
     r.method, r.stream_id, r.position,
     r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands,
     -- What it may hold back, because it counts in steps: where nothing is known of them, what its value is a multiple of.
     CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND is_register(r.method) AND s.last_value > 0 THEN decimal_step(s.last_value)
-      ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS held_wh
+      ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS held_wh,
+    wh_of(power_limit(r.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
   FROM summed s
   JOIN series_rule r USING (series_id)
   JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
   -- Of these days alone, because an outer join reads all that is on its other side.
   LEFT JOIN (
-    SELECT series_id, utc_day, learnt_resolution FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
+    SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
   ) AS l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
 ), best AS (
   SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
@@ -102,9 +105,12 @@ FROM best;
 
 -- name: substitute_methods
 -- Days that are read from another method than the first in order, because the first one must be wrong. Registers of a source are one witness, power is
--- another one. Where no source has two series, this is not run. Two rules, for days of which power covers as much:
+-- another one. Where no source has two series, this is not run. Three rules, for days of which power covers as much:
 -- 1. The register and power are apart, and the other register agrees with power: the other register is right.
 -- 2. The register had to be repaired (reset, rebase, glitch, spike) and is far apart from power, and no other register agrees with it: power is right.
+-- 3. The register is more than possible_times() what its time at the highest measured power brings, as after a change of its unit: power is right. Where it is
+--    other_unit_times() the energy of power, power is in another unit itself.
+-- Power that is beyond the limit of the register is never right.
 -- day_candidate: as before, with the places that this gives; substituted: the day was to be read from another method
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
@@ -113,7 +119,10 @@ WITH first AS (
   SELECT c.device, c.source, c.day, o.series_id, o.place, o.method, o.energy_wh, o.covered_ms, o.held_wh,
     are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_apart,
     c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_repaired
+      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_repaired,
+    c.energy_wh > possible_times() * o.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.held_wh + o.held_wh
+      AND c.energy_wh < other_unit_times() * o.energy_wh AS is_too_much,
+    o.energy_wh <= c.limit_wh AS is_possible
   FROM first c
   JOIN day_candidate o USING (device, source, day)
   WHERE o.place > 1 AND o.covered_ms >= witness_share() * c.covered_ms
@@ -126,12 +135,12 @@ WITH first AS (
     coalesce(
       arg_min(r.series_id, r.place) FILTER (r.is_apart
         AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(), contradiction_min_wh() + r.held_wh + p.held_wh)),
-      CASE WHEN p.is_repaired AND coalesce(bool_and(r.is_apart), true) THEN p.series_id END
+      CASE WHEN p.is_possible AND (p.is_too_much OR (p.is_repaired AND coalesce(bool_and(r.is_apart), true))) THEN p.series_id END
     ) AS series_id
   FROM power p
   LEFT JOIN (FROM witness WHERE is_register(method)) AS r USING (device, source, day)
   WHERE p.is_apart
-  GROUP BY p.device, p.source, p.day, p.series_id, p.is_repaired
+  GROUP BY p.device, p.source, p.day, p.series_id, p.is_repaired, p.is_too_much, p.is_possible
   )
   WHERE series_id IS NOT NULL
 )

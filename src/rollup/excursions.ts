@@ -170,8 +170,11 @@ const UNIT_FACTORS = [10, 1_000];
  * or somebody says which unit it is.
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
-  const grownWh = reachWh(to.firstMs - from.lastMs, to);
-  if (from.lastValue <= 0 || grownWh > ruleConstants.unit_share_max.value * from.lastValue) return false;
+  if (from.lastValue <= 0) return false;
+  const grownWh = Math.min(
+    reachWh(to.firstMs - from.lastMs, to),
+    ruleConstants.unit_share_max.value * from.lastValue,
+  );
   const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
   if (less < ruleConstants.unit_steps_min.value * to.jitterWh) return false;
   return UNIT_FACTORS.some((factor) => {

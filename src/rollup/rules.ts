@@ -149,6 +149,20 @@ export const ruleConstants = {
       'a day on which a register had to be repaired is read from power where both are further apart than this share of the larger one',
     reason: 'coarse samples of power are off by more than a tenth, hardly ever by a quarter',
   },
+  possible_times: {
+    value: 1.5,
+    unit: 'times',
+    meaning:
+      'a day is read from power where a register counts more than so many times what the highest power of a quarter of an hour brings in the time it covers',
+    reason: 'no average is above the highest value; power that is sampled may miss a peak',
+  },
+  other_unit_times: {
+    value: 100,
+    unit: 'times',
+    meaning: 'a register of so many times the energy of power says that power is in another unit',
+    reason:
+      'kW that are taken for W are a thousandth; a register in another unit is mostly ten times too high',
+  },
   witness_share: {
     value: 0.9,
     unit: 'times',
@@ -205,10 +219,11 @@ export const ruleConstants = {
     reason: 'a learnt limit is for moments, a standstill lasts for hours',
   },
   unit_share_max: {
-    value: 0.01,
+    value: 0.002,
     unit: 'times',
-    meaning: 'a change of unit shows where a register can have grown by no more than this share of its value',
-    reason: 'ten times and a thousand times are exact to a hundredth then',
+    meaning:
+      'a change of unit shows where a register has grown by no more than this share of its value at once',
+    reason: 'ten times and a thousand times are exact then, and hardly any jump is so by chance',
   },
   unit_steps_min: {
     value: 50,
