@@ -255,18 +255,19 @@ SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHE
 
 -- name: find_shape
 -- How the growth of a lifetime register over a silence of more than two hours is spread where power is known beside it: as the power was, scaled
--- so that it stays the register's. Time without power takes its even share, and so do the intervals at both ends, which are silent in part only.
+-- so that it stays the register's. Time without power takes its even share, and so do the intervals at both ends, which are silent in part only. Where
+-- power explains nearly all of the growth, time without power takes what is left, because a device that sleeps brings nothing.
 -- $low_ms, $high_ms: bounds of the scope.
 -- silence_shape: series_id, i (interval start / 15 min), share (0 to 1, of the growth up to then), nwh, known_ms (the power up to then, and the
 -- time that it is known of), nwh_all, known_ms_all (of the whole silence)
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
-  SELECT p.series_id, p.t0, p.t1 FROM reading_pair p JOIN scope s USING (series_id)
+  SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
   WHERE s.method = 'total_energy' AND p.t1 - p.t0 > wide_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_index)
   UNION ALL
-  SELECT series_id, t0, t1 FROM index_line WHERE t1 - t0 > wide_ms() AND c1 > c0 AND covered
+  SELECT series_id, t0, t1, c1 - c0 FROM index_line WHERE t1 - t0 > wide_ms() AND c1 > c0 AND covered
 ), beside AS MATERIALIZED (
-  SELECT s.series_id, s.t0, s.t1, arg_min(power.series_id, power.position) AS power_id
+  SELECT s.series_id, s.t0, s.t1, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
   FROM silence s
   JOIN series_rule own ON own.series_id = s.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
   JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
@@ -279,14 +280,20 @@ WITH silence AS (
   ) AS p
   JOIN beside b ON b.power_id = p.series_id AND p.interval_start_ms >= b.t0 AND p.interval_start_ms + interval_ms() <= b.t1
 ), summed AS (
-  SELECT b.series_id, b.t0, b.t1, b.i,
+  SELECT b.series_id, b.t0, b.t1, b.grown_wh, b.i,
     sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
   FROM (SELECT *, unnest(range(interval_of(t0), interval_of(t1))) AS i FROM beside) AS b
   LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.i = b.i
   WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.i)
 )
-SELECT series_id, i + 1 AS i, ((i + 1) * interval_ms() - t0 - known_ms + known_ms_all * (nwh / nwh_all)) / (t1 - t0) AS share,
+SELECT series_id, i + 1 AS i, coalesce(unknown_ms / nullif(t1 - t0 - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
   nwh, known_ms, nwh_all, known_ms_all
-FROM summed
-WHERE nwh_all > 0;
+FROM (
+  SELECT *, ((i + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
+    -- What time without power takes of the growth.
+    CASE WHEN nwh_all / 1e9 >= (1 - substitution_share()) * grown_wh THEN greatest(0, 1 - nwh_all / 1e9 / grown_wh)
+      ELSE (t1 - t0 - known_ms_all) / (t1 - t0) END AS rest_share
+  FROM summed
+  WHERE nwh_all > 0
+);
