@@ -287,10 +287,9 @@ function constantLiterals(): Array<[name: string, literal: string]> {
   ];
 }
 
-const literals = new Map(constantLiterals());
-
 /** A statement with the constants and the flags in the place of their macros: planning a macro takes longer than reading a number. */
 export function withConstants(sql: string): string {
+  const literals = new Map(constantLiterals());
   return sql
     .replace(/\b(\w+)\(\)/g, (call, name: string) => {
       const literal = literals.get(name);

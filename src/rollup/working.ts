@@ -63,6 +63,8 @@ function temporaryOf(connection: DuckDBConnection): Temporary {
 /** What is known of a connection may not be so any more: its settings are bound anew, because they have changed or a transaction was rolled back. */
 export function forgetTemporary(connection: DuckDBConnection): void {
   temporary.delete(connection);
+  // The numbers in them are those of the macros, which are made anew with the settings.
+  statements.clear();
 }
 
 function countRows(connection: DuckDBConnection, sql: string, count: number): void {
