@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Shard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
 import { ROOMY, startPostgres } from './postgres.ts';
+import { residentMegabytes, watchMemory } from './rollup-cost.ts';
 import { addLateReading, fillSite, openSite, rollUpAll, siteConfig } from './rollup-data.ts';
 import { timesOf } from './statement-times.ts';
 
@@ -215,24 +216,6 @@ async function benchLate(folder: string, print: (line: string) => void): Promise
   } finally {
     await shard.close();
   }
-}
-
-/** Looks at the memory of the process while DuckDB works on threads of its own. */
-function watchMemory(): { peakMegabytes: () => number } {
-  let peak = 0;
-  const timer = setInterval(() => {
-    peak = Math.max(peak, residentMegabytes());
-  }, 20).unref();
-  return {
-    peakMegabytes: () => {
-      clearInterval(timer);
-      return peak;
-    },
-  };
-}
-
-function residentMegabytes(): number {
-  return process.memoryUsage.rss() / 1_048_576;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

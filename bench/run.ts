@@ -10,6 +10,7 @@ import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
+import { benchRollUpCost } from './rollup-cost.ts';
 import { benchRollUpFirst } from './rollup-first.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, Bench>> = {
   import: benchImport,
   rollup: benchRollUp,
   'rollup-first': benchRollUpFirst,
+  'rollup-cost': benchRollUpCost,
   serve: benchServe,
   socket: benchSocket,
   /** The service may take twice the bare query's time. */

@@ -1,6 +1,6 @@
 -- 40 Status: what a warehouse holds.
 --
--- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, progress.
+-- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress.
 -- Writes  nothing.
 -- Why     People see whether it goes on, and what waits for them.
 
@@ -35,11 +35,11 @@ WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
 ORDER BY import_id;
 
 -- name: find_taken_in
--- The last batch that every configured energy stream ($streams: how many there are) has taken in, and the last one whose energy is published;
--- -1 for none.
+-- The last batch that every configured energy stream ($streams: how many there are) has taken in and whose energy is complete, and the last one whose energy
+-- is published; -1 for none.
 SELECT
   coalesce(
-    (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL),
+    least((SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL), (SELECT min(complete_batch_id) FROM pending_change)),
     CASE WHEN $streams::INTEGER = 0 THEN (SELECT max(batch_id) FROM batch) END,
     -1
   ) AS rolled_up_batch_id,

@@ -71,7 +71,9 @@ CREATE OR REPLACE TEMP TABLE stream_setting (
 );
 CREATE OR REPLACE TEMP TABLE unit_factor (dimension VARCHAR, unit VARCHAR, factor DOUBLE);
 CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
-CREATE OR REPLACE TEMP TABLE series_key (stream_id INTEGER, device UUID, source_id INTEGER, first_ms BIGINT, last_ms BIGINT, source VARCHAR);
+CREATE OR REPLACE TEMP TABLE series_key (
+  stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT, source VARCHAR, series_id INTEGER, extends BOOLEAN
+);
 CREATE OR REPLACE TEMP TABLE stream_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
 
 -- name: create_working_tables

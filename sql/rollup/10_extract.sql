@@ -8,24 +8,35 @@
 --         finite number within the range of its method, at a time that is possible.
 
 -- name: next_batches
--- The next batches: as many whole ones as hold at most $messages_max messages, at least one.
+-- The next batches: as many whole ones as hold at most $messages_max messages, at least one. And what there is to see whether a connection that is
+-- kept still holds the settings of now.
 -- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold, batches: how many
--- they are; set_aside: how many series are set aside.
-WITH pending AS (
+-- they are; after_id: the last batch that every configured stream has taken in, taken_id: that any stream has; waits: there are devices whose limits have moved (chapter 36); archived: there are messages of the lake to read again;
+-- set_aside, corrections: how many series are set aside, how many corrections there are; streams, sources: fingerprints of what is stored of the energy streams and of the declared sources.
+WITH stream AS MATERIALIZED (
+  SELECT min(batch_id) FILTER (settings IS NOT NULL) AS after_id, max(batch_id) AS taken_id,
+    string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams
+  FROM energy_stream
+), pending AS (
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
-  WHERE batch_id > (SELECT coalesce(min(batch_id), -1) FROM energy_stream WHERE settings IS NOT NULL)
+  WHERE batch_id > (SELECT coalesce(after_id, -1) FROM stream)
+), next AS (
+  SELECT max(batch_id) AS batch_id, sum(message_count)::BIGINT AS messages, count(*) AS batches
+  FROM pending WHERE total <= $messages_max::BIGINT OR place = 1
 )
-SELECT
-  max(batch_id) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batch_id,
+SELECT next.*, stream.*,
   (SELECT max(batch_id) FROM batch) AS newest_id,
-  sum(message_count) FILTER (total <= $messages_max::BIGINT OR place = 1)::BIGINT AS messages,
-  count(*) FILTER (total <= $messages_max::BIGINT OR place = 1) AS batches,
-  (SELECT count(*) FROM set_aside) AS set_aside
-FROM pending;
+  (SELECT count(*) > 0 FROM archived_message) AS archived,
+  (SELECT count(*) > 0 FROM pending_change) AS waits,
+  (SELECT count(*) FROM set_aside) AS set_aside,
+  (SELECT count(*) FROM correction) AS corrections,
+  (SELECT count(*) || ' ' || bit_xor(hash(device, source)) FROM declared_source) AS sources
+FROM next, stream;
 
 -- name: extract_readings
--- $upto: the last batch that is taken in; $now_ms: now. A stream reads the batches after the last one it has seen (stream_setting.after_batch).
+-- $after, $upto: the batches after the one and up to the other are taken in; $now_ms: now. A stream reads those after the last one it has seen.
+-- $archived: there are messages of the lake to read again.
 -- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: the reading counts), text (what was
 -- received, of rejected ones), message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
@@ -39,11 +50,11 @@ WITH raw AS (
     -- What earlier versions stored may be no JSON.
     CASE WHEN m.other IS NOT NULL THEN try(json_extract(m.other, s.field_pointer)) END AS json,
     CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN try(json_extract_string(m.other, s.unit_pointer)) END AS unit
-  FROM (FROM message UNION ALL FROM archived_message) AS m
+  FROM (FROM message UNION ALL SELECT * FROM archived_message WHERE $archived) AS m
   JOIN name AS table_name ON table_name.name_id = m.table_id
-  JOIN stream_setting s ON s.table_name = table_name.name AND m.batch_id > s.after_batch
+  JOIN (FROM stream_setting JOIN energy_stream USING (stream_id)) AS s ON s.table_name = table_name.name AND m.batch_id > s.batch_id
   LEFT JOIN name AS field_name ON field_name.name = s.field
-  WHERE m.batch_id > (SELECT min(after_batch) FROM stream_setting) AND m.batch_id <= $upto::BIGINT AND m.kind = 0
+  WHERE m.batch_id > $after::BIGINT AND m.batch_id <= $upto::BIGINT AND m.kind = 0
 ), typed AS (
   SELECT *,
     CASE
@@ -114,12 +125,6 @@ SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived
 -- name: forget_archived
 -- Removes the messages of the lake that every stream has read again.
 DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
-
--- name: extracted_counts
--- Returns readings: how many count, rejected: how many do not, low_ms, high_ms: event times of those that count.
-SELECT count(*) FILTER (reason IS NULL) AS readings, count(*) FILTER (reason IS NOT NULL) AS rejected,
-  min(event_time_ms) FILTER (reason IS NULL) AS low_ms, max(event_time_ms) FILTER (reason IS NULL) AS high_ms
-FROM extracted;
 
 -- name: forget_known_rejected
 -- The same of readings that were rejected before: those of the time that is counted for their device, source, field and reason.

@@ -80,15 +80,27 @@ FROM (
 WHERE series.series_id = k.series_id;
 
 -- name: find_series
--- series_key: the series of the new readings as messages name them: stream_id, device, source_id, source, first_ms, last_ms
+-- series_key: the series of the new readings as messages name them: stream_id, device, source_id, readings, first_ms, last_ms, source, series_id (null: it
+-- appears for the first time), extends (the new readings begin before its first one or end after its last one)
 CREATE OR REPLACE TEMP TABLE series_key AS
-SELECT k.*, coalesce(t.as_source, n.name, 'default') AS source
+SELECT k.*, s.series_id, coalesce(k.first_ms < s.first_ms OR k.last_ms > s.last_ms, false) AS extends
 FROM (
-  SELECT stream_id, device, source_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
-  FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
+  SELECT k.*, coalesce(t.as_source, n.name, 'default') AS source
+  FROM (
+    SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
+    FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
+  ) AS k
+  JOIN stream_setting t USING (stream_id)
+  LEFT JOIN name n ON n.name_id = k.source_id
 ) AS k
-JOIN stream_setting t USING (stream_id)
-LEFT JOIN name n ON n.name_id = k.source_id;
+LEFT JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source;
+
+-- name: describe_series
+-- Returns readings: how many new readings count, low_ms, high_ms: their event times, appear: there are series that are not registered, extend: there
+-- are series whose first or last reading time moves.
+SELECT coalesce(sum(readings), 0)::BIGINT AS readings, min(first_ms) AS low_ms, max(last_ms) AS high_ms,
+  coalesce(bool_or(series_id IS NULL), false) AS appear, coalesce(bool_or(extends), false) AS extend
+FROM series_key;
 
 -- name: add_series
 -- Registers the series that appear for the first time.
@@ -96,8 +108,8 @@ INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms)
 SELECT
   (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (ORDER BY stream_id, device, source),
   stream_id, device, source, min(first_ms), max(last_ms)
-FROM series_key k
-WHERE NOT EXISTS (SELECT 1 FROM series s WHERE s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source)
+FROM series_key
+WHERE series_id IS NULL
 GROUP BY stream_id, device, source;
 
 -- name: find_incoming
@@ -106,11 +118,7 @@ GROUP BY stream_id, device, source;
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT k.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id
 FROM extracted e
-JOIN (
-  -- The few series first: a join of every reading by names would cost more.
-  SELECT n.stream_id, n.device, n.source_id, s.series_id
-  FROM series_key n JOIN series s ON s.stream_id = n.stream_id AND s.device = n.device AND s.source = n.source
-) AS k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
+JOIN series_key k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
 WHERE e.reason IS NULL;
 
 -- name: find_repeated
@@ -188,7 +196,7 @@ WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
 
 -- name: count_exclusions
--- How many corrections exclude readings. Where there is none, the statements on excluded readings are not run.
+-- How many corrections exclude readings. Where there is none, the statements on excluded readings are not run; where there is no correction, nor is this one.
 SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: drop_replaced_excluded
@@ -231,6 +239,5 @@ ORDER BY event_time_ms, series_id;
 -- Moves the first and the last reading time of the touched series outwards.
 UPDATE series
 SET first_ms = least(series.first_ms, k.first_ms), last_ms = greatest(series.last_ms, k.last_ms)
-FROM (SELECT stream_id, device, source, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM series_key GROUP BY ALL) AS k
-WHERE series.stream_id = k.stream_id AND series.device = k.device AND series.source = k.source
-  AND (k.first_ms < series.first_ms OR k.last_ms > series.last_ms);
+FROM (SELECT series_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM series_key WHERE extends GROUP BY series_id) AS k
+WHERE series.series_id = k.series_id;

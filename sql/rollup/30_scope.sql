@@ -39,6 +39,7 @@ JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.s
 -- name: find_touched
 -- New readings, by UTC day; the whole of the series whose rules have changed, as far as they reached by the old rules. A lifetime register is
 -- touched by the power and the daily register beside it: they say how it grew while it was silent.
+-- $is_restated: rules have changed; $beside: there is more than one stream.
 -- touched: series_id, from_ms, to_ms (event times of the first and the last change), is_new (there are new readings)
 CREATE OR REPLACE TEMP TABLE touched AS
 WITH changed AS (
@@ -48,10 +49,10 @@ WITH changed AS (
   UNION ALL
   SELECT s.series_id, least(s.first_ms, i.low_ms), greatest(s.last_ms, i.high_ms),
     NOT EXISTS (SELECT 1 FROM series_day d WHERE d.series_id = s.series_id)
-  FROM (SELECT * FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream)) AS s
+  FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS s
   LEFT JOIN (
     SELECT series_id, min(interval_start_ms) AS low_ms, max(interval_start_ms) AS high_ms
-    FROM interval_energy WHERE (SELECT count(*) FROM restated_stream) > 0
+    FROM interval_energy WHERE $is_restated
     GROUP BY series_id
   ) AS i USING (series_id)
 )
@@ -61,11 +62,15 @@ SELECT DISTINCT own.series_id, c.from_ms, c.to_ms, false
 FROM changed c
 JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN ('daily_energy', 'power_curve')
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-WHERE c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
+WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
 
 -- name: touched_days
--- The touched time by UTC day, in order. methods: of all touched series.
-SELECT min(from_ms) AS low_ms, max(to_ms) AS high_ms FROM touched GROUP BY utc_day(from_ms) ORDER BY low_ms;
+-- The touched time by UTC day, in order. first_ms, last_ms: readings of its series; by_day: one of them restarts every day;
+-- several: a source has more than one series.
+SELECT min(t.from_ms) AS low_ms, max(t.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
+  bool_or(r.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
+FROM touched t JOIN series_rule r USING (series_id)
+GROUP BY utc_day(t.from_ms) ORDER BY low_ms;
 
 -- name: is_silent
 -- Whether no touched series has a reading between two times ($low_ms, $high_ms).
@@ -97,23 +102,29 @@ CREATE OR REPLACE TEMP TABLE scope (
 );
 
 -- name: find_scope
--- Adds the asked series to scope whose neighbours are no further away than $near_ms. Where $is_last, adds all that are missing.
--- $low_ms, $high_ms: everything that is asked and $near_ms more on either side.
-INSERT INTO scope
-WITH wanted AS (
+-- The asked series whose neighbours are no further away than $near_ms, beside those that were found nearer ($is_first: none were). Where $is_last, adds
+-- all that are missing.
+-- $low_ms, $high_ms: everything that is asked and $near_ms more on either side. $by_day: a series restarts every day.
+CREATE OR REPLACE TEMP TABLE scope AS
+WITH found AS (
+  FROM scope WHERE NOT $is_first
+), wanted AS (
   SELECT a.series_id, a.from_ms, a.to_ms, a.is_new, r.method, r.reach_ms, r.first_ms AS begins_ms, r.last_ms AS ends_ms
   FROM asked a
   JOIN series_rule r USING (series_id)
-  WHERE a.series_id NOT IN (SELECT series_id FROM scope)
+  WHERE a.series_id NOT IN (SELECT series_id FROM found)
 ), near AS MATERIALIZED (
-  SELECT w.series_id, r.event_time_ms AS t
-  FROM (SELECT * FROM wanted WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
-  JOIN reading r ON r.series_id = w.series_id
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
-    AND NOT EXISTS (
-      SELECT 1 FROM energy_event e
-      WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+  SELECT n.series_id, n.t
+  FROM (
+    SELECT w.series_id, r.event_time_ms AS t
+    FROM (SELECT * FROM wanted WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
+    JOIN reading r ON r.series_id = w.series_id
+    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+      AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
+  ) AS n
+  ANTI JOIN (
+    SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
+  ) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
 ), beside AS (
   SELECT w.*, n.prev_ms, n.next_ms,
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
@@ -129,8 +140,8 @@ WITH wanted AS (
     CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS lo_ms,
     CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS hi_ms
   FROM beside b
-  LEFT JOIN local_day first_day ON b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
-  LEFT JOIN local_day last_day ON b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
+  LEFT JOIN local_day first_day ON $by_day AND b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
+  LEFT JOIN local_day last_day ON $by_day AND b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
 ), edge AS (
   SELECT w.*, n.before_ms, n.after_ms
   FROM whole w
@@ -140,6 +151,8 @@ WITH wanted AS (
     FROM whole w JOIN near n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 )
+FROM found
+UNION ALL
 SELECT series_id, method, from_ms, to_ms, reach_ms, lo_ms, hi_ms,
   -- Where nothing before counts, the readings with which the series begins may have been left out: they are judged with the rest.
   coalesce(before_ms[2], least(lo_ms - reach_ms, begins_ms)),
@@ -180,16 +193,21 @@ GROUP BY series_id;
 
 -- name: describe_scope
 -- What the next chapters have to do. low_ms, high_ms: everything that the scope reaches over; methods: of its series; learns: there is something to
--- learn; goes_on: there are lifetime registers whose later intervals stay; anchored: there are lifetime registers beside daily ones; intervals: how
--- many there are.
+-- learn; goes_on: there are lifetime registers whose later intervals stay; anchored, shaped: there are lifetime registers beside daily ones, beside
+-- power; breaks: a series may have breaks to judge again though none has changed; intervals: how many there are.
 SELECT count(*) AS series, min(least(s.first_ms, s.lo_ms)) AS low_ms, max(greatest(s.last_ms, s.hi_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
   coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
   coalesce(bool_or(s.goes_on AND s.method = 'total_energy' AND NOT r.net), false) AS goes_on,
-  coalesce(bool_or(s.method = 'total_energy' AND EXISTS (
-    SELECT 1 FROM series_rule d WHERE d.method = 'daily_energy' AND d.device = r.device AND d.source = r.source)), false) AS anchored,
+  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS anchored,
+  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS shaped,
+  coalesce(bool_or(s.is_new AND s.lo_ms <= r.first_ms OR s.series_id IN (
+    SELECT series_id FROM series_break WHERE to_ms BETWEEN (SELECT min(lo_ms) FROM scope) AND (SELECT max(hi_ms) FROM scope) + standstill_max_ms()
+  )), false) AS breaks,
   coalesce(sum((s.hi_ms - s.lo_ms) // interval_ms()), 0)::BIGINT AS intervals
-FROM scope s JOIN series_rule r USING (series_id);
+FROM scope s
+JOIN series_rule r USING (series_id)
+JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside ON beside.device = r.device AND beside.source = r.source;
 
 -- name: bind_days
 -- The local days of the scope and the local day of every interval. Joining them is many times faster than asking the tz database a reading.

@@ -11,7 +11,7 @@
 -- end at an average), a step that is back at once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
 -- interval readings: from a plausible value to one beyond the limit, and back; the very first reading is a step from itself. Breaks are looked for up to
 -- the reading after the scope, because the pair that ends there may have another reading before it now.
--- $least_power_w: see least_power.
+-- $least_power_w: see least_power. $of_power: there is power or interval readings; $changes: there are declared changes.
 -- break_change: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break is gone)
 CREATE OR REPLACE TEMP TABLE break_change AS
 WITH suspect AS MATERIALIZED (
@@ -33,7 +33,7 @@ WITH suspect AS MATERIALIZED (
       OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
   UNION
   SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
-  FROM (SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM register_change)) AS p
+  FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
   JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
   JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.t0 AND g.at_ms <= p.t1
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
@@ -45,7 +45,7 @@ WITH suspect AS MATERIALIZED (
       CASE WHEN p.t0 IS NULL AND p.t1 > r.first_ms THEN NULL
         ELSE is_beyond(p.v0, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
     -- Without registers first, because the planner would take all pairs for few.
-    FROM (SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
+    FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
     JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
     JOIN series_rule r ON r.series_id = p.series_id
     LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
@@ -73,74 +73,115 @@ INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
 SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_change WHERE is_new;
 
 -- name: find_judged
--- Which breaks are judged again. Of a lifetime register and of power: from the last break before the first change that was decided without
--- what has changed (its decided_ms is before it), up to the break that is the $ahead-th decided one after the last change. Of a register that restarts every
+-- Which breaks are judged again. Of a lifetime register: from the last break before the first change that was decided without what has changed
+-- (its decided_ms is before it), up to the break that is the $ahead-th decided one after the last change. Of power, where each break is judged by the
+-- next one alone: from the last break before the first change, up to the first one after the last change. Of a register that restarts every
 -- day: all breaks of the days that have changed. $is_restated: rules have changed, so everything in scope is judged again.
--- judged: series_id, method, after_ms (the break to begin with; null: the series begins there), from_ms, to_ms (breaks after from_ms up to to_ms are judged)
+-- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from the changes breaks are looked for; where that is too near, all later or earlier ones are
+-- judged, and the statement is run again to look further.
+-- judged: series_id, method, after_ms (the break to begin with; null: the series begins there), from_ms, to_ms (breaks after from_ms up to to_ms are judged),
+-- seen_ms (up to there breaks are looked at), changed_ms (the last change)
 CREATE OR REPLACE TEMP TABLE judged AS
 WITH changed AS (
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
-    SELECT series_id, to_ms AS from_ms, to_ms FROM break_change
+    -- From the reading before it, because the readings up to there were looked at for the breaks before.
+    SELECT series_id, from_ms, to_ms FROM break_change
     UNION ALL
     SELECT series_id, from_ms, to_ms FROM relearnt WHERE series_id IN (SELECT series_id FROM scope)
     UNION ALL
     SELECT series_id, lo_ms, hi_ms FROM scope WHERE $is_restated
     UNION ALL
     -- The first break of a day is judged by the first reading of that day and the last one of the days before, so by more than breaks.
-    SELECT series_id, lo_ms, hi_ms - 1 FROM scope WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break)
+    SELECT series_id, lo_ms, hi_ms - 1 FROM scope
+    WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
     UNION ALL
-    -- Whether a rise is possible depends on how long the register had stood still before it. One that restarts every day stands still within a day.
-    SELECT b.series_id, b.to_ms, b.to_ms
-    FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.lo_ms AND b.to_ms <= s.hi_ms + standstill_max_ms()
-    WHERE s.is_new AND s.method = 'total_energy' AND b.to_value > b.from_value AND b.from_value > 0
+    -- Whether a rise is possible depends on how long the register had stood still before it: not on the scope where it has moved since, at another break.
+    -- One that restarts every day stands still within a day.
+    SELECT series_id, to_ms, to_ms
+    FROM (
+      SELECT b.*, min(CASE WHEN b.from_ms >= s.hi_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
+      FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.lo_ms AND b.to_ms <= s.hi_ms + standstill_max_ms()
+      WHERE s.is_new AND s.method = 'total_energy' AND b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
+    )
+    WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
     UNION ALL
     -- What was left out at the beginning of a series begins with its first reading.
     SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)
-    WHERE s.is_new AND s.lo_ms <= r.first_ms AND s.series_id IN (SELECT series_id FROM energy_event)
+    WHERE s.is_new AND s.lo_ms <= r.first_ms
+      AND s.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
   )
   GROUP BY series_id
+), beside AS (
+  SELECT * FROM series_break
+  WHERE series_id IN (SELECT series_id FROM changed)
+    AND to_ms BETWEEN (SELECT min(from_ms) FROM changed) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed) + $near_ms::BIGINT
 ), near AS (
   SELECT c.series_id, r.method, c.from_ms, c.to_ms,
+    max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
     min(b.to_ms, $ahead) FILTER (b.to_ms > c.to_ms AND b.decided_ms IS NOT NULL) AS decided
   FROM changed c
   JOIN series_rule r USING (series_id)
-  LEFT JOIN (FROM series_break WHERE series_id IN (SELECT series_id FROM changed)) AS b USING (series_id)
+  LEFT JOIN beside b USING (series_id)
   GROUP BY ALL
+), told AS (
+  SELECT n.*,
+    CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
+    CASE n.method WHEN 'total_energy' THEN coalesce(n.decided[$ahead], forever_ms()) WHEN 'daily_energy' THEN last_day.end_ms - 1
+      ELSE coalesce(n.next_ms - 1, forever_ms()) END AS last_ms
+  FROM near n
+  LEFT JOIN local_day first_day ON n.method = 'daily_energy' AND n.from_ms >= first_day.start_ms AND n.from_ms < first_day.end_ms
+  LEFT JOIN local_day last_day ON n.method = 'daily_energy' AND n.to_ms >= last_day.start_ms AND n.to_ms < last_day.end_ms
 )
-SELECT n.series_id, n.method,
-  CASE WHEN n.method <> 'daily_energy' THEN n.after_ms END AS after_ms,
-  CASE WHEN n.method = 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.after_ms, -1) END AS from_ms,
-  CASE WHEN n.method = 'daily_energy' THEN last_day.end_ms - 1 ELSE coalesce(n.decided[$ahead], forever_ms()) END AS to_ms
-FROM near n
-LEFT JOIN local_day first_day ON n.method = 'daily_energy' AND n.from_ms >= first_day.start_ms AND n.from_ms < first_day.end_ms
-LEFT JOIN local_day last_day ON n.method = 'daily_energy' AND n.to_ms >= last_day.start_ms AND n.to_ms < last_day.end_ms;
+SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS after_ms, first_ms AS from_ms, last_ms AS to_ms,
+  CASE WHEN is_register(method) OR next_ms IS NULL THEN last_ms ELSE next_ms END AS seen_ms, to_ms AS changed_ms
+FROM told;
+
+-- name: judged_ends
+-- Whether the judged breaks of a series begin where the series does, or end where it does: then all that is stored was looked at, or not enough.
+SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judged;
 
 -- name: judge_everything
--- Where judging did not come to a break from which on nothing is different, all later breaks are judged as well.
-UPDATE judged SET to_ms = forever_ms() WHERE series_id IN (SELECT unnest($series_ids::INTEGER[]));
+-- Judges all breaks of all judged series, to compare. A register that restarts every day is judged day by day.
+UPDATE judged SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
+
+-- name: judge_up_to
+-- Up to where breaks are judged after all: to a break from which on nothing is different; where there is none, to the end. $ends: JSON array of
+-- {series_id, to_ms}.
+UPDATE judged SET to_ms = e.to_ms, seen_ms = e.to_ms
+FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS e
+WHERE judged.series_id = e.series_id;
 
 -- name: breaks_to_judge
 -- The breaks to judge, in order, with the rules to judge them by. Where judging begins at a break, that break comes first (is_start).
 -- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
 -- an earlier day. series_ms, series_value: the first reading of the series. still_ms: where it rises, since when the register has shown the value
 -- before. decided_ms: as it is stored.
-WITH beginning AS (
+-- All that is joined is bounded in time first: much more is stored than is judged.
+WITH judged_break AS MATERIALIZED (
+  SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
+  FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
+  WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms) FROM judged)
+), beginning AS (
   SELECT r.series_id, r.value
-  FROM reading r JOIN judged j USING (series_id) JOIN series_rule s USING (series_id)
-  WHERE j.after_ms IS NULL AND is_register(j.method) AND r.event_time_ms = s.first_ms
-), rise AS (
-  SELECT b.series_id, b.from_ms, b.from_value, b.to_ms
-  FROM series_break b JOIN judged j ON j.series_id = b.series_id AND is_register(j.method) AND b.to_ms > j.from_ms AND b.to_ms <= j.to_ms
-  WHERE b.to_value > b.from_value AND b.from_value > 0
+  FROM reading r
+  JOIN (
+    SELECT s.series_id, s.first_ms FROM judged j JOIN series_rule s USING (series_id) WHERE j.after_ms IS NULL AND is_register(j.method)
+  ) AS s ON r.series_id = s.series_id AND r.event_time_ms = s.first_ms
+), rise AS MATERIALIZED (
+  SELECT series_id, from_ms, from_value, to_ms FROM judged_break
+  WHERE is_register(method) AND is_judged AND to_value > from_value AND from_value > 0
 ), still AS (
   -- Null where it has shown the same for longer than a standstill may last.
   SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS still_ms
   FROM (
     SELECT b.series_id, b.to_ms, r.event_time_ms, b.from_ms - standstill_max_ms() <= s.first_ms AS is_since_first,
       max(CASE WHEN r.value <> b.from_value THEN r.event_time_ms END) OVER (PARTITION BY b.series_id, b.to_ms) AS moved_ms
-    FROM rise b JOIN series_rule s USING (series_id) JOIN reading r ON r.series_id = b.series_id AND r.event_time_ms BETWEEN b.from_ms - standstill_max_ms() AND b.from_ms
+    FROM rise b
+    JOIN series_rule s USING (series_id)
+    JOIN reading r ON r.series_id = b.series_id AND r.event_time_ms BETWEEN b.from_ms - standstill_max_ms() AND b.from_ms
+    WHERE r.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms() AND (SELECT max(from_ms) FROM rise)
   )
   GROUP BY series_id, to_ms
 ), morning AS (
@@ -150,7 +191,7 @@ WITH beginning AS (
   WHERE s.t0 < d.start_ms
 )
 SELECT
-  j.series_id, j.method, j.after_ms, j.to_ms AS judged_to_ms,
+  j.series_id, j.method, j.after_ms, j.to_ms AS judged_to_ms, j.changed_ms,
   r.max_power_w IS NULL AS learnt,
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w,
@@ -161,10 +202,13 @@ SELECT
   m.before_ms, m.before_value, m.first_ms, m.first_value
 FROM judged j
 JOIN series_rule r ON r.series_id = j.series_id
-LEFT JOIN series_break b ON b.series_id = j.series_id AND b.to_ms <= j.to_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
+LEFT JOIN judged_break b ON b.series_id = j.series_id
 -- Breaks before the scope are judged again as well, so their limits are not in day_limit.
-LEFT JOIN series_day l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
-LEFT JOIN interval_day d ON j.method = 'daily_energy' AND d.interval_index = interval_of(b.to_ms)
+LEFT JOIN (
+  SELECT * FROM series_day
+  WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
+) AS l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
+LEFT JOIN interval_day d ON d.interval_index = CASE WHEN j.method = 'daily_energy' THEN interval_of(b.to_ms) END
 LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
 LEFT JOIN beginning g ON g.series_id = j.series_id
 LEFT JOIN still ON still.series_id = j.series_id AND still.to_ms = b.to_ms
@@ -187,7 +231,9 @@ SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR"
 -- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH stored AS (
-  SELECT e.* FROM energy_event e JOIN judged j USING (series_id) WHERE e.to_ms > j.from_ms AND e.to_ms <= j.to_ms
+  SELECT e.* FROM energy_event e JOIN judged j USING (series_id)
+  WHERE e.to_ms > j.from_ms AND e.to_ms <= j.to_ms
+    AND e.to_ms > (SELECT min(from_ms) FROM judged) AND e.to_ms <= (SELECT max(to_ms) FROM judged)
 )
 (SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored))
 UNION ALL
@@ -204,14 +250,8 @@ INSERT INTO energy_event (series_id, kind, from_ms, to_ms, value_before, value_a
 SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM changed_event WHERE is_new;
 
 -- name: store_decided
--- Notes up to when each judged break looked ahead. $decided: JSON array of objects {series_id, to_ms, decided_ms}; the other judged breaks decide
--- nothing by themselves.
-UPDATE series_break SET decided_ms = n.decided_ms
-FROM (
-  SELECT b.series_id, b.to_ms, d.decided_ms
-  FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.to_ms
-  LEFT JOIN (
-    SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)
-  ) AS d ON d.series_id = b.series_id AND d.to_ms = b.to_ms
-) AS n
-WHERE series_break.series_id = n.series_id AND series_break.to_ms = n.to_ms AND series_break.decided_ms IS DISTINCT FROM n.decided_ms;
+-- Notes up to when breaks looked ahead, where that is another time than before. $decided: JSON array of objects {series_id, to_ms, decided_ms}; null:
+-- the break decides nothing by itself.
+UPDATE series_break SET decided_ms = d.decided_ms
+FROM (SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)) AS d
+WHERE series_break.series_id = d.series_id AND series_break.to_ms = d.to_ms;

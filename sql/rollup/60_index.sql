@@ -8,7 +8,7 @@
 -- name: find_needs_index
 -- Registers whose lines are not simply the pairs of neighbouring readings: something fell or was left out, the high-water mark was above the
 -- reading where the scope begins, or the day matters (registers that restart every day; lifetime registers beside one of them, or read within the
--- day only). $all: every register, to compare.
+-- day only). $all: every register, to compare. $anchored: there are lifetime registers beside daily ones.
 -- needs_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_index AS
 SELECT DISTINCT s.series_id
@@ -18,11 +18,14 @@ JOIN series_rule r USING (series_id)
 WHERE s.method = 'total_energy' AND NOT r.net
 UNION
 SELECT s.series_id FROM scope s JOIN series_rule r USING (series_id)
-WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day OR EXISTS (
-  SELECT 1 FROM series_rule d WHERE d.method = 'daily_energy' AND d.device = r.device AND d.source = r.source)))
+WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day))
+UNION
+SELECT s.series_id
+FROM scope s JOIN series_rule r USING (series_id) JOIN series_rule daily ON daily.device = r.device AND daily.source = r.source
+WHERE $anchored AND s.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
-WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms
+WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 UNION
 SELECT p.series_id
 FROM scope s
@@ -36,6 +39,9 @@ WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT 
 -- $low_ms, $high_ms: bounds of the readings in scope.
 -- kept_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (what the event at this reading is, and books), frame
 CREATE OR REPLACE TEMP TABLE kept_reading AS
+WITH event AS (
+  SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
+)
 SELECT k.series_id, k.method, k.event_time_ms, k.value, greatest(k.value, i.last_value) AS mark, j.kind, j.energy_wh,
   count(j.kind) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS frame
 FROM (
@@ -46,14 +52,18 @@ FROM (
     AND r.event_time_ms - s.anchor_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
     AND s.series_id IN (SELECT series_id FROM needs_index)
     AND NOT EXISTS (
-      SELECT 1 FROM energy_event e
+      SELECT 1 FROM event e
       WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
 ) AS k
-LEFT JOIN energy_event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
+LEFT JOIN event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
 LEFT JOIN (
-  SELECT * FROM interval_energy
-  WHERE interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND series_id IN (SELECT series_id FROM needs_index)
-) AS i ON k.method = 'total_energy' AND i.series_id = k.series_id AND i.last_ms = k.event_time_ms AND k.event_time_ms = k.anchor_ms;
+  -- One interval of each register, because an outer join with all of them costs minutes where many readings are in scope.
+  SELECT i.series_id, i.last_ms, i.last_value
+  FROM interval_energy i
+  JOIN scope a ON a.series_id = i.series_id AND a.anchor_ms = i.last_ms
+  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND a.method = 'total_energy'
+    AND a.series_id IN (SELECT series_id FROM needs_index)
+) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
 -- name: find_drifting
 -- Readings of lifetime registers that have fallen, little by little, further below the high-water mark than the jitter: all readings
@@ -81,6 +91,7 @@ LEFT JOIN (
 
 -- name: find_passed_over
 -- Lines that pass over readings which were left out: the flags that say so.
+-- $low_ms, $high_ms: bounds of the readings in scope.
 -- passed_over: series_id, from_ms (the first reading that was left out), t1 (the reading after them), flags
 CREATE OR REPLACE TEMP TABLE passed_over AS
 SELECT k.series_id, min(e.from_ms) AS from_ms, k.t1, bit_or(event_flag(e.kind)) AS flags
@@ -88,6 +99,7 @@ FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS t0, event_time_ms AS t1 FROM kept_reading
 ) AS k
 JOIN energy_event e ON e.series_id = k.series_id AND is_left_out(e.kind) AND e.from_ms > k.t0 AND e.to_ms < k.t1
+WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 GROUP BY k.series_id, k.t1;
 
 -- name: find_lines
@@ -114,7 +126,8 @@ SELECT
   (event_flag(l.kind) | CASE WHEN l.kind IS NULL AND l.value < l.previous AND NOT l.net THEN flag('jitter') ELSE 0 END | coalesce(e.flags, 0))::USMALLINT AS flags,
   l.previous AS held
 FROM lined l
-LEFT JOIN interval_day d ON l.within_day AND d.interval_index = interval_of(l.t0)
+-- One condition, because with another one of its left side DuckDB compares each reading with each interval.
+LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.t0) END
 LEFT JOIN passed_over e ON e.series_id = l.series_id AND e.t1 = l.event_time_ms
 WHERE l.t0 IS NOT NULL;
 
@@ -216,7 +229,8 @@ WITH silent AS MATERIALIZED (
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
     AND NOT EXISTS (
       SELECT 1 FROM energy_event e
-      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms
+        AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
 )
 -- Outer joins, because they keep the planner from multiplying the readings with each other.
 SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.held,

@@ -75,26 +75,26 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 
 -- name: store_register_intervals
 -- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only lines that cross a bound are looked
--- at, because the growth inside an interval adds up to the difference at its bounds.
+-- at, because the growth inside an interval adds up to the difference at its bounds. $lines: there are lines of an index; $shaped: power shapes silences.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH judged AS MATERIALIZED (
   -- booked: whole Wh of the index at t0
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
-  FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM index_line)
+  FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM index_line WHERE $lines)
   -- Two end at midnight where a daily register is read exactly then and still shows the day before.
   WINDOW w AS (PARTITION BY series_id ORDER BY t1, t0 ROWS UNBOUNDED PRECEDING)
 ), hole AS (
   -- time between two lines of which nothing is known
-  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE t_before < t0
+  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE $lines AND t_before < t0
 ), line AS NOT MATERIALIZED (
   -- frame_wh: what is booked beyond the index itself; i: the interval of t1
   SELECT *, interval_of(t1) AS i
   FROM (
     SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM reading_pair ANTI JOIN indexed USING (series_id)
     UNION ALL
-    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM judged
+    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM judged WHERE $lines
     UNION ALL
-    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM hole
+    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM hole WHERE $lines
   )
 ), crossing AS (
   SELECT * FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
@@ -103,17 +103,17 @@ WITH judged AS MATERIALIZED (
 ), first_point AS (
   SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN indexed USING (series_id) WHERE t0 IS NULL
   UNION ALL
-  SELECT series_id, t0, booked FROM judged WHERE t_before IS NULL
+  SELECT series_id, t0, booked FROM judged WHERE $lines AND t_before IS NULL
 ), last_point AS (
   SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM reading_pair ANTI JOIN indexed USING (series_id) WHERE is_last
   UNION ALL
-  SELECT series_id, t1, booked + grown, c1 FROM judged WHERE is_last
+  SELECT series_id, t1, booked + grown, c1 FROM judged WHERE $lines AND is_last
 ), bound AS (
   -- index_wh at at_ms, where interval i starts or the readings do, and the last reading before it; the last row of a series ends its intervals
   SELECT series_id, i, i * interval_ms() AS at_ms,
     frame_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share) AS index_wh, is_wide(i * interval_ms(), t0, c0, t1, c1) AS wide,
     t0 AS last_ms, held AS last_value
-  FROM crossing LEFT JOIN silence_shape USING (series_id, i)
+  FROM crossing LEFT JOIN (FROM silence_shape WHERE $shaped) AS shape USING (series_id, i)
   UNION ALL
   SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
   UNION ALL
@@ -127,9 +127,9 @@ WITH judged AS MATERIALIZED (
   SELECT series_id, i, bit_or(flags)::USMALLINT AS flags,
     sum(CASE WHEN covered THEN 0 ELSE least(t1, (i + 1) * interval_ms()) - greatest(t0, i * interval_ms()) END)::BIGINT AS uncovered_ms
   FROM (
-    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS i FROM index_line WHERE flags <> 0 OR NOT covered
+    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS i FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
     UNION ALL
-    SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM hole
+    SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM hole WHERE $lines
   )
   GROUP BY series_id, i
 ), part AS (

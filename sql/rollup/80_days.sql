@@ -6,13 +6,14 @@
 --         the others say proves it wrong: then from the next one (substituted). What contradicts the chosen one is kept.
 
 -- name: touch_days
--- Notes the days of the series in scope.
-INSERT INTO touched_day
-SELECT DISTINCT r.device, r.source, d.day, d.start_ms, d.end_ms
+-- Notes the days of the series in scope, beside those that are noted already ($is_first: none are).
+CREATE OR REPLACE TEMP TABLE touched_day AS
+SELECT * FROM touched_day WHERE NOT $is_first
+UNION
+SELECT r.device, r.source, d.day, d.start_ms, d.end_ms
 FROM scope s
 JOIN series_rule r USING (series_id)
-JOIN local_day d ON d.start_ms < s.hi_ms AND d.end_ms > s.lo_ms
-EXCEPT SELECT * FROM touched_day;
+JOIN local_day d ON d.start_ms < s.hi_ms AND d.end_ms > s.lo_ms;
 
 -- name: touch_all_days
 -- Notes every day that may have or had energy, of every device and source: the days of its readings, and one more on either side, because an interval
@@ -53,7 +54,7 @@ FROM daily_energy;
 -- than standing_power_w() on average, and more than the register may hold back.
 -- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands, held_wh
 -- (Wh that it may hold back), peak_wh (the most that one interval has), limit_wh (what its limit allows on the day),
--- coverage, place (1: chosen)
+-- coverage, place (1: chosen), substituted (false)
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
@@ -84,7 +85,10 @@ WITH wanted AS (
   FROM summed s
   JOIN series_rule r USING (series_id)
   JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
-  LEFT JOIN series_day l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
+  -- Of these days alone, because an outer join reads all that is on its other side.
+  LEFT JOIN (
+    SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
+  ) AS l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
 ), best AS (
   SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
   WINDOW w AS (PARTITION BY device, source, day)
@@ -95,12 +99,13 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
     PARTITION BY device, source, day
     ORDER BY covered_ms < best_ms - 0.5 * (end_ms - start_ms),
       stands AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), 2 * held_wh), position
-  ) AS place
+  ) AS place,
+  false AS substituted
 FROM best;
 
 -- name: substitute_methods
 -- Days that are read from another method than the first in order, because the first one must be wrong. Registers of a source are one witness, power is
--- another one. Three rules, for days of which power covers as much:
+-- another one. Where no source has two series, this is not run. Three rules, for days of which power covers as much:
 -- 1. The register and power are apart, and the other register agrees with power: the other register is right.
 -- 2. The register had to be repaired (reset, rebase, glitch, spike) and is far apart from power, and no other register agrees with it: power is right.
 -- 3. The register is more than possible_times() what its time at the highest measured power brings, as after a change of its unit: power is right. Where it is
@@ -139,7 +144,7 @@ WITH first AS (
   )
   WHERE series_id IS NOT NULL
 )
-SELECT d.* EXCLUDE (place),
+SELECT d.* EXCLUDE (place, substituted),
   row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.series_id, d.place) AS place,
   coalesce(d.series_id = s.series_id, false) AS substituted
 FROM day_candidate d
@@ -169,14 +174,15 @@ WHERE contradicts AND NOT agreed;
 
 -- name: find_day_changes
 -- What is different from the stored days: a day that is the same has no row here and gets no new version. $low_ms, $high_ms: as in
--- find_candidates; $now_ms, $close_after_ms: when a day is final.
+-- find_candidates; $now_ms, $close_after_ms: when a day is final; $declares: devices are declared to have sources; $several: a source has more than one
+-- series.
 -- day_change: day, device, source, energy_wh (null: nothing is known any more), method, stream_id, flags, coverage, end_ms, version (the next one once the
 -- day is over, else the same), status, kept_version (the newest in the history)
 CREATE OR REPLACE TEMP TABLE day_change AS
 WITH incomplete AS (
   SELECT DISTINCT t.device, t.day
   FROM touched_day t JOIN declared_source s USING (device, source)
-  WHERE NOT EXISTS (SELECT 1 FROM day_candidate c WHERE c.device = t.device AND c.source = t.source AND c.day = t.day)
+  WHERE $declares AND NOT EXISTS (SELECT 1 FROM day_candidate c WHERE c.device = t.device AND c.source = t.source AND c.day = t.day)
 ), day_now AS (
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
     (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < 0.999 THEN flag('partial') ELSE 0 END
@@ -187,14 +193,13 @@ WITH incomplete AS (
   FROM touched_day t
   LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.place = 1
   LEFT JOIN incomplete n ON n.device = t.device AND n.day = t.day
-  LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction) AS o ON o.device = t.device AND o.source = t.source AND o.day = t.day
-  LEFT JOIN declared_source s ON s.device = t.device AND s.source = t.source
+  LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS o ON o.device = t.device AND o.source = t.source AND o.day = t.day
+  LEFT JOIN (FROM declared_source WHERE $declares) AS s ON s.device = t.device AND s.source = t.source
   WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
 ), kept AS (
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
   FROM daily_energy_history
-  WHERE day BETWEEN (SELECT min(day) FROM day_now) AND (SELECT max(day) FROM day_now)
-    AND device IN (SELECT device FROM day_now)
+  WHERE day IN (SELECT day FROM day_now) AND device IN (SELECT device FROM day_now)
   GROUP BY ALL
 )
 SELECT n.*,

@@ -5,37 +5,40 @@
 --         has to be published again).
 -- Why     A number that people have seen never changes silently.
 
--- name: find_causes
--- What brings the new versions about of days that are over ($now_ms: instant). $restated: which settings have changed (configuration or zone),
--- null for none.
--- version_cause: day, device, source, causes. New readings of the day itself count before others of the source, those before readings of
--- other sources of the device, for which a day may wait. Where limits of the day have been learnt anew, those may be why it has changed, if it has
--- no new readings.
-CREATE OR REPLACE TEMP TABLE version_cause AS
+-- name: keep_versions
+-- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
+-- $now_ms, $batch_id: as in store_days. $restated: which settings have changed (configuration or zone), null for none.
+-- $arrived_after: readings of later batches are new.
+-- What brings a version about: new readings of the day itself count before others of the source, those before readings of other sources of the device,
+-- for which a day may wait. Where limits of the day have been learnt anew, those may be why it has changed, if it has no new readings.
+INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
 ),
 arrived AS (
   -- by numbers first, because grouping millions of readings by device and source costs more than all the rest
-  SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
-  FROM incoming
-  WHERE batch_id > (SELECT max(batch_id) FROM energy_stream)
+  SELECT a.series_id, a.batch_id, d.day
+  FROM (
+    SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
+    FROM incoming
+    WHERE batch_id > $arrived_after::BIGINT
+    GROUP BY ALL
+  ) AS a
+  LEFT JOIN interval_day d USING (interval_index)
   GROUP BY ALL
 ),
 brought AS MATERIALIZED (
-  SELECT s.device, s.source, a.interval_index,
+  SELECT DISTINCT s.device, s.source, a.day,
     CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
   FROM arrived a
   JOIN series s USING (series_id)
   JOIN batch b USING (batch_id)
   WHERE s.device IN (SELECT device FROM changed)
-  GROUP BY ALL
 ),
 near AS (
   SELECT c.day, c.device, c.source, b.cause, 1 AS distance
   FROM changed c
-  JOIN brought b ON b.device = c.device AND b.source = c.source
-  JOIN interval_day d ON d.interval_index = b.interval_index AND d.day = c.day
+  JOIN brought b ON b.device = c.device AND b.source = c.source AND b.day = c.day
   UNION ALL
   SELECT c.day, c.device, c.source, b.cause, CASE WHEN b.source = c.source THEN 2 ELSE 3 END
   FROM changed c
@@ -53,23 +56,20 @@ learnt AS (
   JOIN touched_day t USING (day, device, source)
   JOIN series s USING (device, source)
   JOIN limits_changed l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
+),
+version_cause AS (
+  SELECT c.day, c.device, c.source,
+    CASE
+      WHEN $restated::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
+      WHEN $restated::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
+      -- What has never been there needs no other reason than its readings.
+      WHEN c.version = 1 THEN coalesce(n.causes, [$restated::VARCHAR])
+      ELSE list_prepend($restated::VARCHAR, coalesce(n.causes, []))
+    END AS causes
+  FROM changed c
+  LEFT JOIN nearest n USING (day, device, source)
+  LEFT JOIN learnt l USING (day, device, source)
 )
-SELECT c.day, c.device, c.source,
-  CASE
-    WHEN $restated::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
-    WHEN $restated::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
-    -- What has never been there needs no other reason than its readings.
-    WHEN c.version = 1 THEN coalesce(n.causes, [$restated::VARCHAR])
-    ELSE list_prepend($restated::VARCHAR, coalesce(n.causes, []))
-  END AS causes
-FROM changed c
-LEFT JOIN nearest n USING (day, device, source)
-LEFT JOIN learnt l USING (day, device, source);
-
--- name: keep_versions
--- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
--- $now_ms, $batch_id as in store-days; causes from version_cause.
-INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
 FROM day_change c
 JOIN daily_energy o ON o.day = c.day AND o.device = c.device AND o.source = c.source

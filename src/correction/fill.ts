@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../errors.ts';
-import { bindDays, run, type Working } from '../rollup/working.ts';
+import { bindDays, type Working } from '../rollup/working.ts';
 import { addDays, DAY_MS, formatLocal, type LocalDate, localDateOf } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import type { CorrectionRequest } from './request.ts';
@@ -40,8 +40,7 @@ export async function estimate(
     lowMs: fromMs - (DISTANCE_DAYS + 1) * DAY_MS,
     highMs: toMs + (DISTANCE_DAYS + 1) * DAY_MS,
   };
-  await bindDays(working, around.lowMs, around.highMs);
-  await run(working, 'bind_intervals');
+  await bindDays(working, around.lowMs, around.highMs, true);
   const slots = await count(connection, 'correction/find_slots', {
     device,
     source,

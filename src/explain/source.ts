@@ -49,8 +49,7 @@ export async function explainSource(
   const working = { connection, timezone, closeAfterMs: 0 };
   await query(connection, 'explain/ask_day', { ...key, ...bounds });
   if (!(await trace(working))) {
-    await bindDays(working, startMs, endMs);
-    await run(working, 'bind_intervals');
+    await bindDays(working, startMs, endMs, true);
   }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
   await run(working, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });

@@ -4,7 +4,8 @@ import type { EnergyStream } from '../energy-stream.ts';
 import { unitFactor, unitTable } from '../units.ts';
 import { query } from '../warehouse/query.ts';
 import { loadSql } from '../warehouse/sql.ts';
-import { constantMacros, ruleConstants } from './rules.ts';
+import { constantMacros, ruleConstants, withConstants } from './rules.ts';
+import { forgetTemporary } from './working.ts';
 
 /**
  * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
@@ -128,10 +129,13 @@ export async function bindStoredStreams(
 }
 
 async function createSettings(connection: DuckDBConnection): Promise<void> {
+  forgetTemporary(connection);
   await connection.run(
-    [constantMacros(), ...['create_macros', 'create_settings'].map((name) => loadSql(`rollup/${name}`))].join(
-      '\n',
-    ),
+    [
+      constantMacros(),
+      withConstants(loadSql('rollup/create_macros')),
+      loadSql('rollup/create_settings'),
+    ].join('\n'),
   );
   for (const dimension of ['energy', 'power'] as const) {
     const units = unitTable(dimension);

@@ -1,8 +1,9 @@
 import { judgeBreaks } from './events.ts';
 import { storeIntervals } from './intervals.ts';
 import { learnLimits } from './limits.ts';
+import { deferMoved, type Steps } from './pending.ts';
 import { describeScope, divideScope, findScope, type Scope } from './scope.ts';
-import { asBounds, type Stretch } from './stretches.ts';
+import { asBounds, type Stretch, type Touched } from './stretches.ts';
 import { ask, run, type Working } from './working.ts';
 
 /** How a stretch is computed. */
@@ -11,6 +12,10 @@ export interface ComputeOptions {
   isRestated: boolean;
   /** Every register gets an index, also one that only grows: to compare both ways. */
   indexAll: boolean;
+  /** Limits have been learnt from the new readings already. */
+  hasLearnt?: boolean;
+  /** How much of what a moved limit touches is computed now; undefined: all. */
+  steps?: Steps;
 }
 
 /**
@@ -20,10 +25,11 @@ export interface ComputeOptions {
 export async function computeStretch(
   working: Working,
   stretch: Stretch,
+  { firstMs, lastMs, byDay }: Touched,
   options: ComputeOptions,
 ): Promise<void> {
-  await run(working, 'ask', asBounds(stretch));
-  const scope = await findScope(working);
+  const series = await run(working, 'ask', asBounds(stretch));
+  const scope = await findScope(working, { ...stretch, series, firstMs, lastMs, byDay });
   if (!scope) return;
   const parts = await divideScope(working, scope);
   if (parts.length === 0) return computeScope(working, scope, options);
@@ -35,21 +41,41 @@ export async function computeStretch(
 
 async function computeScope(working: Working, first: Scope, options: ComputeOptions): Promise<void> {
   let scope = first;
-  const widen = async (question: string, needsAll = false) => {
+  const learns = scope.learns && !options.hasLearnt;
+  let leastPowerW = await findPairs(working, scope, learns);
+  const widen = async (question: string) => {
     await run(working, question);
     scope = (await findScope(working))!;
-    await findPairs(working, scope, needsAll);
+    leastPowerW = await findPairs(working, scope, false);
   };
-  await findPairs(working, scope, scope.learns);
-  if (scope.learns && (await learnLimits(working, scope)) === 'beyond the scope') await widen('ask_limits');
-  if (await judgeBreaks(working, scope, options.isRestated)) await widen('ask_events');
+  const learnt = learns ? await learnLimits(working, scope) : 'same';
+  const hasMoved = learnt === 'beyond the scope';
+  const deferred = options.steps && (await deferMoved(working, scope, hasMoved, options.steps));
+  const left = deferred ? deferred.left : scope;
+  if (left === undefined) return;
+  const isLess = left !== scope;
+  scope = left;
+  if (hasMoved && !deferred?.isMuch) await widen('ask_limits');
+  else if (isLess) leastPowerW = await findPairs(working, scope, false);
+  else if (learnt === 'in scope') leastPowerW = await askLeastPower(working);
+  if (await judgeBreaks(working, scope, { ...options, leastPowerW })) await widen('ask_events');
   while (await storeIntervals(working, scope, options.indexAll)) await widen('ask_marks');
-  await run(working, 'touch_days');
+  await run(working, 'touch_days', { is_first: !working.hasTouched });
+  working.hasTouched = true;
 }
 
-/** Puts the readings in scope in order. */
-export async function findPairs(working: Working, { bounds }: Scope, needsAll: boolean): Promise<void> {
+/** Puts the readings in scope in order. @returns the least limit (W) of any register in scope; null: of a net register, which has none */
+export async function findPairs(
+  working: Working,
+  { bounds }: Scope,
+  needsAll: boolean,
+): Promise<number | null> {
   await run(working, 'take_limits', bounds);
-  const { least_power_w } = await ask<{ least_power_w: number | null }>(working, 'least_power');
-  await run(working, 'find_pairs', { ...bounds, least_power_w, needs_all: needsAll });
+  const leastPowerW = await askLeastPower(working);
+  await run(working, 'find_pairs', { ...bounds, least_power_w: leastPowerW, needs_all: needsAll });
+  return leastPowerW;
+}
+
+async function askLeastPower(working: Working): Promise<number | null> {
+  return (await ask<{ least_power_w: number | null }>(working, 'least_power')).least_power_w;
 }

@@ -1,5 +1,4 @@
-import { dayStart, type LocalDate, type UtcMs } from '../time.ts';
-import { query } from '../warehouse/query.ts';
+import { dayStart, type LocalDate } from '../time.ts';
 import type { Restatement } from './bind-streams.ts';
 import {
   correctCandidates,
@@ -10,12 +9,14 @@ import {
 } from './corrections.ts';
 import { keepUnavailable, touchLeftOut } from './set-aside.ts';
 import { asBounds, type StretchRow, stretchesOf } from './stretches.ts';
-import { ask, type Bounds, bindDays, run, type Working } from './working.ts';
+import { ask, type Bounds, bindDays, list, run, runIf, type Working } from './working.ts';
 
 export interface DayOptions {
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
+  /** Readings of later batches have arrived since the last roll-up. */
+  arrivedAfterId: bigint;
   /** Which settings have changed, so that every day there is has to be looked at. */
   restated: Restatement | undefined;
   /** What brings the new versions about, where that is a correction. */
@@ -24,6 +25,12 @@ export interface DayOptions {
   effects?: DayEffect[];
   /** Series that had been set aside are computed again. */
   retries?: boolean;
+  /** There are corrections. */
+  corrected: boolean;
+  /** Devices are declared to have sources. */
+  declares: boolean;
+  /** A source has more than one series, so that one may contradict another. */
+  several: boolean;
 }
 
 /**
@@ -32,17 +39,18 @@ export interface DayOptions {
  */
 export async function updateDays(working: Working, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(working, options);
+  const { declares } = options;
   if (working.leavesOut) await touchLeftOut(working);
-  await run(working, 'touch_other_sources');
-  const isCorrected = await hasCorrections(working, { all: false });
+  if (declares) await run(working, 'touch_other_sources');
+  const isCorrected = options.corrected && (await hasCorrections(working, { all: false }));
   if (isCorrected) {
     await noteCorrectedDays(working, { all: false });
-    await run(working, 'touch_other_sources');
+    if (declares) await run(working, 'touch_other_sources');
   }
   let changed = 0;
-  const noted = await query<StretchRow>(working.connection, 'rollup/touched_day_bounds');
+  const noted = await list<StretchRow>(working, 'touched_day_bounds');
   for (const { lowMs, highMs } of stretchesOf(noted)) {
-    await bindLocalDays(working, lowMs, highMs);
+    await bindDays(working, lowMs, highMs, true);
     changed += await storeDays(working, asBounds({ lowMs, highMs }), { ...options, isCorrected });
   }
   return changed;
@@ -54,20 +62,16 @@ async function restateAllDays(working: Working, options: DayOptions): Promise<nu
     'all_days_bounds',
   );
   if (first_day === null || last_day === null) return 0;
-  await bindLocalDays(working, dayStart(first_day, working.timezone), dayStart(last_day, working.timezone));
+  const { timezone } = working;
+  await bindDays(working, dayStart(first_day, timezone), dayStart(last_day, timezone), true);
   await run(working, 'touch_all_days');
-  const isCorrected = await hasCorrections(working, { all: true });
+  const isCorrected = options.corrected && (await hasCorrections(working, { all: true }));
   if (isCorrected) await noteCorrectedDays(working, { all: true });
-  await run(working, 'touch_other_sources');
+  if (options.declares) await run(working, 'touch_other_sources');
   return storeDays(working, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
     ...options,
     isCorrected,
   });
-}
-
-async function bindLocalDays(working: Working, fromMs: UtcMs, toMs: UtcMs): Promise<void> {
-  await bindDays(working, fromMs, toMs);
-  await run(working, 'bind_intervals');
 }
 
 async function storeDays(
@@ -75,20 +79,25 @@ async function storeDays(
   bounds: Bounds,
   options: DayOptions & { isCorrected: boolean },
 ): Promise<number> {
-  const { closeAfterMs, nowMs, batchId, restated, isCorrected } = options;
+  const { closeAfterMs, nowMs, batchId, arrivedAfterId, restated, isCorrected, several } = options;
   await run(working, 'find_candidates', bounds);
-  await run(working, 'substitute_methods');
+  if (several || working.runAll) await run(working, 'substitute_methods');
   if (isCorrected) await correctCandidates(working, bounds);
-  await run(working, 'find_contradictions');
+  await runIf(several, working, 'find_contradictions');
   if (isCorrected) await run(working, 'forget_decided_contradictions');
   const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
-  let changed = await run(working, 'find_day_changes', closing);
+  const { runAll = false } = working;
+  let changed = await run(working, 'find_day_changes', {
+    ...closing,
+    declares: options.declares || runAll,
+    several: several || runAll,
+  });
   if (working.leavesOut) changed = await keepUnavailable(working, closing);
   if (changed > 0) {
     options.effects?.push(...(await readEffects(working)));
     const cause = options.cause ?? restated ?? (options.retries ? 'retried' : null);
-    await run(working, 'find_causes', { now_ms: nowMs, restated: cause });
-    await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId });
+    const arrived = { arrived_after: arrivedAfterId };
+    await run(working, 'keep_versions', { now_ms: nowMs, batch_id: batchId, restated: cause, ...arrived });
     await run(working, 'forget_days_changed');
     await run(working, 'store_days', { now_ms: nowMs, batch_id: batchId });
   }

@@ -1,22 +1,27 @@
-import { query } from '../warehouse/query.ts';
 import type { Scope } from './scope.ts';
-import { run, type Working } from './working.ts';
+import { list, run, runIf, type Working } from './working.ts';
 
-/** The index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. */
+/** The index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. @returns whether there are any */
 export async function findIndexLines(
   working: Working,
   { bounds, methods, anchored }: Scope,
   all: boolean,
-): Promise<void> {
-  await run(working, 'find_needs_index', { ...bounds, all });
-  await run(working, 'find_kept', bounds);
-  await giveWay(working);
-  await run(working, 'find_passed_over');
-  await run(working, 'find_lines');
+): Promise<boolean> {
+  const needs = await run(working, 'find_needs_index', {
+    ...bounds,
+    all,
+    anchored: anchored || working.runAll === true,
+  });
+  const needed = needs > 0;
+  await runIf(needed, working, 'find_kept', bounds);
+  if (needed || working.runAll) await giveWay(working);
+  await runIf(needed, working, 'find_passed_over', bounds);
+  await runIf(needed, working, 'find_lines');
   if (methods.has('daily_energy')) await run(working, 'find_daily_lines');
-  if (!anchored || (await run(working, 'find_midnight_anchors', bounds)) === 0) return;
+  if ((await runIf(anchored, working, 'find_midnight_anchors', bounds)) === 0) return needed;
   await run(working, 'cut_at_midnight');
   await run(working, 'add_cut_lines');
+  return needed;
 }
 
 type DriftRow = {
@@ -34,7 +39,7 @@ type DriftRow = {
  * cannot do; hardly any register drifts.
  */
 async function giveWay(working: Working): Promise<void> {
-  const rows = await query<DriftRow>(working.connection, 'rollup/find_drifting');
+  const rows = await list<DriftRow>(working, 'find_drifting');
   if (rows.length === 0) return;
   const drifted = [...Map.groupBy(rows, ({ series_id, frame }) => `${series_id} ${frame}`).values()].flatMap(
     driftedOf,

@@ -5,7 +5,7 @@ import { computeStretch } from './compute.ts';
 import { type CorrectedStretch, type DayEffect, noteDays } from './corrections.ts';
 import { updateDays } from './days.ts';
 import { lookAheadDays } from './limits.ts';
-import { touchedStretches } from './stretches.ts';
+import { findTouched } from './stretches.ts';
 import { createWorkingTables, run, type Working } from './working.ts';
 
 export interface CorrectionRollUp extends CorrectedStretch {
@@ -36,25 +36,31 @@ export async function rollUpCorrection(
   const hasMoved = await moveReadings(working, correctionId);
   // The first and the last reading of a series may be others now.
   if (hasMoved) await run(working, 'find_rules', { all: false });
-  await run(working, 'find_touched');
-  for (const stretch of await touchedStretches(connection))
-    await computeStretch(working, stretch, { isRestated: false, indexAll: false });
+  await run(working, 'find_touched', { is_restated: false, beside: true });
+  const touched = await findTouched(working);
+  for (const stretch of touched.stretches)
+    await computeStretch(working, stretch, touched, { isRestated: false, indexAll: false });
   if (hasMoved) {
     await run(working, 'settle_steps');
     await run(working, 'find_rules', { all: false });
   }
   await noteDays(working, [options]);
   const effects: DayEffect[] = [];
+  const batchId = streams
+    .map(({ takenInBatchId }) => takenInBatchId)
+    .toSorted((one, other) => Number(one - other))
+    .at(-1)!;
   await updateDays(working, {
     closeAfterMs,
     nowMs: BigInt(nowMs),
-    batchId: streams
-      .map(({ takenInBatchId }) => takenInBatchId)
-      .toSorted((one, other) => Number(one - other))
-      .at(-1)!,
+    batchId,
+    arrivedAfterId: batchId,
     restated: undefined,
     cause: 'correction',
     effects,
+    corrected: true,
+    declares: true,
+    several: true,
   });
   return effects;
 }

@@ -1,16 +1,25 @@
 import type { WorkgroupConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Clock, localDateOf } from '../time.ts';
-import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { bindStreams, type Restatement } from './bind-streams.ts';
+import type { Restatement } from './bind-streams.ts';
+import { bindSettings, settingsOf } from './bound.ts';
 import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
 import { failureWords, findFailing, isOfMemory, mayBeOfData } from './isolate.ts';
+import {
+  asOne,
+  forgetPending,
+  MOVED_READINGS_MAX,
+  type Steps,
+  takeMoved,
+  takePending,
+  touchPending,
+} from './pending.ts';
 import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
-import { touchedStretches } from './stretches.ts';
+import { findTouched } from './stretches.ts';
 import { takeIn } from './take-in.ts';
-import { ask, createWorkingTables, run, type Working } from './working.ts';
+import { empty, holdsLittle, list, prepareWorkingTables, run, runIf, type Working } from './working.ts';
 
 export interface RollUpOptions {
   workgroup: WorkgroupConfig;
@@ -19,8 +28,12 @@ export interface RollUpOptions {
   closeAfterMs: number;
   /** Messages taken in by one call at most (default: see `messagesMaxOf`), so that a transaction stays bounded; the caller calls again while `more`. */
   messagesMax?: number;
+  /** Readings on days whose learnt limits have moved that are computed again by one call at most, at least one device; for the same reason. */
+  movedReadingsMax?: number;
   /** Every register gets an index, also one that only grows. For tests that compare both ways. */
   indexAll?: boolean;
+  /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
+  runAll?: boolean;
   log: Log;
 }
 
@@ -32,7 +45,7 @@ export interface RollUpResult {
   rejected: number;
   /** Days of a device and source that changed. */
   days: number;
-  /** Batches are left for another call. */
+  /** Batches are left for another call, or devices whose limits have moved. */
   more: boolean;
 }
 
@@ -56,13 +69,15 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
   // Before the roll-up begins, so that what is written during it counts as new.
   const now = {
     changes: shard.changes(),
-    settings: JSON.stringify(options.workgroup),
+    settings: settingsOf(options.workgroup),
     openDay: firstOpenDay(options),
   };
   if (last && last.changes === now.changes && last.settings === now.settings && last.openDay === now.openDay)
     return { batchId: last.batchId, readings: 0, rejected: 0, days: 0, more: false };
   lastRuns.delete(shard);
-  const result = await rollUpSafely(shard, options);
+  // What has ended since with other settings was closed by those.
+  const closedBefore = last?.settings === now.settings ? last.openDay : undefined;
+  const result = await rollUpSafely(shard, options, closedBefore);
   if (!result.more) lastRuns.set(shard, { ...now, batchId: result.batchId });
   return result;
 }
@@ -80,10 +95,15 @@ interface LastRun {
 const lastRuns = new WeakMap<Shard, LastRun>();
 
 /** Tries again with less where it fails. */
-async function rollUpSafely(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
+async function rollUpSafely(
+  shard: Shard,
+  options: RollUpOptions,
+  closedBefore: string | undefined,
+): Promise<RollUpResult> {
   const attempt: Attempt = {
     messagesMax: options.messagesMax ?? messagesMaxOf(options.workgroup),
     batches: 0,
+    closedBefore,
   };
   for (let rounds = 0; ; ) {
     try {
@@ -109,6 +129,8 @@ interface Attempt {
   messagesMax: number;
   /** How many batches it has taken in. */
   batches: number;
+  /** The days before this one are final already; undefined: nobody knows. */
+  closedBefore?: string | undefined;
   /** Which of the touched series are left out; then nothing is kept of what the roll-up does. */
   leaveOut?: (touched: readonly SeriesKey[]) => readonly SeriesKey[];
 }
@@ -159,84 +181,113 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
   return shard.transaction(
     async (connection) => {
       const { workgroup, closeAfterMs } = options;
-      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs };
-      const restated = await bindStreams(connection, options.workgroup);
-      const pending = await nextBatches(working, attempt.messagesMax);
-      attempt.batches = pending.batches;
-      const retries = pending.setAside > 0 && (await releaseRetried(working)) > 0;
-      const result = { batchId: pending.batchId, readings: 0, rejected: 0, days: 0, more: pending.more };
-      if (pending.messages > 0 || restated !== undefined || retries) {
+      const { runAll = false, indexAll = false } = options;
+      const isAlone = workgroup.energyStreams.length === 1 && !runAll;
+      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs, runAll, isAlone };
+      const { pending, restated } = await bindSettings(working, workgroup, attempt.messagesMax);
+      const newestId = pending.newest_id ?? -1n;
+      const afterBatchId = pending.after_id ?? -1n;
+      const { archived, waits } = pending;
+      // Devices that wait come first, and no batch is taken in. Where settings have changed, everything is computed at once.
+      const isStep = waits && restated === undefined;
+      attempt.batches = isStep ? 0 : Number(pending.batches);
+      const batchId = isStep ? afterBatchId : (pending.batch_id ?? newestId);
+      const corrected = pending.corrections > 0n;
+      const hasSetAside = pending.set_aside > 0n;
+      const retries = hasSetAside && !isStep && (await releaseRetried(working)) > 0;
+      const result = { batchId, readings: 0, rejected: 0, days: 0, more: batchId < newestId };
+      const hasNew = !isStep && Number(pending.messages ?? 0n) > 0;
+      let isLeft = false;
+      if (isStep || hasNew || restated !== undefined || retries) {
         const nowMs = BigInt(options.clock.now());
-        Object.assign(
-          result,
-          await takeIn(working, pending.batchId, { nowMs, rejudges: restated !== undefined || retries }),
-        );
-        working.leavesOut = pending.setAside > 0 || attempt.leaveOut !== undefined;
-        await computeTouched(working, { restated, retries, indexAll: options.indexAll ?? false, attempt });
-        const days = { ...options, restated, retries, nowMs, batchId: pending.batchId };
-        result.days = await updateDays(working, days);
+        const rejudges = restated !== undefined || retries;
+        const taken = { afterBatchId, batchId, archived, corrected, nowMs, rejudges };
+        const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
+        if (isStep) await takePending(working, readingsMax);
+        else Object.assign(result, await takeIn(working, taken));
+        working.leavesOut = hasSetAside || attempt.leaveOut !== undefined;
+        const steps = { readingsMax, completeId: afterBatchId, batchId };
+        const computation = { workgroup, restated, retries, indexAll, attempt, waits, isStep, steps };
+        const several = await computeTouched(working, computation);
+        const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
+        // What waits has arrived by the batches of then.
+        const arrivedAfterId = isStep ? -1n : (pending.taken_id ?? -1n);
+        const days = { closeAfterMs, restated, retries, nowMs, batchId, arrivedAfterId };
+        result.days = await updateDays(working, { ...days, corrected, declares, several });
+        if (working.hasDeferred)
+          await run(working, 'keep_arrived', { complete_id: afterBatchId, taken_id: arrivedAfterId });
+        isLeft = waits ? await forgetPending(working, !isStep) : working.hasDeferred === true;
+        result.more ||= isLeft;
       }
-      await run(working, 'advance_streams', { batch_id: pending.batchId });
-      await run(working, 'forget_archived');
-      await run(working, 'close_days', { before: firstOpenDay(options) });
+      if (afterBatchId < batchId || runAll) await run(working, 'advance_streams', { batch_id: batchId });
+      if (archived || runAll) await run(working, 'forget_archived');
+      const openDay = firstOpenDay(options);
+      // No day is final by what it was before limits moved.
+      if (!isLeft && (openDay !== attempt.closedBefore || runAll))
+        await run(working, 'close_days', { before: openDay });
       if (attempt.leaveOut) throw new TakenBack();
       return result;
     },
-    { isQuiet: true },
+    { isQuiet: true, keep: holdsLittle },
   );
 }
 
-async function nextBatches(working: Working, messagesMax: number) {
-  const row = await ask<{
-    batch_id: bigint | null;
-    newest_id: bigint | null;
-    messages: bigint | null;
-    batches: bigint;
-    set_aside: bigint;
-  }>(working, 'next_batches', { messages_max: messagesMax });
-  const batchId = row.batch_id ?? row.newest_id ?? -1n;
-  return {
-    batchId,
-    messages: Number(row.messages ?? 0n),
-    batches: Number(row.batches),
-    setAside: Number(row.set_aside),
-    more: batchId < (row.newest_id ?? -1n),
-  };
-}
-
 interface Computation {
+  workgroup: WorkgroupConfig;
   restated: Restatement | undefined;
   /** Series that had been set aside are computed again. */
   retries: boolean;
   indexAll: boolean;
   attempt: Attempt;
+  /** Devices wait whose limits have moved; some of them are computed now, and nothing else. */
+  waits: boolean;
+  isStep: boolean;
+  steps: Steps;
 }
 
 /**
  * Computes what new readings and changed rules touch, in stretches that are days apart: each by itself, so that a reading from last year costs a
  * look at last year's day and not at everything since.
+ * @returns whether a source of the touched devices has more than one series
  */
 async function computeTouched(
   working: Working,
-  { restated, retries, indexAll, attempt }: Computation,
-): Promise<void> {
+  { workgroup, restated, retries, indexAll, attempt, waits, isStep, steps }: Computation,
+): Promise<boolean> {
   const isRestated = restated !== undefined;
   await run(working, 'find_rules', { all: isRestated || retries });
-  await createWorkingTables(working);
-  await run(working, 'find_register_changes');
+  await prepareWorkingTables(working);
+  const hasChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
+  await runIf(hasChanges, working, 'find_register_changes');
   if (isRestated) {
     await run(working, 'forget_learnt');
     await run(working, 'forget_learnt_days');
   }
-  await run(working, 'find_touched');
+  if (isStep) await touchPending(working);
+  else await run(working, 'find_touched', { is_restated: isRestated, beside: !working.isAlone });
+  if (waits && !isStep) {
+    await run(working, 'touch_pending_too');
+    await run(working, 'take_reach');
+  }
   if (retries) await run(working, 'touch_retried');
   if (working.leavesOut) {
-    const touched = await query<SeriesKey>(working.connection, 'rollup/touched_series');
+    const touched = await list<SeriesKey>(working, 'touched_series');
     await leaveOut(working, attempt.leaveOut?.(touched) ?? []);
   }
-  for (const stretch of await touchedStretches(working.connection)) {
-    await computeStretch(working, stretch, { isRestated, indexAll });
+  if (isStep) await takeMoved(working);
+  const found = await findTouched(working);
+  const touched = isStep ? asOne(found) : found;
+  for (const stretch of touched.stretches) {
+    await computeStretch(working, stretch, touched, {
+      isRestated,
+      indexAll,
+      hasLearnt: isStep,
+      ...(!isStep && !isRestated && { steps }),
+    });
   }
+  // Else the days of the roll-up before would be taken for those of this one.
+  if (!working.hasTouched) await empty(working, 'touched_day');
+  return touched.several || isRestated;
 }
 
 /** The first local day that is not final: it ended less than `closeAfterMs` ago, or has not ended. */

@@ -405,3 +405,16 @@ function constantLiterals(): Array<[name: string, literal: string]> {
     ['float_tolerance_wh', `${FLOAT_TOLERANCE_WH}::DOUBLE`],
   ];
 }
+
+/** A statement with the constants and the flags in the place of their macros: planning a macro takes longer than reading a number. */
+export function withConstants(sql: string): string {
+  const literals = new Map(constantLiterals());
+  return sql
+    .replace(/\b(\w+)\(\)/g, (call, name: string) => {
+      const literal = literals.get(name);
+      return literal === undefined ? call : `(${literal})`;
+    })
+    .replace(/\bflag\('(\w+)'\)/g, (call, name: string) =>
+      String(flagBits[name as keyof typeof flagBits] ?? call),
+    );
+}

@@ -3,7 +3,7 @@ import { programVersion } from '../program-version.ts';
 import type { UtcMs } from '../time.ts';
 import { query, type SqlParameters } from '../warehouse/query.ts';
 import { type asBounds, type StretchRow, stretchesOf } from './stretches.ts';
-import { ask, bindDays, run, type Working } from './working.ts';
+import { ask, bindDays, list, run, type Working } from './working.ts';
 
 /** A series, by what names it before it has a number too. */
 export type SeriesKey = { stream_id: number; device: string; source: string };
@@ -61,9 +61,9 @@ export async function leaveOut(working: Working, trial: readonly SeriesKey[]): P
 
 /** Notes the days of the new readings of series that are left out. */
 export async function touchLeftOut(working: Working): Promise<void> {
-  const days = await query<StretchRow>(working.connection, 'rollup/left_out_days');
+  const days = await list<StretchRow>(working, 'left_out_days');
   for (const { lowMs, highMs } of stretchesOf(days)) {
-    await bindDays(working, lowMs, highMs);
+    await bindDays(working, lowMs, highMs, false);
     await run(working, 'touch_left_out');
   }
 }

@@ -1,6 +1,5 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, type UtcMs } from '../time.ts';
-import { query } from '../warehouse/query.ts';
+import { ask, list, type Working } from './working.ts';
 
 /** A part of time. */
 export interface Stretch {
@@ -16,21 +15,44 @@ const APART_MS_MIN = 2 * DAY_MS;
 /** Each stretch costs dozens of statements and the memory of their tables, however little it holds: more than a look at the time between. */
 const STRETCHES_MAX = 8;
 
-/** The touched time, in stretches to be computed each by itself. */
-export async function touchedStretches(connection: DuckDBConnection): Promise<Stretch[]> {
-  const stretches: Stretch[] = [];
-  for (const stretch of stretchesOf(await query<StretchRow>(connection, 'rollup/touched_days'))) {
-    const last = stretches.at(-1);
-    // A silence would be computed for the stretches on either side of it.
-    if (last && (await isSilent(connection, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
-    else stretches.push(stretch);
-  }
-  return stretches;
+/** What is touched, and what is known of the series of it. */
+export interface Touched {
+  stretches: Stretch[];
+  /** The first and the last reading of any of them. */
+  firstMs: UtcMs;
+  lastMs: UtcMs;
+  /** One of them restarts every day. */
+  byDay: boolean;
+  /** A source of their devices has more than one series. */
+  several: boolean;
 }
 
-async function isSilent(connection: DuckDBConnection, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
-  const [row] = await query<{ silent: boolean }>(connection, 'rollup/is_silent', asBounds({ lowMs, highMs }));
-  return row!.silent;
+/** The touched time, in stretches to be computed each by itself. */
+export async function findTouched(working: Working): Promise<Touched> {
+  const days = await list<
+    StretchRow & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
+  >(working, 'touched_days');
+  const stretches: Stretch[] = [];
+  for (const stretch of stretchesOf(days)) {
+    const last = stretches.at(-1);
+    // A silence would be computed for the stretches on either side of it.
+    if (last && (await isSilent(working, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
+    else stretches.push(stretch);
+  }
+  return {
+    stretches,
+    firstMs: days.reduce(
+      (least, { first_ms }) => Math.min(least, Number(first_ms)),
+      Number.POSITIVE_INFINITY,
+    ),
+    lastMs: days.reduce((most, { last_ms }) => Math.max(most, Number(last_ms)), 0),
+    byDay: days.some(({ by_day }) => by_day),
+    several: days.some(({ several }) => several),
+  };
+}
+
+async function isSilent(working: Working, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
+  return (await ask<{ silent: boolean }>(working, 'is_silent', asBounds({ lowMs, highMs }))).silent;
 }
 
 /** Joins parts of time, in order of their start, that are less than two days apart; then across the smallest gaps, until few are left. */

@@ -6,41 +6,56 @@ export interface TakenIn {
   rejected: number;
 }
 
-/**
- * From the messages of the batches up to one to stored readings, without those that are rejected or known already.
- * @param rejudges rules or settings have changed: what is stored is looked at again too
- */
+/** What is taken in. */
+export interface TakeIn {
+  /** The batches after this one, up to and including that one. */
+  afterBatchId: bigint;
+  batchId: bigint;
+  /** There are messages of the lake that are read again. */
+  archived: boolean;
+  /** There are corrections. */
+  corrected: boolean;
+  nowMs: bigint;
+  /** Rules or settings have changed: what is stored is looked at again too. */
+  rejudges: boolean;
+}
+
+/** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
 export async function takeIn(
   working: Working,
-  batchId: bigint,
-  { nowMs, rejudges }: { nowMs: bigint; rejudges: boolean },
+  { afterBatchId, batchId, archived, corrected, nowMs, rejudges }: TakeIn,
 ): Promise<TakenIn> {
-  await run(working, 'extract_readings', { upto: batchId, now_ms: nowMs });
-  await forgetKnown(working, batchId);
-  if (rejudges) await rejectStored(working, nowMs);
-  const extracted = await ask<{
+  const batches = { after: afterBatchId, upto: batchId };
+  let extracted = await run(working, 'extract_readings', { ...batches, archived, now_ms: nowMs });
+  if (archived) extracted -= await forgetKnown(working, batchId);
+  if (rejudges) extracted += await rejectStored(working, nowMs);
+  await run(working, 'find_series');
+  const found = await ask<{
     readings: bigint;
-    rejected: bigint;
     low_ms: bigint | null;
     high_ms: bigint | null;
-  }>(working, 'extracted_counts');
-  if (extracted.rejected > 0n) {
+    appear: boolean;
+    extend: boolean;
+  }>(working, 'describe_series');
+  const rejected = extracted - Number(found.readings);
+  if (rejected > 0) {
     await run(working, 'find_rejected', { now_ms: nowMs });
     await run(working, 'count_rejected');
     await run(working, 'mark_rejected');
   }
-  await run(working, 'find_series');
-  await run(working, 'add_series');
-  const found = await run(working, 'find_incoming');
-  const rejected = Number(extracted.rejected);
-  if (extracted.low_ms === null || extracted.high_ms === null) return { readings: 0, rejected };
-  const bounds = { low_ms: extracted.low_ms, high_ms: extracted.high_ms };
-  const incoming = found - (found > 1 ? await dropRepeated(working) : 0);
-  const hasExclusions = (await ask<{ count: bigint }>(working, 'count_exclusions')).count > 0n;
+  if (found.appear) {
+    await run(working, 'add_series');
+    await run(working, 'find_series');
+  }
+  const taken = await run(working, 'find_incoming');
+  if (found.low_ms === null || found.high_ms === null) return { readings: 0, rejected };
+  const bounds = { low_ms: found.low_ms, high_ms: found.high_ms };
+  const incoming = taken - (taken > 1 ? await dropRepeated(working) : 0);
+  const hasExclusions = corrected && (await ask<{ count: bigint }>(working, 'count_exclusions')).count > 0n;
   const known = await supersede(working, bounds, hasExclusions);
   const excluded = hasExclusions ? await setAsideExcluded(working) : 0;
   await run(working, 'store_readings');
-  await run(working, 'extend_series');
+  if (found.extend) await run(working, 'extend_series');
   if (hasExclusions) await run(working, 'bound_excluded_series');
   return { readings: incoming - known - excluded, rejected };
 }
@@ -55,10 +70,10 @@ async function setAsideExcluded(working: Working): Promise<number> {
   return excluded;
 }
 
-/** Rejects stored readings that an earlier version took in, and that cannot be computed with. */
-async function rejectStored(working: Working, nowMs: bigint): Promise<void> {
-  if ((await run(working, 'find_beyond', { now_ms: nowMs })) === 0) return;
-  await run(working, 'reject_beyond');
+/** Rejects stored readings that an earlier version took in, and that cannot be computed with. @returns how many */
+async function rejectStored(working: Working, nowMs: bigint): Promise<number> {
+  if ((await run(working, 'find_beyond', { now_ms: nowMs })) === 0) return 0;
+  const rejected = await run(working, 'reject_beyond');
   await run(working, 'forget_beyond');
   await run(working, 'forget_beyond_superseded');
   if ((await run(working, 'find_instead')) > 0) {
@@ -69,16 +84,17 @@ async function rejectStored(working: Working, nowMs: bigint): Promise<void> {
   await run(working, 'forget_beyond_days');
   await run(working, 'forget_beyond_intervals');
   await run(working, 'bound_beyond', { now_ms: nowMs });
+  return rejected;
 }
 
-/** Takes out of the messages of the lake that are read again what was made of them before. */
-async function forgetKnown(working: Working, batchId: bigint): Promise<void> {
+/** Takes out of the messages of the lake that are read again what was made of them before. @returns how many readings that were */
+async function forgetKnown(working: Working, batchId: bigint): Promise<number> {
   const archived = await ask<Bounds | { low_ms: null; high_ms: null }>(working, 'archived_bounds', {
     upto: batchId,
   });
-  if (archived.low_ms === null) return;
-  await run(working, 'forget_known', { low_ms: archived.low_ms, high_ms: archived.high_ms });
-  await run(working, 'forget_known_rejected', { low_ms: archived.low_ms, high_ms: archived.high_ms });
+  if (archived.low_ms === null) return 0;
+  const bounds = { low_ms: archived.low_ms, high_ms: archived.high_ms };
+  return (await run(working, 'forget_known', bounds)) + (await run(working, 'forget_known_rejected', bounds));
 }
 
 /**

@@ -16,7 +16,7 @@ interface Inserts {
 /** Less than a row group, to be safe. */
 const MANY = 100_000;
 
-/** What a connection has inserted. A transaction has a connection of its own. */
+/** What a connection has inserted in its transaction. */
 const inserts = new WeakMap<DuckDBConnection, Inserts>();
 
 /**
@@ -41,6 +41,11 @@ export async function insertSafely<Result>(
   return result;
 }
 
+/** To be called before BEGIN: what transactions before have inserted is in order. */
+export function beginInserts(connection: DuckDBConnection): void {
+  inserts.delete(connection);
+}
+
 /** To be called before COMMIT, so that what later transactions insert is there. */
 export async function endInserts(connection: DuckDBConnection): Promise<void> {
   const { emptied, counts } = insertsOf(connection);
@@ -59,8 +64,8 @@ type Target = { table: string; isNew: boolean };
 const targets = new Map<string, Target | undefined>();
 const INSERTS = /^(?:--.*\n|\s)*(?:INSERT INTO (\w+)|CREATE (?:OR REPLACE )?(?:TEMP )?TABLE (\w+) AS\b)/;
 
-/** The table that a statement puts rows into, if that is what it does. */
-function targetOf(sql: string): Target | undefined {
+/** The table that a statement puts rows into, if that is what it does; `isNew`: it makes the table. */
+export function targetOf(sql: string): Target | undefined {
   if (!targets.has(sql)) {
     const [, into, created] = INSERTS.exec(sql) ?? [];
     const table = into ?? created;

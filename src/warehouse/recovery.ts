@@ -18,6 +18,8 @@ export interface RecoveryOptions {
   workgroupId: string;
   log: Log;
   open(): Promise<Database>;
+  /** Gives back the connections that are kept and not in use: nothing can be done on them any more. */
+  onLost(): void;
   /** Gives back the connections that are kept, so that the database can be closed. */
   onReopen(): void;
   /** Looks whether the file, once it is open again, is still ours; throws where it is not. */
@@ -64,7 +66,10 @@ export function recovering(opened: Database, options: RecoveryOptions): Recoveri
   return {
     connect,
     note(error) {
-      if (isInvalidated(error)) isLost = true;
+      if (isInvalidated(error)) {
+        isLost = true;
+        options.onLost();
+      }
       return warehouseFailure(error, path);
     },
     async close() {

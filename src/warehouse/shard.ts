@@ -6,8 +6,9 @@ import type { Clock } from '../time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './commit.ts';
 import { openDatabase } from './database.ts';
-import { endInserts } from './empty-inserts.ts';
+import { beginInserts, endInserts } from './empty-inserts.ts';
 import { knownFailure, warehouseFailure } from './failures.ts';
+import { keepConnection } from './keep-connection.ts';
 import { createLanding, type Landing } from './land.ts';
 import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './owner.ts';
@@ -36,6 +37,11 @@ export interface ShardOptions {
 export interface TransactionOptions {
   /** Nothing is written that a roll-up reads, so `changes` stays as it is. */
   isQuiet?: boolean;
+  /**
+   * Runs on a connection that is kept for the next such transaction, with the temporary tables and macros that are left on it, where this says so after
+   * the commit. What is left takes memory until then. After a failure the connection is closed.
+   */
+  keep?: (connection: DuckDBConnection) => boolean;
 }
 
 /** One workgroup's open warehouse, owned by this process. */
@@ -106,7 +112,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     workgroupId,
     log,
     open: () => openDatabase(options),
-    onReopen: () => landing.retire(),
+    onLost: () => kept.retire(),
+    onReopen: () => {
+      landing.retire();
+      kept.retire();
+    },
     check: (connection) => checkOwner(connection, owner),
   });
   const landing = createLanding({
@@ -127,23 +137,27 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     },
   });
 
+  const kept = keepConnection(() => database.connect());
   let changes = 0;
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
-    { isQuiet = false }: TransactionOptions = {},
+    { isQuiet = false, keep }: TransactionOptions = {},
   ): Promise<Result> {
     checkOpen();
-    const connection = await database.connect();
+    const connection = await (keep ? kept.take() : database.connect());
+    let isSound = false;
     try {
-      return await runTransaction(connection, () => checkOwner(connection, owner), work);
+      const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
+      isSound = closing === undefined && keep?.(connection) === true;
+      return result;
     } catch (error) {
       database.note(error);
       // What is not DuckDB's is the caller's own.
       throw knownFailure(error, path) ?? error;
     } finally {
       if (!isQuiet) changes++;
-      connection.closeSync();
+      kept.giveBack(connection, isSound);
     }
   }
 
@@ -161,6 +175,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   }
 
   async function closeAll(): Promise<void> {
+    kept.retire();
     await landing.drain();
     await database.close();
     log.info({ shard: workgroupId }, 'shard.close');
@@ -226,6 +241,7 @@ async function runTransaction<Result>(
   check: () => Promise<void>,
   work: (connection: DuckDBConnection) => Promise<Result>,
 ): Promise<Result> {
+  beginInserts(connection);
   await connection.run('BEGIN');
   try {
     await check();

@@ -59,6 +59,29 @@ test('a roll-up with nothing to do runs no statement, until something is written
   expect(await isIdle(site, Date.UTC(2030, 0, 1) + DAY_MS)).toBe(false);
 });
 
+test('a late reading runs at most 40 statements, also after a roll-up that failed', async () => {
+  const shard = await openTestShard();
+  const minutes = Array.from({ length: 24 * 12 }, (_, index) => 5 * index);
+  await landReadings(
+    shard,
+    minutes.map((minute) => at(minute, 100 + minute)),
+  );
+  await rollUpSite(shard, site);
+  const late = async (minute: number) => {
+    await landReadings(shard, [at(minute, 100 + minute)]);
+    return statementsOf(() => rollUpSite(shard, site));
+  };
+  // The first one binds the settings anew: the connection of so much is not kept.
+  await late(601);
+  expect(await late(702)).toBeLessThanOrEqual(40);
+  await expect(
+    shard.transaction(() => Promise.reject(new Error('no')), { keep: () => true }),
+  ).rejects.toThrow('no');
+  await late(803);
+  expect(await late(904)).toBeLessThanOrEqual(40);
+  expect(Object.values(await energyByDay(shard)).reduce((sum, wh) => sum + wh, 0)).toBe(1_435);
+});
+
 test('what is written by a connection or a transaction of its own is taken in', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);

@@ -14,7 +14,7 @@ import {
   rolledUp,
   VERSIONS,
 } from './many-streams.ts';
-import { anyStream, everyRule, PARTS } from './streams-arbitrary.ts';
+import { anyStream, everyRule, nightlyStream, PARTS } from './streams-arbitrary.ts';
 import { type EnergySite, rollUpSite } from './support.ts';
 
 const START_MS = Date.UTC(2026, 2, 26, 20);
@@ -117,6 +117,52 @@ test('registers come to the same by the pairs of their readings as by an index o
     return differences(streams, indexed, await rolledUp(site, parts), { ...ROWS, mark: marks });
   };
   await expectAll(site, anyStream(START_MS), check);
+});
+
+test('leaving statements out that have nothing to do comes to the same as running them all', {
+  timeout: 600_000,
+}, async () => {
+  // Each stream alone: among many, one always has something to do for each statement.
+  const check: Check = async (streams) => {
+    const problems: string[] = [];
+    for (const stream of streams) {
+      const messages = messagesOf([stream]);
+      const parts = Array.from({ length: PARTS }, (_, part) => messages.filter((one) => one.part === part));
+      const every = await rolledUp({ ...site, runAll: true }, parts);
+      problems.push(...(await differences([stream], every, await rolledUp(site, parts), VERSIONS)));
+    }
+    return problems;
+  };
+  await expectAll(site, anyStream(START_MS), check, 48);
+});
+
+test('moved limits that are worked off device by device, in many calls, come to the same as in one call', {
+  timeout: 600_000,
+}, async () => {
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const parts = Array.from({ length: PARTS }, (_, part) => messages.filter((one) => one.part === part));
+    const atOnce = await rolledUp(site, parts);
+    return differences(streams, atOnce, await rolledUp({ ...site, movedReadingsMax: 1 }, parts), VERSIONS);
+  };
+  await expectAll(site, anyStream(START_MS), check, 60);
+});
+
+test('judging what has changed until it is as before comes to the same as judging everything', {
+  timeout: 600_000,
+}, async () => {
+  const judged = {
+    ...VERSIONS,
+    event: 'SELECT device, e.* FROM energy_event e JOIN series USING (series_id)',
+    break: 'SELECT device, b.* FROM series_break b JOIN series USING (series_id)',
+  };
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const parts = Array.from({ length: PARTS }, (_, part) => messages.filter((one) => one.part === part));
+    const every = await rolledUp({ ...site, runAll: true }, parts);
+    return differences(streams, every, await rolledUp(site, parts), judged);
+  };
+  await expectAll(site, nightlyStream(START_MS), check, 200);
 });
 
 const limits = { maxPower: CLEAR_POWER_W, jitter: CLEAR_JITTER_WH };

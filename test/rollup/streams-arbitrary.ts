@@ -109,6 +109,43 @@ export function anyStream(startMs: UtcMs, stepsMax = 16): fc.Arbitrary<RandomStr
     }));
 }
 
+/** What a register or power shows in an hour of the day, beside what it counts. */
+const hourArbitrary = fc.record({
+  growth: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 400 })),
+  fault: fc.oneof(
+    { weight: 30, arbitrary: fc.constant('none') },
+    fc.constantFrom('zero', 'spike', 'restart', 'jump'),
+  ),
+  part: fc.oneof({ weight: 30, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: PARTS - 1 })),
+});
+
+/** A device that shows zero every night for weeks, hour by hour; nearly all of it comes at once, and some hours later. */
+export function nightlyStream(startMs: UtcMs, daysMax = 16): fc.Arbitrary<RandomStream> {
+  return fc
+    .record({
+      table: fc.constantFrom('total', 'learnt', 'modulus', 'within', 'today', 'power', 'block'),
+      hours: fc.array(hourArbitrary, { minLength: 5 * 24, maxLength: daysMax * 24, size: 'max' }),
+    })
+    .map(({ table, hours }) => {
+      let total = 1_000_000;
+      const readings = hours.map(({ growth, fault, part }, hour): RandomReading => {
+        if (fault === 'restart') total = growth;
+        const isNight = hour % 24 < 6;
+        total += (isNight ? 0 : growth) + (fault === 'jump' ? 500_000 : 0);
+        const shown = (value: number) =>
+          isNight || fault === 'zero' ? 0 : fault === 'spike' ? value + 9e6 : value;
+        const data = {
+          total: shown(total),
+          today: shown(total % 24),
+          power: shown(growth),
+          growth: shown(growth),
+        };
+        return { atMs: startMs + hour * HOUR_MS, part, lateMs: 0, data };
+      });
+      return { table, readings };
+    });
+}
+
 function* readingsOf(
   startMs: UtcMs,
   register: number,

@@ -32,6 +32,10 @@ export interface EnergySite {
   devices?: WorkgroupConfig['devices'];
   /** See `RollUpOptions.indexAll`. */
   indexAll?: boolean;
+  /** See `RollUpOptions.runAll`. */
+  runAll?: boolean;
+  /** See `RollUpOptions.movedReadingsMax`: then it is called until nothing is left. */
+  movedReadingsMax?: number;
 }
 
 /** Lands readings as one batch of the stream or of another origin, in the order given; of one of their own where they have offsets. */
@@ -86,13 +90,17 @@ export async function rollUpSite(
     meters: [],
     sites: [],
   };
-  return rollUp(shard, {
+  const { movedReadingsMax } = site;
+  const result = await rollUp(shard, {
     workgroup,
     clock: { now: () => nowMs },
     indexAll: site.indexAll ?? false,
+    runAll: site.runAll ?? false,
     closeAfterMs: site.closeAfterMs ?? 2 * DAY_MS,
     log: silentLog,
+    ...(movedReadingsMax !== undefined && { movedReadingsMax }),
   });
+  return result.more && movedReadingsMax !== undefined ? rollUpSite(shard, site, nowMs) : result;
 }
 
 /** Wh by day, all devices and sources together. */

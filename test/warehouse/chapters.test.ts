@@ -17,7 +17,9 @@ for (const { path, text } of program) {
     if (folders.includes(name!.split('/')[0]!)) used.set(name!, path);
   }
   if (!/^src\/(rollup|explain)\//.test(path)) continue;
-  for (const [, name] of text.matchAll(/\b(?:run|ask|widen)(?:<[^(]*>)?\(\s*(?:working,\s*)?'([a-z_]+)'/g))
+  for (const [, name] of text.matchAll(
+    /\b(?:run|runIf|ask|list|widen)(?:<[^(]*>)?\(\s*(?:[^'(]*working,\s*)?'([a-z_]+)'/g,
+  ))
     used.set(`rollup/${name}`, path);
 }
 

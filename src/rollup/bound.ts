@@ -1,0 +1,67 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config.ts';
+import { bindStreams, type Restatement } from './bind-streams.ts';
+import { ask, type Working } from './working.ts';
+
+/** What there is to take in, and what is stored of the settings; see the statement `next_batches`. */
+export type Pending = {
+  batch_id: bigint | null;
+  newest_id: bigint | null;
+  messages: bigint | null;
+  batches: bigint;
+  after_id: bigint | null;
+  taken_id: bigint | null;
+  waits: boolean;
+  archived: boolean;
+  set_aside: bigint;
+  corrections: bigint;
+  streams: string | null;
+  sources: string;
+};
+
+/** The settings that a kept connection holds: of which configuration, and what was stored when they were bound. */
+interface Bound extends Pick<Pending, 'streams' | 'sources'> {
+  settings: string;
+}
+
+const bound = new WeakMap<DuckDBConnection, Bound>();
+
+/**
+ * Sees to it that the connection holds the settings of the configuration, and looks what there is to take in. Settings that a roll-up before has bound
+ * stay, where neither the configuration nor what is stored of it has changed.
+ * @returns what there is to take in, and which settings have changed since the last roll-up
+ */
+export async function bindSettings(
+  working: Working,
+  workgroup: WorkgroupConfig,
+  messagesMax: number,
+): Promise<{ pending: Pending; restated: Restatement | undefined }> {
+  const { connection } = working;
+  const look = () => ask<Pending>(working, 'next_batches', { messages_max: messagesMax });
+  const settings = settingsOf(workgroup);
+  const known = bound.get(connection);
+  if (known) {
+    const pending = await look();
+    const { streams, sources } = pending;
+    if (known.settings === settings && known.streams === streams && known.sources === sources)
+      return { pending, restated: undefined };
+  }
+  bound.delete(connection);
+  const restated = await bindStreams(connection, workgroup);
+  const pending = await look();
+  const { streams, sources } = pending;
+  // What is restated in this roll-up is not in the next one.
+  if (restated === undefined) bound.set(connection, { settings, streams, sources });
+  return { pending, restated };
+}
+
+const texts = new WeakMap<WorkgroupConfig, string>();
+
+/** What a roll-up reads of the configuration, as text to compare. */
+export function settingsOf(workgroup: WorkgroupConfig): string {
+  const { timezone, energyStreams, devices } = workgroup;
+  const sources = devices.map(({ id, sources = [] }) => [id, sources]);
+  const text = texts.get(workgroup) ?? JSON.stringify({ timezone, energyStreams, sources });
+  texts.set(workgroup, text);
+  return text;
+}

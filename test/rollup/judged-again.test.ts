@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
+
+const site: EnergySite = {
+  timezone: 'Etc/UTC',
+  streams: [{ table: 't', field: 'total', method: 'total_energy', maxPower: '10 kW', jitter: '1 Wh' }],
+};
+const at = (time: string, total: number) => ({ event_time: `2026-03-26T${time}:00Z`, data: { total } });
+
+/** The register shows the same from 06:00 to 10:00, then 60 kWh more, and goes on. */
+const stands = [
+  at('00:00', 990_000),
+  at('06:00', 1_000_000),
+  at('08:00', 1_000_000),
+  at('10:00', 1_000_000),
+  at('10:05', 1_060_000),
+  ...Array.from({ length: 12 }, (_, hour) => at(`${hour + 11}:00`, 1_060_100 + hour * 100)),
+];
+/** Says that it has stood still since 02:00, so that 60 kWh are possible. */
+const late = at('02:00', 1_000_000);
+
+test('a rise is judged again where a late reading says how long the register had stood still, though no break changes', async () => {
+  const events =
+    'SELECT kind, from_ms::DOUBLE AS from_ms, to_ms::DOUBLE AS to_ms FROM energy_event ORDER BY ALL';
+  const inOrder = await openTestShard();
+  await landReadings(inOrder, [...stands, late]);
+  await rollUpSite(inOrder, site);
+  const shard = await openTestShard();
+  await landReadings(shard, stands);
+  await rollUpSite(shard, site);
+  const before = await rowsOf(shard, events);
+  await landReadings(shard, [late]);
+  await rollUpSite(shard, site);
+  expect(await rowsOf(shard, events)).toEqual(await rowsOf(inOrder, events));
+  expect(await rowsOf(shard, events)).not.toEqual(before);
+  expect(await energyByDay(shard)).toEqual(await energyByDay(inOrder));
+});

@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { energyStreamSchema } from '../../src/energy-stream.ts';
+import { silentLog } from '../../src/log.ts';
+import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
+import { DAY_MS, HOUR_MS } from '../../src/time.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { takenIn } from '../../src/warehouse/taken-in.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { deviceOf } from './many-streams.ts';
+import { type CaseReading, type EnergySite, energyRows, landReadings, rollUpSite } from './support.ts';
+
+const DEVICES = 4;
+const START_MS = Date.UTC(2026, 2, 1);
+const site: EnergySite = {
+  timezone: 'Europe/Paris',
+  streams: [
+    { table: 't', field: 'total', method: 'total_energy' },
+    { table: 't', field: 'power', method: 'power_curve' },
+    { table: 't', field: 'net', method: 'total_energy', register: 'net', as: 'grid' },
+  ],
+};
+/** Readings of the days of two devices whose limits move. */
+const TWO_DEVICES = 48 * 12 * 2;
+
+/** A day of a device, every half hour; the first day is much busier, so that the limits of the days after it follow from it. */
+function dayOf(device: number, day: number): CaseReading[] {
+  return Array.from({ length: 48 }, (_, half) => {
+    const grown = day === 0 ? half * 40_000 : 2_000_000 + (day - 1) * 4_800 + half * 100;
+    const atMs = START_MS + day * DAY_MS + (half * HOUR_MS) / 2;
+    // A rise on the third day that only the busy day makes possible.
+    const risen = day > 3 || (day === 3 && half >= 24) ? 60_000 : 0;
+    return {
+      event_time: new Date(atMs).toISOString(),
+      device: deviceOf(device),
+      data: { total: 1_000_000 + grown + risen, power: day === 0 ? 80_000 : 200, net: 500_000 + half * 100 },
+    };
+  });
+}
+
+const days = (from: number, to: number) =>
+  Array.from({ length: DEVICES }, (_, device) =>
+    Array.from({ length: to - from }, (_, index) => dayOf(device, from + index)).flat(),
+  ).flat();
+
+const DAYS = 'SELECT * EXCLUDE (computed_at_ms) FROM daily_energy ORDER BY ALL';
+const rowsAfter = async (shard: Shard) => ({
+  days: await rowsOf(shard, DAYS),
+  versions: await rowsOf(shard, 'SELECT * EXCLUDE (computed_at_ms) FROM daily_energy_history ORDER BY ALL'),
+  intervals: await rowsOf(shard, 'SELECT * FROM interval_energy ORDER BY ALL'),
+  events: await rowsOf(shard, 'SELECT * FROM energy_event ORDER BY ALL'),
+  limits: await rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL'),
+});
+
+/** Twelve days are rolled up; the busy day before them has landed. */
+async function beforeTheBusyDay(path?: string): Promise<Shard> {
+  const shard = path ? await openTestShard({ path }) : await openTestShard();
+  await landReadings(shard, days(1, 12));
+  await rollUpSite(shard, site, Date.UTC(2026, 2, 12));
+  await landReadings(shard, days(0, 1), 't', 'late');
+  return shard;
+}
+
+/** One call, which computes two devices again whose limits move. */
+function once(shard: Shard, of = site): Promise<RollUpResult> {
+  return rollUp(shard, {
+    workgroup: { ...workgroup, timezone: of.timezone },
+    clock: { now: () => Date.UTC(2030, 0, 1) },
+    closeAfterMs: 2 * DAY_MS,
+    movedReadingsMax: TWO_DEVICES,
+    log: silentLog,
+  });
+}
+const workgroup = {
+  id: 'acme',
+  timezone: site.timezone,
+  energyStreams: site.streams.map((stream) => energyStreamSchema.parse(stream)),
+  devices: [],
+  roles: [],
+  deviceGroups: {},
+  meters: [],
+  sites: [],
+};
+const waitingOf = (shard: Shard) =>
+  rowsOf(shard, 'SELECT DISTINCT device::VARCHAR AS device FROM pending_change ORDER BY device');
+const rolledUpOf = async (shard: Shard) =>
+  (await shard.read((connection) => takenIn(connection, workgroup))).rolledUpBatchId;
+
+test('a limit that moves is worked off some devices at a time, and batches wait until it is', async () => {
+  const whole = await beforeTheBusyDay();
+  await rollUpSite(whole, site);
+  await landReadings(whole, days(12, 13));
+  await rollUpSite(whole, site);
+
+  const path = join(tempDir(), 'moved.duckdb');
+  let shard = await beforeTheBusyDay(path);
+  const before = await rowsOf(shard, DAYS);
+  const results = [await once(shard)];
+  expect(await waitingOf(shard)).toHaveLength(DEVICES);
+  // Days of devices that wait are what they were, and none of them becomes final by that.
+  expect(await rowsOf(shard, DAYS)).toEqual(before);
+  expect(before.some(({ status }) => status === 'provisional')).toBe(true);
+  expect(await rolledUpOf(shard)).toBe(1);
+  // What comes meanwhile waits, and a restart forgets nothing.
+  await landReadings(shard, days(12, 13));
+  await shard.close();
+  shard = await openTestShard({ path });
+  while (results.at(-1)!.more && results.length < 20) {
+    results.push(await once(shard));
+    if ((await waitingOf(shard)).length > 0) expect(await rolledUpOf(shard)).toBe(1);
+  }
+  expect(results.map(({ readings }) => readings)).toEqual([48 * DEVICES * 3, 0, 0, 48 * DEVICES * 3]);
+  expect(results.map(({ more }) => more)).toEqual([true, true, true, false]);
+  expect(await rolledUpOf(shard)).toBe(3);
+  expect(await rowsAfter(shard)).toEqual(await rowsAfter(whole));
+});
+
+test('a series that fails when its device has its turn is set aside alone, and the others are computed', async () => {
+  const whole = await beforeTheBusyDay();
+  await rollUpSite(whole, site);
+  const shard = await beforeTheBusyDay();
+  await once(shard);
+  await rowsOf(
+    shard,
+    `UPDATE reading SET value = 1e300 WHERE event_time_ms = ${START_MS + 23 * HOUR_MS} AND series_id = (
+       SELECT series_id FROM series WHERE device = '${deviceOf(1)}' AND source = 'grid')`,
+  );
+  while ((await once(shard)).more);
+  expect(await rowsOf(shard, 'SELECT device::VARCHAR AS device, source FROM set_aside')).toEqual([
+    { device: deviceOf(1), source: 'grid' },
+  ]);
+  expect(await waitingOf(shard)).toEqual([]);
+  expect(await rolledUpOf(shard)).toBe(2);
+  const isOther = (row: Record<string, unknown>) => row.device !== deviceOf(1) || row.source !== 'grid';
+  const [found, wanted] = [await energyRows(shard), await energyRows(whole)];
+  expect(found.days.filter(isOther)).toEqual(wanted.days.filter(isOther));
+  expect(found.intervals.filter(isOther)).toEqual(wanted.intervals.filter(isOther));
+});
+
+test('where settings change while devices wait, everything is computed in one call', async () => {
+  const elsewhere = { ...site, timezone: 'Asia/Tokyo' };
+  const whole = await beforeTheBusyDay();
+  await rollUpSite(whole, elsewhere);
+  const shard = await beforeTheBusyDay();
+  await once(shard);
+  expect(await once(shard, elsewhere)).toMatchObject({ more: false });
+  expect(await waitingOf(shard)).toEqual([]);
+  expect(await energyRows(shard)).toEqual(await energyRows(whole));
+});
