@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
+import { ruleConstants } from '../rollup/rules.ts';
 import type { UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Day, flagBits, type Span } from './day.ts';
@@ -190,10 +191,20 @@ function onLine(
     beforeMilliseconds: knownMs!,
     allMilliseconds: line.known_ms!,
   };
-  const text =
-    `${growth} x (${passed} - ${seconds(power.beforeMilliseconds)} + ${seconds(power.allMilliseconds)} x ${plainNumber(power.beforeWh)} / ${plainNumber(power.allWh)}) / ${all}: ` +
-    `by the power beside it ${plainNumber(power.beforeWh)} of ${plainNumber(power.allWh)} Wh came before; it is known for ${seconds(power.beforeMilliseconds)} before and ${seconds(power.allMilliseconds)} in all, and the rest takes its even share`;
-  return { how: 'shaped', before, after, fraction: share, power, text };
+  return { how: 'shaped', before, after, fraction: share, power, text: shapedText() };
+
+  /** How the growth is divided, see find_shape in chapter 60 of the roll-up. */
+  function shapedText(): string {
+    const [beforeWh, allWh] = [plainNumber(power.beforeWh), plainNumber(power.allWh)];
+    const [known, knownAll] = [seconds(power.beforeMilliseconds), seconds(power.allMilliseconds)];
+    const says = `by the power beside it ${beforeWh} of ${allWh} Wh came before`;
+    const grownWh = line.c1 - line.c0;
+    if (power.allWh < (1 - ruleConstants.substitution_share.value) * grownWh)
+      return `${growth} x (${passed} - ${known} + ${knownAll} x ${beforeWh} / ${allWh}) / ${all}: ${says}; it is known for ${known} before and ${knownAll} in all, and the rest takes its even share`;
+    if (power.allWh >= grownWh || power.allMilliseconds === line.t1 - line.t0)
+      return `${growth} x ${beforeWh} / ${allWh}: ${says}, and that explains all of the growth`;
+    return `${plainNumber(line.c0)} + ${beforeWh} + (${plainNumber(grownWh)} - ${allWh}) x (${passed} - ${known}) / (${all} - ${knownAll}): ${says}; time without power takes what is left`;
+  }
 }
 
 /**

@@ -85,7 +85,12 @@ export function classifyBreaks(
         believed = runs.at(back)!;
         continue;
       }
-      if (hasStarted && !rule.restartsDaily && isOtherUnit(believed, next)) {
+      if (
+        hasStarted &&
+        !rule.restartsDaily &&
+        !hasRolledOver(believed, next, rule) &&
+        isOtherUnit(believed, next)
+      ) {
         const unit = backInUnit(runs, index);
         const last =
           unit === undefined ? { ...next, lastMs: ruleConstants.forever_ms.value } : runs.at(unit - 1)!;
@@ -143,6 +148,11 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
   };
 }
 
+function hasRolledOver(from: Run, to: Run, rule: RegisterRule): boolean {
+  const grownWh = rollOverWh(from, to, rule);
+  return grownWh !== undefined && grownWh <= reachWh(to.firstMs - from.lastMs, to);
+}
+
 /** What a break is after which the register does not come back: a reset, rollover, rebase or standstill; undefined for a rise that is believed after all. */
 function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): EnergyEvent | undefined {
   if (to.firstValue > from.lastValue) {
@@ -151,9 +161,7 @@ function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): 
     if (hasCaughtUp(from, to, rule)) return standstill(from, to);
     return joinEvent('rebase', from, to, 0);
   }
-  const rolledOverWh = rollOverWh(from, to, rule);
-  if (rolledOverWh !== undefined && rolledOverWh <= reachWh(to.firstMs - from.lastMs, to))
-    return joinEvent('rollover', from, to, rolledOverWh);
+  if (hasRolledOver(from, to, rule)) return joinEvent('rollover', from, to, rollOverWh(from, to, rule)!);
   if (isReset(from, to, rule)) return joinEvent('reset', from, to, to.firstValue);
   return joinEvent('rebase', from, to, 0);
 }

@@ -164,10 +164,9 @@ export function hasBegun(
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
   if (from.lastValue <= 0) return false;
-  const grownWh = Math.min(
-    reachWh(to.firstMs - from.lastMs, to),
-    ruleConstants.unit_share_max.value * from.lastValue,
-  );
+  const possibleWh = reachWh(to.firstMs - from.lastMs, to);
+  const exactWh = ruleConstants.unit_share_max.value * from.lastValue;
+  const grownWh = Math.min(possibleWh, exactWh);
   const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
   if (less < ruleConstants.unit_steps_min.value * to.jitterWh) return false;
   const { unit_factor, unit_factor_kilo } = ruleConstants;
@@ -175,6 +174,8 @@ export function isOtherUnit(from: Run, to: Run): boolean {
     const isPart = to.firstValue < from.lastValue;
     const offWh = isPart ? to.firstValue * factor - from.lastValue : to.firstValue / factor - from.lastValue;
     const roundedWh = to.jitterWh * (isPart ? factor : 1);
+    // Where more growth is possible, a factor that is rounded proves nothing.
+    if (possibleWh > exactWh && roundedWh > exactWh) return false;
     return less > 0 && more > less && offWh >= -roundedWh && offWh <= grownWh + roundedWh;
   });
 }

@@ -316,35 +316,41 @@ test('where the clock is changed, repeated hours are told apart', async () => {
   );
 });
 
-test('a shape that follows the power beside it can be worked out by hand', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, [
-    ...series('roof', 'total', [
-      [12, 0],
-      [36, 4_000],
-    ]),
-    ...series('roof', 'power', [
-      [12, 0],
-      [13, 1_000],
-      [14, 0],
-      [30, 0],
-      [31, 3_000],
-      [32, 0],
-      [36, 0],
-    ]),
-  ]);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-  const { told, page } = await explain(shard);
-  const line = linesOf(page, 'Index where the day begins and ends (Wh)')[1]!;
-  const formula =
-    / (\S+) \+ \((\S+) - (\S+)\) x \((\S+) s - (\S+) s \+ (\S+) s x (\S+) \/ (\S+)\) \/ (\S+) s: /.exec(line);
-  const [c0, c1, , passed, before, known, beforeWh, allWh, all] = formula!
-    .slice(1)
-    .map((text) => Number(text.replaceAll(',', '')));
-  const byHand = c0! + ((c1! - c0!) * (passed! - before! + (known! * beforeWh!) / allWh!)) / all!;
-  expect(byHand).toBeCloseTo(told.sources[0]!.boundaries!.end.indexWh!, 3);
-  expect(told.energyWh).toBe(Math.round(byHand));
-});
+test.each([
+  // Power brings 4000 Wh in 12 of the 24 silent hours, 2000 of them in the last four before midnight.
+  ['all', 4_000, 2_000, '0 + (4,000 - 0) x 2,000 / 4,000: '],
+  ['most', 5_000, 2_666.667, '0 + 2,000 + (5,000 - 4,000) x (43,200 s - 14,400 s) / (86,400 s - 43,200 s): '],
+  [
+    'less than three quarters',
+    10_000,
+    5_833.333,
+    '0 + (10,000 - 0) x (43,200 s - 14,400 s + 43,200 s x 2,000 / 4,000) / 86,400 s: ',
+  ],
+])(
+  'a shape that follows power, which explains %s of the growth, can be worked out by hand',
+  async (_, grownWh, midnightWh, formula) => {
+    const shard = await openTestShard();
+    await landReadings(shard, [
+      ...series('roof', 'total', [
+        [12, 0],
+        [36, grownWh],
+      ]),
+      ...series('roof', 'power', [
+        [20, 0],
+        [21, 2_000],
+        [22, 0],
+        [30, 0],
+        [31, 2_000],
+        [32, 0],
+      ]),
+    ]);
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
+    const { told, page } = await explain(shard);
+    expect(linesOf(page, 'Index where the day begins and ends (Wh)')[1]).toContain(formula);
+    expect(told.sources[0]!.boundaries!.end.indexWh!).toBeCloseTo(midnightWh, 3);
+    expect(told.energyWh).toBe(Math.round(midnightWh));
+  },
+);
 
 test('power that is impossible, and the method that it leaves contradicted, are told with the limit', async () => {
   const shard = await openTestShard();
