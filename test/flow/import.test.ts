@@ -100,7 +100,7 @@ test('an import says which fields were read, what was taken and rejected, and wh
   const cwd = tempDir();
   const energyStreams = [
     { table: 'solar', field: 'Zähler (kWh)', method: 'total_energy' as const, unit: 'kWh' },
-    { table: 'solar', field: 'Spannung (V)', method: 'power_curve' as const, unit: 'W' },
+    { table: 'solar', field: 'Spannung (V)', method: 'power_curve' as const, unit: 'W', multiplier: 4 },
   ];
   writeFileSync(
     join(cwd, 'wattline.yaml'),
