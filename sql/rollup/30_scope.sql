@@ -265,6 +265,13 @@ FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL
   SELECT e.series_id, e.from_ms, least(e.to_ms, r.last_ms), false FROM changed_event e JOIN series_rule r USING (series_id)
+  UNION ALL
+  -- A daily register tells the lifetime register beside it how it stood at midnight.
+  SELECT own.series_id, greatest(e.from_ms, own.first_ms), least(e.to_ms, own.last_ms), false
+  FROM changed_event e
+  JOIN series_rule beside ON beside.series_id = e.series_id AND beside.method = 'daily_energy'
+  JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+  WHERE e.from_ms <= own.last_ms AND e.to_ms >= own.first_ms
 )
 GROUP BY series_id;
 

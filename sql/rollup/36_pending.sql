@@ -69,7 +69,7 @@ WHERE total <= $readings_max::BIGINT OR total = readings;
 -- name: take_arrived
 -- incoming: as in chapter 20: what the devices that are computed now had brought, one row for each quarter of an hour and batch.
 CREATE OR REPLACE TEMP TABLE incoming AS
-SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id, 1::BIGINT AS times
+SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
 FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM series_key);
 
 -- name: touch_pending

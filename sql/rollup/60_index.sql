@@ -255,8 +255,8 @@ SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHE
 
 -- name: find_shape
 -- How the growth of a lifetime register over a silence of more than two hours is spread where power is known beside it: as the power was, scaled
--- so that it stays the register's. Time without power takes its even share, and so do the intervals at both ends, which are silent in part only. Where
--- power explains nearly all of the growth, time without power takes what is left, because a device that sleeps brings nothing.
+-- so that it stays the register's. Time without power takes its even share, and so do the intervals at both ends, which are silent in part only. They
+-- take no more than power leaves of the growth, because a device that sleeps brings nothing.
 -- $low_ms, $high_ms: bounds of the scope.
 -- silence_shape: series_id, i (interval start / 15 min), share (0 to 1, of the growth up to then), nwh, known_ms (the power up to then, and the
 -- time that it is known of), nwh_all, known_ms_all (of the whole silence)
@@ -291,9 +291,8 @@ SELECT series_id, i + 1 AS i, coalesce(unknown_ms / nullif(t1 - t0 - known_ms_al
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
   SELECT *, ((i + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
-    -- What time without power takes of the growth.
-    CASE WHEN nwh_all / 1e9 >= (1 - substitution_share()) * grown_wh THEN greatest(0, 1 - nwh_all / 1e9 / grown_wh)
-      ELSE (t1 - t0 - known_ms_all) / (t1 - t0) END AS rest_share
+    -- What time without power takes of the growth: its even share, and no more than power leaves.
+    least((t1 - t0 - known_ms_all) / (t1 - t0), greatest(0, 1 - nwh_all / 1e9 / grown_wh)) AS rest_share
   FROM summed
   WHERE nwh_all > 0
 );

@@ -90,7 +90,7 @@ const boundarySchema = z
       .nullable()
       .meta({
         description:
-          'Of shaped boundaries: energy by the power up to the boundary and in all, and the time that it is known of. Time without power takes its even share; where allWh is three quarters of the growth or more, only what is left of the growth. The rest of the growth is divided as the power is, beforeWh of allWh',
+          'Of shaped boundaries: energy by the power up to the boundary and in all, and the time that it is known of. Time without power takes its even share, and no more than what allWh leaves of the growth. The rest of the growth is divided as the power is, beforeWh of allWh',
       }),
     text: z.string(),
   })

@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../energy-stream.ts';
-import { ruleConstants } from '../rollup/rules.ts';
 import type { UtcMs } from '../time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Day, flagBits, type Span } from './day.ts';
@@ -199,9 +198,10 @@ function onLine(
     const [known, knownAll] = [seconds(power.beforeMilliseconds), seconds(power.allMilliseconds)];
     const says = `by the power beside it ${beforeWh} of ${allWh} Wh came before`;
     const grownWh = line.c1 - line.c0;
-    if (power.allWh < (1 - ruleConstants.substitution_share.value) * grownWh)
+    const evenWh = (grownWh * (line.t1 - line.t0 - power.allMilliseconds)) / (line.t1 - line.t0);
+    if (grownWh - power.allWh > evenWh)
       return `${growth} x (${passed} - ${known} + ${knownAll} x ${beforeWh} / ${allWh}) / ${all}: ${says}; it is known for ${known} before and ${knownAll} in all, and the rest takes its even share`;
-    if (power.allWh >= grownWh || power.allMilliseconds === line.t1 - line.t0)
+    if (power.allWh >= grownWh)
       return `${growth} x ${beforeWh} / ${allWh}: ${says}, and that explains all of the growth`;
     return `${plainNumber(line.c0)} + ${beforeWh} + (${plainNumber(grownWh)} - ${allWh}) x (${passed} - ${known}) / (${all} - ${knownAll}): ${says}; time without power takes what is left`;
   }

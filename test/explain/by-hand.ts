@@ -29,9 +29,9 @@ function registerSum(
         allMilliseconds: 0,
       };
       const grownWh = after!.indexWh - before!.indexWh;
-      const isExplained = boundary.power != null && allWh >= 0.75 * grownWh;
-      // What time without power takes: what is left where power explains the growth, else its even share.
-      const rest = isExplained ? Math.max(0, 1 - allWh / grownWh) : (allMs - allMilliseconds) / allMs;
+      const even = (allMs - allMilliseconds) / allMs;
+      // What time without power takes: its even share, and no more than power leaves.
+      const rest = boundary.power ? Math.min(even, Math.max(0, 1 - allWh / grownWh)) : even;
       const unknown =
         allMilliseconds === allMs ? 0 : (passedMs - beforeMilliseconds) / (allMs - allMilliseconds);
       expectClose(unknown * rest + (beforeWh / allWh) * (1 - rest), fraction!, 'a fraction');
