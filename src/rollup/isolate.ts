@@ -44,11 +44,6 @@ export function mayBeOfData(error: unknown): boolean {
   return !/^INTERRUPT Error/.test(errorMessage(error));
 }
 
-/** Whether the warehouse's memory was too small for what was tried at once. */
-export function isOfMemory(error: unknown): boolean {
-  return error instanceof TransientError && error.code === 'WarehouseOutOfMemory';
-}
-
 /** What failed, for people: the statement, and the kind of the failure. The database's own words hold values, so they are left out. */
 export function failureWords(error: unknown): string {
   const statement = error instanceof Error && 'statement' in error ? ` (in ${error.statement})` : '';

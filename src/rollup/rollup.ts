@@ -6,7 +6,7 @@ import type { Restatement } from './bind-streams.ts';
 import { bindSettings, settingsOf } from './bound.ts';
 import { computeStretch } from './compute.ts';
 import { updateDays } from './days.ts';
-import { failureWords, findFailing, isOfMemory, mayBeOfData } from './isolate.ts';
+import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
 import {
   asOne,
   forgetPending,
@@ -61,7 +61,7 @@ const ROUNDS_MAX = 3;
  * computed again as a whole, so the same readings give the same rows in whatever order and however often they come, and calling again without new
  * batches changes nothing. Data flows through the chapters of sql/rollup in the order of their numbers. Where nothing has been written since the last call, no
  * statement is run.
- * Where that fails, for its data or for memory, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
+ * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
  * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
@@ -109,11 +109,9 @@ async function rollUpSafely(
     try {
       return await rollUpOnce(shard, options, attempt);
     } catch (error) {
-      const isOfData = mayBeOfData(error);
-      if (attempt.batches > 1 && (isOfData || isOfMemory(error)))
-        attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
-      else if (!isOfData || ++rounds > ROUNDS_MAX || !(await setFailingAside(shard, options, attempt)))
-        throw error;
+      if (!mayBeOfData(error)) throw error;
+      if (attempt.batches > 1) attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
+      else if (++rounds > ROUNDS_MAX || !(await setFailingAside(shard, options, attempt))) throw error;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/support.ts';
 import { type EnergySite, rollUpSite } from './support.ts';
 
 const siteOf = (...fields: string[]): EnergySite => ({
@@ -34,24 +34,4 @@ test('a call takes in a million readings where few streams read the messages, an
     });
     expect(await lastBatches(shard, site)).toEqual(last);
   }
-});
-
-test('where memory is too small for all batches, fewer are taken in', async () => {
-  const shard = await openTestShard({ memoryMegabytes: 40 });
-  const start = Date.UTC(2026, 10, 1);
-  await shard.transaction(async (connection) => {
-    await connection.run("INSERT INTO name VALUES (900, 't'), (901, 'pv'), (902, 'one')");
-    await connection.run(
-      `INSERT INTO message (batch_id, stream_offset, table_id, kind, device, source_id, event_time_ms, store_time_ms, message_id, field_ids, numbers, other)
-       SELECT 1 + range // 20000, range, 900, 0, md5((range % 50)::VARCHAR)::UUID, 901, ${start} + range // 50 * 60000, ${start} + range // 50 * 60000, NULL,
-         [902], [range], NULL FROM range(300000)`,
-    );
-    await connection.run(
-      "INSERT INTO batch SELECT batch_id, 'stream', 'log-1', 0, 0, count(*), 0, NULL, NULL, 0 FROM message GROUP BY batch_id",
-    );
-  });
-  const calls = await lastBatches(shard, siteOf('one'));
-  expect(calls.length).toBeGreaterThan(1);
-  expect(calls.at(-1)).toBe(15);
-  expect(await rowsOf(shard, 'SELECT count(*) AS readings FROM reading')).toEqual([{ readings: 300_000n }]);
 });
