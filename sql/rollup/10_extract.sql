@@ -4,7 +4,7 @@
 --         streams), unit_factor.
 -- Writes  extracted, one row for each field of a message that an energy stream reads: the value in Wh or W, or the reason why it is
 --         rejected. Rejected readings are counted in rejected_reading, with samples, and go nowhere else.
--- Why     Units, range and validity of a reading are judged here and nowhere else. What passes can be rolled up and published: it is a
+-- Why     Units, range and validity of a new reading are judged here and nowhere else. What passes can be rolled up and published: it is a
 --         finite number within the range of its method, at a time that is possible.
 
 -- name: next_batches

@@ -2,8 +2,8 @@
 --
 -- Reads   reading, scope.
 -- Writes  reading_pair, one row for each reading in scope: the reading and the one before it.
--- Why     Everything that happens to a register shows between two neighbouring readings. This is the only place where all readings in scope
---         are put in order; what comes after looks at pairs.
+-- Why     Everything that happens to a register shows between two neighbouring readings. Here all readings in scope are put in order once;
+--         what comes after looks at pairs, or orders the few lines that it makes of them.
 
 -- name: find_pairs
 -- $low_ms, $high_ms: bounds of the readings in scope. $needs_all: every pair is needed, to learn from it. Else the pairs of lifetime registers

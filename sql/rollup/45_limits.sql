@@ -187,6 +187,10 @@ DELETE FROM series_quarter WHERE series_id IN (
   ) AS d USING (series_id)
   WHERE NOT r.learns OR (r.max_power_w IS NULL) <> d.knows_power OR (is_register(r.method) AND r.jitter_wh IS NULL) <> d.knows_resolution);
 
+-- name: forget_stream_learnt
+-- Removes what was learnt of a stream ($stream_id) by other rules than those of now, before what is left is restated.
+DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM series WHERE stream_id = $stream_id);
+
 -- name: forget_learnt_days
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream))
   AND series_id NOT IN (SELECT series_id FROM series_quarter);

@@ -9,7 +9,7 @@ import { forgetTemporary } from './working.ts';
 
 /**
  * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
- * every warehouse then computes all its days again, and says `rules` of those that change.
+ * every warehouse then learns its limits anew, computes all its days again, and says `rules` of those that change.
  * 2: the first quarter of an hour of a new warehouse was counted more than once.
  * 3: limits are learnt for each day, from that day and the 27 days before it.
  * 4: where a register begins, stands still, changes its unit or is proven wrong by the methods beside it; readings beyond the range of their
@@ -59,6 +59,8 @@ export async function bindStreams(
     }
     if (row.settings !== settings) {
       const change = changeOf(row.settings, settings);
+      if (hasOtherRules(row.settings))
+        await query(connection, 'rollup/forget_stream_learnt', { stream_id: row.stream_id });
       if (restated === undefined || restated === 'rules' || change === 'zone') restated = change;
       await query(connection, 'rollup/update_stream', { stream_id: row.stream_id, settings });
       await query(connection, 'rollup/restate_stream', { stream_id: row.stream_id });
@@ -74,6 +76,10 @@ export async function bindStreams(
     await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;
+}
+
+function hasOtherRules(before: string | null): boolean {
+  return before !== null && (JSON.parse(before) as StreamSettings).rules !== RULES_VERSION;
 }
 
 /** What is different between the settings by which a stream was computed last (null: by none) and those of now. */

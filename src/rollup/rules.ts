@@ -2,7 +2,7 @@ import { REGISTER_WH_MAX } from '../energy-stream.ts';
 
 /**
  * The constants of the energy rules: each with its unit, what it is for and why it has this value. SQL reads them as macros of the same name
- * (`interval_ms()`), TypeScript as `rule.interval_ms`. docs/rules.md lists them, with the golden case that holds each.
+ * (`interval_ms()`), TypeScript as `ruleConstants.interval_ms.value`. docs/rules.md lists them, with the golden case that holds each.
  */
 export interface RuleConstant {
   value: number;

@@ -165,3 +165,26 @@ test('a limit that is removed is learnt from all readings', async () => {
   expect((await energyRows(changed)).days).toEqual((await energyRows(always)).days);
   expect(await energyByDay(changed)).toEqual({ '2024-06-01': 9600, '2024-06-02': 9500, '2024-06-03': 9500 });
 });
+
+test('what other rules have learnt is learnt anew', async () => {
+  const { maxPower: _none, ...open } = total;
+  const site = { timezone: 'Etc/UTC', streams: [open] };
+  const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({
+    event_time: new Date(Date.UTC(2024, 5, 1) + quarter * 900_000).toISOString(),
+    data: { energy: 100 * quarter + (quarter < 150 ? 0 : 500_000) },
+  }));
+  const shard = await openTestShard();
+  await landReadings(shard, quarters);
+  await rollUpSite(shard, site);
+  const [rows, limits] = [
+    await energyRows(shard),
+    'SELECT utc_day, learnt_power_w FROM series_day ORDER BY ALL',
+  ];
+  const learnt = await rowsOf(shard, limits);
+  // As other rules might have left it.
+  await rowsOf(shard, `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules":1}')`);
+  await rowsOf(shard, 'UPDATE series_day SET power_w = 1e9, learnt_power_w = 1e9');
+  await rollUpSite(shard, site);
+  expect(await rowsOf(shard, limits)).toEqual(learnt);
+  expect((await energyRows(shard)).days).toEqual(rows.days);
+});
