@@ -95,3 +95,28 @@ test('so many silent years that they are computed in parts come to the same in e
   const faultySum = { wh: 410_000 + 40 + 1_000, days: daysSince('2015-03-01') };
   expect(sums).toEqual([...Array(5).fill(faultySum), { wh: 400_000, days: daysSince('2014-06-01') }]);
 });
+
+test('a midnight that a daily register tells is told anew where a later reading makes that one a spike', async () => {
+  const beside: EnergySite = {
+    timezone: 'Etc/UTC',
+    streams: [
+      ...site.streams,
+      { table: 't', field: 'today', method: 'daily_energy', unit: 'Wh', maxPower: '10 kW', jitter: '1 Wh' },
+    ],
+  };
+  const parts: CaseReading[][] = [
+    [
+      { event_time: '2024-06-01T20:00:00Z', data: { wh: 18_000, today: 8_000 } },
+      { event_time: '2024-06-02T08:05:00Z', data: { wh: 18_900, today: 900_000 } },
+    ],
+    [{ event_time: '2024-06-02T08:15:00Z', data: { wh: 18_910, today: 50 } }],
+  ];
+  const [after, atOnce] = [await openTestShard(), await openTestShard()];
+  for (const part of parts) {
+    await landReadings(after, part);
+    await rollUpSite(after, beside);
+  }
+  await landReadings(atOnce, parts.flat());
+  await rollUpSite(atOnce, beside);
+  expect(await daysOf(after)).toEqual(await daysOf(atOnce));
+});
