@@ -11,9 +11,12 @@ import {
   rollUpAll,
   siteConfig,
 } from './rollup-data.ts';
-import { measured, type Work } from './statements.ts';
+import { type Times, timesOf } from './statement-times.ts';
+
+type Work = Omit<Times, 'statements'>;
 
 const MEMORY_MEGABYTES = 1_024;
+
 /** What the process has beside the warehouse's limit while it rolls up. */
 const BESIDE_MEGABYTES = 384;
 const THREADS = 2;
@@ -69,22 +72,22 @@ export async function benchRollUpCost(print: (line: string) => void): Promise<Ra
 async function benchLate(folder: string, print: (line: string) => void): Promise<Ratio[]> {
   return withSite(folder, async (shard) => {
     await fillSite(shard, year);
-    const first = await measured(() => rollUpAll(shard, siteConfig()));
-    const full = await measured(() => rollUpAll(shard, siteConfig('Europe/London')));
+    const first = await timesOf(() => rollUpAll(shard, siteConfig()));
+    const full = await timesOf(() => rollUpAll(shard, siteConfig('Europe/London')));
     const millions = year.readings / 1e6;
     print(
       `a year of 1,000 devices: first roll-up ${perMillion(first, millions)}, every reading again ${perMillion(full, millions)}`,
     );
     const late = await lateReadings(shard, 'Europe/London');
     print(
-      `a late reading in it: ${late.statements} statements, ${late.cpuMs.toFixed(0)} ms of CPU, ${late.ms.toFixed(0)} ms`,
+      `a late reading in it: ${late.runs} statements, ${late.cpuMs.toFixed(0)} ms of CPU, ${late.ms.toFixed(0)} ms`,
     );
-    const idle = await measured(() => rollUpAll(shard, siteConfig('Europe/London')));
-    print(`nothing new: ${idle.statements} statements, ${idle.cpuMs.toFixed(1)} ms of CPU`);
+    const idle = await timesOf(() => rollUpAll(shard, siteConfig('Europe/London')));
+    print(`nothing new: ${idle.runs} statements, ${idle.cpuMs.toFixed(1)} ms of CPU`);
     return [
       {
         name: `late reading: ${STATEMENTS_MAX} statements, times its own`,
-        ratio: STATEMENTS_MAX / late.statements,
+        ratio: STATEMENTS_MAX / late.runs,
         ratioMin: 1,
       },
       {
@@ -94,7 +97,7 @@ async function benchLate(folder: string, print: (line: string) => void): Promise
       },
       {
         name: 'nothing new: 1 where no statement is run',
-        ratio: 1 / (1 + idle.statements),
+        ratio: 1 / (1 + idle.runs),
         ratioMin: 1,
       },
       {
@@ -118,7 +121,7 @@ async function benchNights(folder: string, print: (line: string) => void): Promi
   }
   const [without, zeros] = late as [Work, Work];
   print(
-    `a late reading in three years of 100 devices: ${without.cpuMs.toFixed(0)} ms of CPU; where they show 0 every night ${zeros.cpuMs.toFixed(0)} ms, ${zeros.statements} statements`,
+    `a late reading in three years of 100 devices: ${without.cpuMs.toFixed(0)} ms of CPU; where they show 0 every night ${zeros.cpuMs.toFixed(0)} ms, ${zeros.runs} statements`,
   );
   return {
     name: 'zeros every night: CPU of a late reading without them, times its own',
@@ -141,11 +144,11 @@ async function benchMoved(folder: string, print: (line: string) => void): Promis
       firstBatchId: 1_000,
     });
     let longestMs = 0;
-    const all = await measured(async () => {
+    const all = await timesOf(async () => {
       longestMs = await rollUpAll(shard, learnt);
     });
     print(
-      `limits of 200 devices move on 28 days: longest call ${longestMs.toFixed(0)} ms, all of them ${all.ms.toFixed(0)} ms, ${all.statements} statements`,
+      `limits of 200 devices move on 28 days: longest call ${longestMs.toFixed(0)} ms, all of them ${all.ms.toFixed(0)} ms, ${all.runs} statements`,
     );
     return {
       name: `moved limits: ${STEP_MS_MAX / 1_000} s, times the longest call`,
@@ -165,10 +168,10 @@ async function lateReadings(shard: Shard, timezone: string, halfway = false): Pr
       batchId: 1_000_000 + round,
       halfway,
     });
-    works.push(await measured(() => rollUpAll(shard, siteConfig(timezone))));
+    works.push(await timesOf(() => rollUpAll(shard, siteConfig(timezone))));
   }
   const middle = (key: keyof Work) => works.map((work) => work[key]).toSorted((a, b) => a - b)[ROUNDS >> 1]!;
-  return { statements: middle('statements'), cpuMs: middle('cpuMs'), ms: middle('ms') };
+  return { runs: middle('runs'), cpuMs: middle('cpuMs'), ms: middle('ms') };
 }
 
 async function withSite<Result>(folder: string, work: (shard: Shard) => Promise<Result>): Promise<Result> {

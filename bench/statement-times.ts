@@ -14,6 +14,8 @@ export interface StatementTime {
 export interface Times {
   cpuMs: number;
   ms: number;
+  /** How many statements were run. */
+  runs: number;
   /** The dearest first. */
   statements: StatementTime[];
 }
@@ -22,18 +24,14 @@ export interface Times {
 export async function timesOf(work: () => Promise<unknown>): Promise<Times> {
   const { prototype } = DuckDBConnection;
   const { run } = prototype;
-  const nameOf = statementNames();
-  const found = new Map<string | null, StatementTime>();
-  prototype.run = async function (...given) {
+  const given: Array<{ sql: string; cpuMs: number }> = [];
+  // Every statement of the roll-up comes by here.
+  prototype.run = async function (...parameters) {
     const before = process.cpuUsage();
     try {
-      return await run.apply(this, given);
+      return await run.apply(this, parameters);
     } finally {
-      const name = nameOf(given[0]);
-      const time = found.get(name) ?? { name, runs: 0, cpuMs: 0 };
-      time.runs++;
-      time.cpuMs += cpuMsSince(before);
-      found.set(name, time);
+      given.push({ sql: parameters[0], cpuMs: cpuMsSince(before) });
     }
   };
   const before = process.cpuUsage();
@@ -43,8 +41,19 @@ export async function timesOf(work: () => Promise<unknown>): Promise<Times> {
   } finally {
     prototype.run = run;
   }
-  const statements = [...found.values()].toSorted((one, other) => other.cpuMs - one.cpuMs);
-  return { cpuMs: cpuMsSince(before), ms: performance.now() - startMs, statements };
+  const [cpuMs, ms] = [cpuMsSince(before), performance.now() - startMs];
+  return { cpuMs, ms, runs: given.length, statements: byName(given) };
+}
+
+function byName(given: ReadonlyArray<{ sql: string; cpuMs: number }>): StatementTime[] {
+  const nameOf = statementNames();
+  return [...Map.groupBy(given, ({ sql }) => nameOf(sql))]
+    .map(([name, those]) => ({
+      name,
+      runs: those.length,
+      cpuMs: those.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+    }))
+    .toSorted((one, other) => other.cpuMs - one.cpuMs);
 }
 
 /** Numbers are written into the statements where they have parameters, so what stands before the first of them tells which one it is: without comments. */
