@@ -56,7 +56,7 @@ CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
-    CASE WHEN is_register(any_value(c.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2], 0) / busy_part() END AS power_w,
+    CASE WHEN is_register(any_value(c.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
@@ -83,7 +83,7 @@ WITH summary AS (
 )
 SELECT
   series_id, utc_day,
-  pow(power_step_times(), ceil(log2(CASE WHEN a.power_w = 0 THEN NULL ELSE least(s.power_w, a.power_w) END) / log2(power_step_times()))) AS power_w,
+  pow(power_step_times(), ceil(log2(nullif(least(s.power_w, a.power_w), 0)) / log2(power_step_times()))) AS power_w,
   round(resolution, (resolution_digits() - 1 - floor(log10(resolution)))::INTEGER) AS resolution,
   CASE WHEN median_ms >= long_step_ms() THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
     ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms()) END AS step_ms,
