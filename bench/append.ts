@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { type Database, open } from 'lmdb';
 import type { Offset } from '../src/contract/offset.ts';
-import type { StreamLog } from '../src/stream/log.ts';
+import type { StreamLog } from '../src/stream/log/stream-log.ts';
 import { type BenchLog, openBenchLog } from './logs.ts';
 import { quartilesOf } from './quartiles.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';

@@ -1,12 +1,12 @@
 // Replays recordings of real meters and compares the energy with what is known of it: npm run check:real -- <folder>
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { exitCodeOf, exitCodes } from '../src/cli/exit-codes.ts';
-import { printData, printNote } from '../src/cli/output.ts';
-import { printError } from '../src/cli/print-error.ts';
-import { replayCases } from '../src/cli/replay-run.ts';
-import { runWithoutConfig } from '../src/cli/service.ts';
-import { createTerminal, type Terminal } from '../src/cli/terminal.ts';
+import { replayCases } from '../src/cli/replay/replay-cases.ts';
+import { exitCodeOf, exitCodes } from '../src/cli/terminal/exit-codes.ts';
+import { printData, printNote } from '../src/cli/terminal/output.ts';
+import { printError } from '../src/cli/terminal/print-error.ts';
+import { createTerminal, type Terminal } from '../src/cli/terminal/terminal.ts';
+import { runWithoutConfig } from '../src/service/run-service.ts';
 import { type CheckedCase, checkCase } from './check-real/check.ts';
 import { readRecordings } from './check-real/recordings.ts';
 import { describeChecked } from './check-real/view.ts';

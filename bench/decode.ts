@@ -1,9 +1,9 @@
 import { Decoder } from 'cbor-x';
-import { decodeCbor } from '../src/contract/codec.ts';
-import { columnsFromMessages } from '../src/contract/columns-from.ts';
-import { encodeMessages, type IngestItem } from '../src/contract/message-bytes.ts';
-import { createNameTable } from '../src/contract/names.ts';
-import { createMessageDecoder } from '../src/contract/walker.ts';
+import { decodeCbor } from '../src/cbor/cbor-codec.ts';
+import { encodeMessages, type IngestItem } from '../src/contract/encode-messages.ts';
+import { createMessageDecoder } from '../src/decode/message-decoder.ts';
+import { columnsFromMessages } from '../src/decode/messages-to-columns.ts';
+import { createNameTable } from '../src/decode/name-table.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 const MESSAGES = 10_000;

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
-import { configSchema } from '../src/config.ts';
-import { parsePeriod } from '../src/exports/period.ts';
-import { writeExportFile } from '../src/exports/write-file.ts';
-import { type Generation, openLakeReader } from '../src/report/lake.ts';
+import { configSchema } from '../src/config/config.ts';
+import { parsePeriod } from '../src/exports/export-period.ts';
+import { writeExportFile } from '../src/exports/write-export-file.ts';
+import { type Generation, openLakeReader } from '../src/report/lake-reader.ts';
 import type { Ratio } from './decode.ts';
 import { fillLake, median, THREADS, timed, WORKGROUP } from './report.ts';
 

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { configSchema } from '../src/config.ts';
+import { configSchema } from '../src/config/config.ts';
 import { importFile } from '../src/import/import-file.ts';
-import { mappingSchema } from '../src/import/mapping.ts';
-import { silentLog } from '../src/log.ts';
-import { systemClock } from '../src/time.ts';
+import { mappingSchema } from '../src/import/import-mapping.ts';
+import { silentLog } from '../src/lib/logger.ts';
+import { systemClock } from '../src/lib/time.ts';
 import { openShard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
 

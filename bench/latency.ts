@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConfigInput } from '../src/config.ts';
+import type { ConfigInput } from '../src/config/config.ts';
 import type { ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
 import { withService } from './with-service.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { silentLog } from '../src/log.ts';
-import type { StreamLog } from '../src/stream/log.ts';
-import { openLmdbLog } from '../src/stream/log-lmdb.ts';
-import { createMemoryLog } from '../src/stream/log-memory.ts';
-import { openRedisLog } from '../src/stream/log-redis.ts';
-import { openRedisConnection } from '../src/stream/redis-connection.ts';
-import { systemClock } from '../src/time.ts';
+import { silentLog } from '../src/lib/logger.ts';
+import { systemClock } from '../src/lib/time.ts';
+import { openLmdbLog } from '../src/stream/log/lmdb-log.ts';
+import { createMemoryLog } from '../src/stream/log/memory-log.ts';
+import { openRedisConnection } from '../src/stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../src/stream/log/redis/redis-log.ts';
+import type { StreamLog } from '../src/stream/log/stream-log.ts';
 
 /** A log to measure: its kind, and for one in Redis where that is. */
 export type BenchLog = { kind: 'lmdb' | 'memory' } | { kind: 'redis'; url: string };

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { configSchema, type WorkgroupConfig } from '../src/config.ts';
-import { silentLog } from '../src/log.ts';
+import { configSchema, type WorkgroupConfig } from '../src/config/config.ts';
+import { silentLog } from '../src/lib/logger.ts';
+import { systemClock } from '../src/lib/time.ts';
 import { rollUp } from '../src/rollup/rollup.ts';
-import { systemClock } from '../src/time.ts';
 import { openShard, type Shard } from '../src/warehouse/shard.ts';
 
 /** A site with a lifetime register on each device. */

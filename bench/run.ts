@@ -1,6 +1,6 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
 // Options belong to the one that is named: npm run bench -- truth --worst 20
-import { InputError } from '../src/errors.ts';
+import { InputError } from '../src/lib/errors.ts';
 import { benchBackfill } from './backfill.ts';
 import { benchCallers } from './callers.ts';
 import { benchDecode, type Ratio } from './decode.ts';

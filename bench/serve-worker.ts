@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAccess } from '../src/access/access.ts';
-import { createHttpServer } from '../src/http.ts';
-import { silentLog } from '../src/log.ts';
-import { registerStreamRoutes } from '../src/stream/routes.ts';
+import { createHttpServer } from '../src/http/http-server.ts';
+import { silentLog } from '../src/lib/logger.ts';
+import { systemClock } from '../src/lib/time.ts';
+import { startSystemTimer } from '../src/lib/timer.ts';
+import { registerStreamRoutes } from '../src/stream/rest/stream-routes.ts';
 import { createStream } from '../src/stream/stream.ts';
-import { startSystemTimer } from '../src/stream/timer.ts';
-import { systemClock } from '../src/time.ts';
 import { type BenchLog, openBenchLog } from './logs.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 

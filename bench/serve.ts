@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Client, type Dispatcher } from 'undici';
-import { decodeCborSequence, encodeCbor } from '../src/contract/codec.ts';
+import { decodeCborSequence, encodeCbor } from '../src/cbor/cbor-codec.ts';
 import type { StreamMessage, TelemetryItem } from '../src/contract/messages.ts';
 import { startRedis } from '../test/support/redis.ts';
 import { measureAppending } from './append.ts';

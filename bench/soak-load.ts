@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
-import { encodeCbor } from '../src/contract/codec.ts';
+import { encodeCbor } from '../src/cbor/cbor-codec.ts';
 
 /** Posts so many messages a second of ten numeric fields, from 200 devices whose readings follow closely, and tells how many. */
 const DEVICES = 200;

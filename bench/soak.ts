@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { ConfigInput } from '../src/config.ts';
-import { readStatuses } from '../src/pipeline/status.ts';
+import type { ConfigInput } from '../src/config/config.ts';
+import { readStatuses } from '../src/pipeline/workgroup-status.ts';
 import type { ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
 import { withService } from './with-service.ts';

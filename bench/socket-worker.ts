@@ -7,15 +7,15 @@ import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
 import { WebSocketServer } from 'ws';
 import { createAccess } from '../src/access/access.ts';
-import { limits } from '../src/contract/limits.ts';
-import { createHttpServer } from '../src/http.ts';
-import { silentLog } from '../src/log.ts';
-import type { StreamLog } from '../src/stream/log.ts';
-import { openLmdbLog } from '../src/stream/log-lmdb.ts';
-import { registerStreamSocket } from '../src/stream/socket.ts';
+import { limits } from '../src/contract/wire-limits.ts';
+import { createHttpServer } from '../src/http/http-server.ts';
+import { silentLog } from '../src/lib/logger.ts';
+import { systemClock } from '../src/lib/time.ts';
+import { startSystemTimer } from '../src/lib/timer.ts';
+import { openLmdbLog } from '../src/stream/log/lmdb-log.ts';
+import type { StreamLog } from '../src/stream/log/stream-log.ts';
+import { registerStreamSocket } from '../src/stream/socket/stream-socket.ts';
 import { createStream } from '../src/stream/stream.ts';
-import { startSystemTimer } from '../src/stream/timer.ts';
-import { systemClock } from '../src/time.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**

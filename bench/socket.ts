@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { io, type Socket } from 'socket.io-client';
 import { WebSocket } from 'ws';
-import { limits } from '../src/contract/limits.ts';
 import { SOCKET_PATH, socketEvents } from '../src/contract/socket-events.ts';
+import { limits } from '../src/contract/wire-limits.ts';
 import type { Ratio } from './decode.ts';
 import type { SocketWorkerAnswer, SocketWorkerRequest } from './socket-worker.ts';
 

@@ -1,6 +1,6 @@
-import { type EncodedBatch, encodeMessages, stampMessages } from '../src/contract/message-bytes.ts';
+import { type EncodedBatch, encodeMessages, stampMessages } from '../src/contract/encode-messages.ts';
 import type { TelemetryItem } from '../src/contract/messages.ts';
-import { readBodyHeader } from '../src/contract/read-body.ts';
+import { readBodyHeader } from '../src/decode/read-body-header.ts';
 
 /** An answer of the stream, whose messages can be given new offsets: so a few bodies stand for a long stream. */
 export interface StampableBody {

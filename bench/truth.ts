@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { errorMessage, InputError } from '../src/errors.ts';
+import { errorMessage, InputError } from '../src/lib/errors.ts';
 import type { Ratio } from './decode.ts';
 import { writeCase } from './truth/case-folder.ts';
 import { faults } from './truth/faults/all.ts';

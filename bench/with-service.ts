@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfigInput } from '../src/config.ts';
+import type { ConfigInput } from '../src/config/config.ts';
 import { createUpProcess, type ServiceProcess } from '../test/support/up-process.ts';
 
 /** Runs `wattline up` while `use` lasts, in a folder that is removed afterwards. */

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { PGlite, types } from '@electric-sql/pglite';
 import type { PgQueryable } from 'bullmq';
-import { errorMessage } from '../src/errors.ts';
-import type { Log } from '../src/log.ts';
+import { errorMessage } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
 
 /** Small and bounded, because everything lies in memory: PGlite reserves 128 MB for pages by default. */
 const SETTINGS = { shared_buffers: '16MB', min_wal_size: '32MB', max_wal_size: '64MB' };

@@ -1,6 +1,6 @@
-import type { Config, WorkgroupConfig } from '../src/config.ts';
-import { parseCron } from '../src/cron.ts';
-import { MINUTE_MS } from '../src/time.ts';
+import type { Config, WorkgroupConfig } from '../src/config/config.ts';
+import { parseCron } from '../src/lib/cron.ts';
+import { MINUTE_MS } from '../src/lib/time.ts';
 import type { AnySchedule, JobDefinition } from './stages.ts';
 
 /** Writes and delivers the reports that are due, and tries again what has failed. */

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../src/time.ts';
+import { MINUTE_MS } from '../src/lib/time.ts';
 import type { JobDefinition } from './stages.ts';
 
 /** Removes what has been kept long enough and tidies the warehouse. */

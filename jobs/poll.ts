@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../src/time.ts';
+import { SECOND_MS } from '../src/lib/time.ts';
 import type { JobDefinition } from './stages.ts';
 
 /** Reads the stream to its head, and stays there where it is pushed to, for at most 20 s; lands what it reads. */

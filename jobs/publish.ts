@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../src/time.ts';
+import { MINUTE_MS } from '../src/lib/time.ts';
 import type { JobDefinition } from './stages.ts';
 
 /** Writes a new generation of the lake where something has changed. */

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../src/time.ts';
+import { MINUTE_MS } from '../src/lib/time.ts';
 import type { JobDefinition } from './stages.ts';
 
 /** Turns batches that have landed into intervals and days. */

@@ -1,6 +1,6 @@
-import { errorMessage, isRetryable, TransientError } from '../src/errors.ts';
-import type { Log } from '../src/log.ts';
-import type { Progress } from './progress.ts';
+import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
+import type { Progress } from './stage-health.ts';
 import type { JobDefinition, Stages } from './stages.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Config } from '../src/config.ts';
+import type { Config } from '../src/config/config.ts';
 
 /** The jobs of a workgroup, in the order in which data passes through them. */
 export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'export'] as const;

@@ -1,4 +1,4 @@
-import type { Config, WorkgroupConfig } from '../src/config.ts';
+import type { Config, WorkgroupConfig } from '../src/config/config.ts';
 import { exportJob, exportSchedules } from './export.ts';
 import { maintainJob } from './maintain.ts';
 import { pollJob } from './poll.ts';

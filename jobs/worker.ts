@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../src/config.ts';
-import { errorMessage } from '../src/errors.ts';
-import type { Log } from '../src/log.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/time.ts';
-import { openBackend } from './backend.ts';
-import { describeWorker, type WorkerHealth } from './health.ts';
-import { createHoldings } from './holdings.ts';
-import { isUnscheduled, startShard } from './shard.ts';
-import { removeUnconfigured, takeShare } from './share.ts';
+import type { Config } from '../src/config/config.ts';
+import { errorMessage } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/lib/time.ts';
+import { within } from '../src/lib/with-timeout.ts';
+import { removeUnconfigured, takeShare } from './balance-shards.ts';
+import { createHoldings } from './owned-shards.ts';
+import { openBackend } from './queue-backend.ts';
+import { isUnscheduled, startShard } from './shard-jobs.ts';
 import type { Stages } from './stages.ts';
 import { schedulesOf } from './table.ts';
-import { within } from './within.ts';
+import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
 /** What the jobs act on, provided by whoever starts the worker. */
 export interface WorkerDependencies {

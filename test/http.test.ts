@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { StreamError } from '../src/contract/errors.ts';
-import { TransientError } from '../src/errors.ts';
-import { registerHealth } from '../src/health.ts';
-import { createHttpServer, type HttpServerOptions, rejectOtherMethods } from '../src/http.ts';
-import type { Log } from '../src/log.ts';
-import { silentLog } from '../src/log.ts';
-import { createRateLimit } from '../src/rate-limit.ts';
+import { StreamError } from '../src/contract/stream-errors.ts';
+import { registerHealth } from '../src/http/health-routes.ts';
+import { createHttpServer, type HttpServerOptions, rejectOtherMethods } from '../src/http/http-server.ts';
+import { createRateLimit } from '../src/http/rate-limit.ts';
+import { TransientError } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
+import { silentLog } from '../src/lib/logger.ts';
 import { createTestClock } from './support/test-clock.ts';
 
 function setUp(options: Partial<HttpServerOptions> = {}): FastifyInstance {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Log, silentLog, sparingLog } from '../src/log.ts';
+import { type Log, silentLog, sparingLog } from '../src/lib/logger.ts';
 
 test('an error that every request meets is told at once, then now and then with how many were held back, others always', () => {
   const lines: unknown[] = [];

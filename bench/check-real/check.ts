@@ -1,6 +1,6 @@
-import type { ReplayResult } from '../../src/cli/replay-run.ts';
-import type { ExplainArgs, Explained } from '../../src/explain/explained.ts';
-import type { LocalDate } from '../../src/time.ts';
+import type { ReplayResult } from '../../src/cli/replay/replay-cases.ts';
+import type { ExplainArgs, Explained } from '../../src/explain/explained-schema.ts';
+import type { LocalDate } from '../../src/lib/time.ts';
 import type { ExpectedDay } from './recordings.ts';
 
 /** A day that is known, beside what came out. Energy in Wh. */

@@ -2,10 +2,10 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { type ReplayCase, readCases } from '../../src/cli/replay-cases.ts';
+import { type ReplayCase, readCases } from '../../src/cli/replay/read-cases.ts';
 import { deviceIdSchema } from '../../src/contract/messages.ts';
-import { errorMessage, InputError } from '../../src/errors.ts';
-import { isLocalDate, type LocalDate } from '../../src/time.ts';
+import { errorMessage, InputError } from '../../src/lib/errors.ts';
+import { isLocalDate, type LocalDate } from '../../src/lib/time.ts';
 
 /** What is known of a day from elsewhere. */
 export interface ExpectedDay {

@@ -1,4 +1,4 @@
-import { type Column, formatTable } from '../../src/cli/table.ts';
+import { type Column, formatTable } from '../../src/cli/terminal/format-table.ts';
 import type { CheckedCase, ComparedDay, Why } from './check.ts';
 
 /** A row for each case, then the days that are worth a look: the furthest away of each case, and those that do not match. */

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { formatInstant } from '../../src/time.ts';
+import { formatInstant } from '../../src/lib/time.ts';
 import { exactWh } from './knowledge.ts';
 import type { Recording } from './recording.ts';
 

@@ -1,4 +1,4 @@
-import { HOUR_MS, type LocalDate } from '../../src/time.ts';
+import { HOUR_MS, type LocalDate } from '../../src/lib/time.ts';
 import { exactWh, nearWh, type TrueDay } from './knowledge.ts';
 import type { Answer } from './roll-up.ts';
 

@@ -1,4 +1,4 @@
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import type { Plan } from './plan.ts';
 
 /** What a device may send: a lifetime register, a daily register, power, the energy of an interval. */

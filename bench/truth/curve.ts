@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/time.ts';
+import { HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 
 /** The true power of a device over time: straight lines between points that are a minute apart. */
 export interface Curve {

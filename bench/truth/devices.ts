@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import { smoothNoise } from '../../src/simulate/noise.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/time.ts';
 import type { Chance } from './chance.ts';
 import type { Place } from './places.ts';
 

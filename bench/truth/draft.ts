@@ -1,6 +1,6 @@
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
-import { DAY_MS, HOUR_MS, type UtcMs } from '../../src/time.ts';
+import { DAY_MS, HOUR_MS, type UtcMs } from '../../src/lib/time.ts';
 import type { Chance } from './chance.ts';
 import type { Field } from './configurations.ts';
 import type { Plan } from './plan.ts';

@@ -1,4 +1,4 @@
-import { type DayBounds, HOUR_MS, type UtcMs } from '../../src/time.ts';
+import { type DayBounds, HOUR_MS, type UtcMs } from '../../src/lib/time.ts';
 import type { Field } from './configurations.ts';
 import { type Draft, type DraftSample, type Span, within } from './draft.ts';
 import { stepWhOf } from './plan.ts';

@@ -1,4 +1,4 @@
-import type { LocalDate } from '../../src/time.ts';
+import type { LocalDate } from '../../src/lib/time.ts';
 
 /** Where a device stands. */
 export interface Place {

@@ -1,4 +1,3 @@
-import { hash } from '../../src/simulate/noise.ts';
 import {
   addDays,
   type DayBounds,
@@ -7,7 +6,8 @@ import {
   MINUTE_MS,
   SECOND_MS,
   type UtcMs,
-} from '../../src/time.ts';
+} from '../../src/lib/time.ts';
+import { hash } from '../../src/simulate/noise.ts';
 import { type Chance, createChance } from './chance.ts';
 import { type ConfigurationName, configurationShares, configurations, type Field } from './configurations.ts';
 import { type Curve, createCurve } from './curve.ts';

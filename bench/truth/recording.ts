@@ -1,7 +1,7 @@
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import type { UtcMs } from '../../src/lib/time.ts';
 import { hash } from '../../src/simulate/noise.ts';
-import type { UtcMs } from '../../src/time.ts';
 import { configurations, type Field, streamsOf } from './configurations.ts';
 import type { Draft, DraftSample, Span } from './draft.ts';
 import { faults, faultTurns } from './faults/all.ts';

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type WorkgroupConfig, workgroupSchema } from '../../src/config.ts';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
-import { silentLog } from '../../src/log.ts';
+import { type WorkgroupConfig, workgroupSchema } from '../../src/config/config.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, type LocalDate, type UtcMs } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
-import { DAY_MS, type LocalDate, type UtcMs } from '../../src/time.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import type { Reading, Recording } from './recording.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../../src/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../../src/lib/time.ts';
 import { beginMsOf, type DailyReset, type Plan, stepWhOf } from './plan.ts';
 
 /** What a device measures at one time, before it is written down. Only the fields of the configuration are sent. */

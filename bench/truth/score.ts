@@ -1,5 +1,5 @@
-import { errorMessage } from '../../src/errors.ts';
-import type { LocalDate } from '../../src/time.ts';
+import { errorMessage } from '../../src/lib/errors.ts';
+import type { LocalDate } from '../../src/lib/time.ts';
 import { type Category, categorize, isAcceptable, strayDay } from './category.ts';
 import type { Isolated } from './isolate.ts';
 import type { TrueDay } from './knowledge.ts';

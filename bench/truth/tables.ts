@@ -1,4 +1,4 @@
-import { type Column, formatTable } from '../../src/cli/table.ts';
+import { type Column, formatTable } from '../../src/cli/terminal/format-table.ts';
 import { type Category, categories, plainFlags } from './category.ts';
 import { offWhOf, type ScoredDay, type ScoredRecording } from './score.ts';
 

@@ -1,7 +1,7 @@
 import type { Audit, AuditEntry } from '../audit/audit.ts';
-import { errorMessage } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { type Clock, MINUTE_MS, type UtcMs } from '../time.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { type Clock, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import type { Grant } from './grant.ts';
 import { isOwnToken } from './own-token.ts';
 import { openUsedTokens } from './token-files.ts';

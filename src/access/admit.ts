@@ -1,4 +1,4 @@
-import { StreamError } from '../contract/errors.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 import type { Access } from './access.ts';
 import type { AccessAudit, RefusalReason } from './access-audit.ts';
 import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from './authorize.ts';

@@ -1,4 +1,4 @@
-import { StreamError } from '../contract/errors.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 import type { Grant, Permission, WorkgroupScope } from './grant.ts';
 
 /** The configuration's device groups: lower-case device ids by group name. */

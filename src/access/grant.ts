@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nameSchema, workgroupIdSchema } from '../contract/messages.ts';
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 
 /** What a token can allow in a workgroup. */
 export const permissions = ['search:read', 'org:audit', 'data:write', 'data:correct'] as const;

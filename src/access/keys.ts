@@ -3,8 +3,8 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
-import { syncFolder, writeNewFile } from '../durable.ts';
-import { InputError } from '../errors.ts';
+import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
+import { InputError } from '../lib/errors.ts';
 
 /** Ed25519 under its two registered names. No other algorithm is ever accepted, whatever a token says of itself. */
 export const algorithms = ['EdDSA', 'Ed25519'];

@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, fstatSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncFolder } from '../durable.ts';
+import { syncFolder } from '../lib/durable-files.ts';
 
 /**
  * A file of JSON lines that several processes append to and none rewrites. A line that a crash cut off was never

@@ -1,4 +1,4 @@
-import { StreamError } from '../contract/errors.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 import type { Grant } from './grant.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import type { TokenRecord } from './access.ts';
 import { openLineFile } from './line-file.ts';
 

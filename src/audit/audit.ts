@@ -1,6 +1,6 @@
-import { limits } from '../contract/limits.ts';
 import type { FieldValue } from '../contract/messages.ts';
-import { type Clock, systemClock } from '../time.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { type Clock, systemClock } from '../lib/time.ts';
 import { openAuditSpool } from './spool.ts';
 
 /** Something that happened to a workgroup and that whoever may read its audit log should know of. */

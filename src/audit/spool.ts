@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fieldValueSchema, nameSchema } from '../contract/messages.ts';
-import { syncFolder, writeNewFile } from '../durable.ts';
+import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
 
 /** An entry as it waits on the disk for the stream service to take it into the log. */
 const spooledEntrySchema = z.strictObject({

@@ -1,8 +1,8 @@
 import type { Interpreter } from '../client/interpret.ts';
-import type { RestSource } from '../client/rest.ts';
-import { instantAt } from '../client/survey.ts';
-import { TerminalError, TransientError } from '../errors.ts';
-import type { UtcMs } from '../time.ts';
+import { instantAt } from '../client/locate-new-messages.ts';
+import type { RestSource } from '../client/rest-source.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import type { UtcMs } from '../lib/time.ts';
 
 /** What an upstream still has from a time on. */
 export interface Availability {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { EnergyStream } from '../energy-stream.ts';
-import { InputError } from '../errors.ts';
-import { HOUR_MS } from '../time.ts';
+import type { EnergyStream } from '../config/energy-stream.ts';
+import { InputError } from '../lib/errors.ts';
+import { HOUR_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
+import type { ArchiveRequest, BackfillPlan, Chunk } from './backfill-request.ts';
 import { countQuarantined, type QuarantineOptions } from './from-quarantine.ts';
-import { lakeFiles } from './landed.ts';
-import { daysOf } from './plan.ts';
-import type { ArchiveRequest, BackfillPlan, Chunk } from './request.ts';
+import { daysOf } from './plan-gaps.ts';
+import { lakeFiles } from './without-landed.ts';
 
 export interface ArchiveOptions extends QuarantineOptions {
   energyStreams: readonly EnergyStream[];

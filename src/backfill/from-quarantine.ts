@@ -1,18 +1,18 @@
 import type { DuckDBBlobValue } from '@duckdb/node-api';
+import { decodeCbor, MalformedError } from '../cbor/cbor-codec.ts';
 import { keepNew } from '../client/keep-new.ts';
-import { instantAt } from '../client/survey.ts';
-import { decodeCbor, MalformedError } from '../contract/codec.ts';
-import type { MessageColumns, NameTable } from '../contract/columns.ts';
-import { createColumns, offsetAfter } from '../contract/columns-buffer.ts';
-import { appendMessage } from '../contract/columns-from.ts';
-import { parseJsonExact } from '../contract/json-text.ts';
-import { createNameTable } from '../contract/names.ts';
-import { TransientError } from '../errors.ts';
-import type { Clock } from '../time.ts';
+import { instantAt } from '../client/locate-new-messages.ts';
+import { createColumns, offsetAfter } from '../decode/columns-buffer.ts';
+import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
+import { appendMessage } from '../decode/messages-to-columns.ts';
+import { createNameTable } from '../decode/name-table.ts';
+import { TransientError } from '../lib/errors.ts';
+import { parseJsonExact } from '../lib/json-text.ts';
+import type { Clock } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { withoutLanded } from './landed.ts';
-import type { ArchiveRequest } from './request.ts';
+import type { ArchiveRequest } from './backfill-request.ts';
+import { withoutLanded } from './without-landed.ts';
 
 export interface QuarantineOptions {
   lakeDir: string;

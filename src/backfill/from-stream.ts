@@ -1,18 +1,18 @@
-import { readStream, type StreamBatch } from '../client/consume.ts';
 import type { Interpreter } from '../client/interpret.ts';
 import { keepNew } from '../client/keep-new.ts';
+import { instantAt, offsetAt } from '../client/locate-new-messages.ts';
 import { type Ask, type Position, startPosition } from '../client/position.ts';
-import type { RestSource } from '../client/rest.ts';
-import { instantAt, offsetAt } from '../client/survey.ts';
+import { readStream, type StreamBatch } from '../client/read-stream.ts';
+import type { RestSource } from '../client/rest-source.ts';
 import type { Offset } from '../contract/offset.ts';
-import { TransientError } from '../errors.ts';
-import { formatInstant, type UtcMs } from '../time.ts';
+import { TransientError } from '../lib/errors.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { Checkpoint } from '../warehouse/checkpoint.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
-import { withoutLanded, withoutQuarantined } from './landed.ts';
-import { markNotWhole, originOf } from './ledger.ts';
-import type { Chunk } from './request.ts';
+import { markNotWhole, originOf } from './backfill-ledger.ts';
+import type { Chunk } from './backfill-request.ts';
+import { withoutLanded, withoutQuarantined } from './without-landed.ts';
 
 export interface FromStreamOptions {
   source: RestSource;

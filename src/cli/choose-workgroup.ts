@@ -1,5 +1,5 @@
-import type { Config, WorkgroupConfig } from '../config.ts';
-import { InputError } from '../errors.ts';
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { InputError } from '../lib/errors.ts';
 
 /** The workgroup that a command is about. @throws InputError where it is not clear which one is meant */
 export function chooseWorkgroup({ workgroups }: Config, id: string | undefined): WorkgroupConfig {

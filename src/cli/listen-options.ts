@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 export interface ListenOptions {
   host?: string;

@@ -1,6 +1,6 @@
 import type { Offset } from '../contract/offset.ts';
-import type { UtcMs } from '../time.ts';
-import type { BatchOutcome, ErrorOutcome, ReadOutcome } from './outcome.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { type Survey, survey } from './locate-new-messages.ts';
 import {
   type Ask,
   type AttemptBounds,
@@ -9,8 +9,8 @@ import {
   type Step,
   sameAsk,
 } from './position.ts';
+import type { BatchOutcome, ErrorOutcome, ReadOutcome } from './read-outcome.ts';
 import { breakOf, gapOf, inNewLog, restart } from './restart.ts';
-import { type Survey, survey } from './survey.ts';
 
 const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { TerminalError, TransientError } from '../errors.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
 
 /** The watchdogs of one request, in milliseconds. */
 export interface ExchangeTimeouts {

@@ -1,12 +1,12 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
-import type { NameTable } from '../contract/columns.ts';
-import { type StreamErrorCode, streamErrors } from '../contract/errors.ts';
-import { MalformedError } from '../contract/malformed.ts';
-import { readOffset } from '../contract/message-from.ts';
-import { createMessageDecoder, type DecodedBody, type MessageDecoder } from '../contract/walker.ts';
-import { errorMessage, isRetryable, TerminalError, TransientError } from '../errors.ts';
-import type { ErrorOutcome, ReadOutcome } from './outcome.ts';
-import type { RawAnswer } from './rest.ts';
+import { MalformedError } from '../cbor/malformed-error.ts';
+import { type StreamErrorCode, streamErrors } from '../contract/stream-errors.ts';
+import type { NameTable } from '../decode/message-columns.ts';
+import { createMessageDecoder, type DecodedBody, type MessageDecoder } from '../decode/message-decoder.ts';
+import { readOffset } from '../decode/parse-message.ts';
+import { errorMessage, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import type { ErrorOutcome, ReadOutcome } from './read-outcome.ts';
+import type { RawAnswer } from './rest-source.ts';
 
 export interface InterpretOptions {
   /** The table of messages that name none; for a reader of one table. */

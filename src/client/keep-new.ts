@@ -1,4 +1,4 @@
-import type { MessageColumns } from '../contract/columns.ts';
+import type { MessageColumns } from '../decode/message-columns.ts';
 import type { DeliverStep } from './position.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { type MessageColumns, messageKinds, type NameTable } from '../contract/columns.ts';
-import { deviceText } from '../contract/device-words.ts';
-import { parseJsonExact } from '../contract/json-text.ts';
-import { EXTRA_MEMBER } from '../contract/message-from.ts';
 import type { FieldValue, StreamMessage } from '../contract/messages.ts';
-import { instantAt, offsetAt } from './survey.ts';
+import { deviceText } from '../decode/device-words.ts';
+import { type MessageColumns, messageKinds, type NameTable } from '../decode/message-columns.ts';
+import { EXTRA_MEMBER } from '../decode/parse-message.ts';
+import { parseJsonExact } from '../lib/json-text.ts';
+import { instantAt, offsetAt } from './locate-new-messages.ts';
 
 /**
  * The messages of a batch as objects of the contract, for those who do not work on columns.

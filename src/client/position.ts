@@ -1,6 +1,6 @@
 import type { Offset } from '../contract/offset.ts';
-import type { UtcMs } from '../time.ts';
-import type { Gap } from './outcome.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { Gap } from './read-outcome.ts';
 
 /** What to ask a server for. */
 export type Ask =

@@ -1,8 +1,8 @@
 import type { Offset } from '../contract/offset.ts';
-import type { UtcMs } from '../time.ts';
-import type { BatchOutcome, ErrorOutcome, Gap } from './outcome.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { instantAt, type Survey } from './locate-new-messages.ts';
 import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
-import { instantAt, type Survey } from './survey.ts';
+import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 
 /** Re-read before the last message, so that equal and nearly equal append times are not missed. */
 const RESTART_OVERLAP_MS = 1_000;

@@ -1,9 +1,9 @@
-import { encodeCbor } from '../contract/codec.ts';
-import { limits } from '../contract/limits.ts';
-import { isMap } from '../contract/plain-values.ts';
-import type { BatchOutcome } from './outcome.ts';
+import { encodeCbor } from '../cbor/cbor-codec.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { isMap } from '../decode/parse-values.ts';
 import type { Ask } from './position.ts';
-import type { RawAnswer } from './rest.ts';
+import type { BatchOutcome } from './read-outcome.ts';
+import type { RawAnswer } from './rest-source.ts';
 import type { SocketPayload } from './socket-payload.ts';
 
 /** An answer is put together from frames up to this size: of the smallest messages fewer than an answer may have. */

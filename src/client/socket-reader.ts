@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { WILDCARD_TABLE } from '../contract/messages.ts';
-import { errorMessage } from '../errors.ts';
+import { errorMessage } from '../lib/errors.ts';
 import type { Interpreter } from './interpret.ts';
-import type { ErrorOutcome } from './outcome.ts';
+import { openSocket, type SocketTarget } from './open-socket.ts';
 import { type Ask, sameAsk } from './position.ts';
-import type { RawAnswer } from './rest.ts';
-import { openSocket, type SocketTarget } from './socket.ts';
+import type { ErrorOutcome } from './read-outcome.ts';
+import type { RawAnswer } from './rest-source.ts';
 import {
   answerOf,
   type Beginning,

@@ -1,10 +1,9 @@
-import { limits } from '../contract/limits.ts';
-import { createNameTable } from '../contract/names.ts';
-import type { Log } from '../log.ts';
-import { MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../time.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { createNameTable } from '../decode/name-table.ts';
+import type { Log } from '../lib/logger.ts';
+import { MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 import { createInterpreter } from './interpret.ts';
-import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest.ts';
-import { type Backoff, backoffMs, type Waiting } from './retry.ts';
+import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest-source.ts';
 import {
   defaultSocketBounds,
   openSocketReader,
@@ -12,7 +11,8 @@ import {
   type SocketEnd,
   type SocketReader,
 } from './socket-reader.ts';
-import type { StreamSource, Transport } from './source.ts';
+import type { StreamSource, Transport } from './stream-source.ts';
+import { type Backoff, backoffMs, type Waiting } from './with-retries.ts';
 
 export interface SocketSourceOptions extends RestSourceOptions {
   /** Default: that of the contract. */

@@ -1,4 +1,4 @@
-import { type Item, itemsOf, member, plain } from './item.ts';
+import { type Item, itemsOf, member, plain } from './cbor-item.ts';
 import { Breach, must } from './rule.ts';
 import type { Sent } from './sent.ts';
 

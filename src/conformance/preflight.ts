@@ -1,4 +1,4 @@
-import { InputError, TerminalError, TransientError } from '../errors.ts';
+import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { type Answer, describe } from './answer.ts';
 import type { Probe } from './probe.ts';
 import { Breach } from './rule.ts';

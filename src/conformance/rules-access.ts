@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, errorOf, shorten } from './answer.ts';
 import { must, type Rule } from './rule.ts';
-import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample.ts';
+import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample-messages.ts';
 import type { Sent } from './sent.ts';
 
 const ERRORS = 'stream-contract.md, Errors';

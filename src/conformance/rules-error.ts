@@ -1,6 +1,6 @@
-import { streamErrors } from '../contract/errors.ts';
+import { streamErrors } from '../contract/stream-errors.ts';
 import { type Answer, describe, shorten } from './answer.ts';
-import { plain } from './item.ts';
+import { plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { must, NotTestable, type Rule } from './rule.ts';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './answer.ts';
-import { member } from './item.ts';
+import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { must, type Rule } from './rule.ts';
-import { readToTail, sendOwn, telemetryItem } from './sample.ts';
+import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const INGEST = 'stream-contract.md, Ingest';
 const ITEMS_MAX = 10_000;

@@ -1,6 +1,6 @@
 import { batchOf, errorOf, shorten } from './answer.ts';
 import { must, type Rule } from './rule.ts';
-import { sampleOf, sendOwn, telemetryItem } from './sample.ts';
+import { sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const REST = 'stream-contract.md, REST';
 const MESSAGES_MAX = 10_000;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { socketEvents } from '../contract/socket-events.ts';
 import { shorten } from './answer.ts';
-import { member } from './item.ts';
+import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { must, type Rule } from './rule.ts';
 import {

@@ -1,9 +1,9 @@
-import { formatInstant } from '../time.ts';
+import { formatInstant } from '../lib/time.ts';
 import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
-import { member } from './item.ts';
+import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { must, NotTestable, type Rule } from './rule.ts';
-import { mustBeSame, sampleOf } from './sample.ts';
+import { mustBeSame, sampleOf } from './sample-messages.ts';
 
 const REST = 'stream-contract.md, REST';
 const FAR_FUTURE = '2999-01-01T00:00:00Z';

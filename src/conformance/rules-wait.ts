@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Batch, batchOf } from './answer.ts';
 import type { Probe } from './probe.ts';
 import { must, type Rule } from './rule.ts';
-import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample.ts';
+import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const IDLE_MS = 1_000;
 /** What the way and a busy server may take beside the wait. */

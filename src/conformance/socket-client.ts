@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { io } from 'socket.io-client';
 import { socketEvents } from '../contract/socket-events.ts';
-import { errorMessage } from '../errors.ts';
-import { SECOND_MS } from '../time.ts';
+import { errorMessage } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import { shorten } from './answer.ts';
-import { type Item, member, plain, readItem } from './item.ts';
+import { type Item, member, plain, readItem } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { Breach, NotTestable } from './rule.ts';
 import type { Sent } from './sent.ts';

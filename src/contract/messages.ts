@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { limits } from './limits.ts';
 import type { Offset } from './offset.ts';
+import { limits } from './wire-limits.ts';
 
 /** The path segment that reads all tables at once. */
 export const WILDCARD_TABLE = '-';

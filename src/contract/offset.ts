@@ -1,4 +1,4 @@
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 
 /**
  * An offset is an unsigned 64-bit integer: milliseconds of append time in the upper 44 bits, a sequence below.

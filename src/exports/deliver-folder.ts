@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage, TransientError } from '../errors.ts';
-import { errorCode, syncFile, syncFolder } from '../publish/durable.ts';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import { errorCode, syncFile, syncFolder } from '../publish/durable-lake-files.ts';
 import type { Outgoing } from './deliver.ts';
 import { fromDiskError } from './disk-error.ts';
 

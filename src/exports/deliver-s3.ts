@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { AwsV4Signer } from 'aws4fetch';
-import { TransientError } from '../errors.ts';
-import type { ExportConfig } from '../export-settings.ts';
+import type { ExportConfig } from '../config/export-settings.ts';
+import { TransientError } from '../lib/errors.ts';
 import type { Outgoing } from './deliver.ts';
-import { type SendAnswer, send } from './send.ts';
+import { type SendAnswer, send } from './send-request.ts';
 
 type S3 = NonNullable<ExportConfig['destination']['s3']>;
 

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { TransientError } from '../errors.ts';
-import type { ExportConfig } from '../export-settings.ts';
+import type { ExportConfig } from '../config/export-settings.ts';
+import { TransientError } from '../lib/errors.ts';
 import type { Outgoing } from './deliver.ts';
-import { send } from './send.ts';
+import { send } from './send-request.ts';
 
 type Webhook = NonNullable<ExportConfig['destination']['webhook']>;
 

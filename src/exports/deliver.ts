@@ -1,4 +1,4 @@
-import type { ExportConfig } from '../export-settings.ts';
+import type { ExportConfig } from '../config/export-settings.ts';
 import { deliverToFolder } from './deliver-folder.ts';
 import { deliverToS3 } from './deliver-s3.ts';
 import { deliverToWebhook } from './deliver-webhook.ts';

@@ -1,4 +1,4 @@
-import { TransientError } from '../errors.ts';
+import { TransientError } from '../lib/errors.ts';
 
 /** A full disk, however it was noticed, as an error that says so; anything else as it is. */
 export function fromDiskError(error: unknown, folder: string): unknown {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { siblingModule } from '../sibling-module.ts';
+import { siblingModule } from '../lib/sibling-module.ts';
 import type { SheetRequest } from './write-xlsx.ts';
 
 /** Makes a sheet in a thread of its own, and waits for its end: a thread must not be ended while its DuckDB works. */

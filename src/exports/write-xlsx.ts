@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import writeXlsxFile, { type Cell, type Row } from 'write-excel-file/node';
-import type { ExportReport } from '../export-settings.ts';
+import type { ExportReport } from '../config/export-settings.ts';
 import { openQueryPool } from '../report/query-pool.ts';
 import { queryText } from '../warehouse/query.ts';
-import { type ColumnName, columnType } from './columns.ts';
-import type { ExportFacts } from './write-file.ts';
+import { type ColumnName, columnType } from './export-columns.ts';
+import type { ExportFacts } from './write-export-file.ts';
 
 export interface SheetRequest {
   facts: ExportFacts;

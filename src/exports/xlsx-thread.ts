@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { errorMessage } from '../errors.ts';
+import { errorMessage } from '../lib/errors.ts';
 import { type SheetRequest, writeXlsx } from './write-xlsx.ts';
 
 /** The thread that makes one sheet and ends: some seconds in which nothing else of a process may have to wait. */

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { fileKind } from './file-kind.ts';
 import { checkFirstBytes } from './first-bytes.ts';
-import { fileProblem } from './reader.ts';
+import { fileProblem } from './open-reader.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { quoted, type Reader } from './reader.ts';
+import { quoted, type Reader } from './open-reader.ts';
 import type { SourceFile } from './source-file.ts';
 
 const SAMPLE_BYTES = 64 * 1024;

@@ -1,6 +1,6 @@
-import type { MessageColumns, NameTable } from '../contract/columns.ts';
-import { deviceText } from '../contract/device-words.ts';
-import { HOUR_MS, type LocalDate, localDateOf } from '../time.ts';
+import { deviceText } from '../decode/device-words.ts';
+import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
+import { HOUR_MS, type LocalDate, localDateOf } from '../lib/time.ts';
 
 /** What the values of a field look like, all devices and sources together. */
 export interface FieldStats {

@@ -1,5 +1,5 @@
+import type { EnergyStream } from '../config/energy-stream.ts';
 import { tableNameSchema } from '../contract/messages.ts';
-import type { EnergyStream } from '../energy-stream.ts';
 
 /** An energy stream that reads a field. */
 export interface FieldUse {

@@ -1,4 +1,4 @@
-import type { FileFormat } from './mapping.ts';
+import type { FileFormat } from './import-mapping.ts';
 
 export type Compression = 'none' | 'gzip' | 'zstd';
 

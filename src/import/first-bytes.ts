@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import type { Compression } from './file-kind.ts';
-import type { FileFormat, Mapping } from './mapping.ts';
-import { fileProblem } from './reader.ts';
+import type { FileFormat, Mapping } from './import-mapping.ts';
+import { fileProblem } from './open-reader.ts';
 
 type Encoding = Mapping['csv']['encoding'];
 

@@ -1,12 +1,12 @@
-import type { WorkgroupConfig } from '../config.ts';
-import { InputError } from '../errors.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { InputError } from '../lib/errors.ts';
+import { findHeading, type Heading } from './find-heading.ts';
 import { firstBytes, guessEncoding } from './first-bytes.ts';
-import { guessMapping, type Sample } from './guess.ts';
+import { guessMapping, type Sample } from './guess-mapping.ts';
 import { type Reason, reasonsOf } from './guess-reasons.ts';
-import { findHeading, type Heading } from './heading.ts';
-import type { Mapping } from './mapping.ts';
-import type { Reader } from './reader.ts';
-import { sampleFile } from './sample.ts';
+import type { Mapping } from './import-mapping.ts';
+import type { Reader } from './open-reader.ts';
+import { sampleFile } from './sample-file.ts';
 
 /** What the columns of a file are taken for, and why. */
 export interface Guess {

@@ -1,10 +1,10 @@
-import type { WorkgroupConfig } from '../config.ts';
-import { LONE_DEVICE } from './devices.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
 import { fieldUses, useText } from './field-uses.ts';
-import type { Sample } from './guess.ts';
+import type { Heading } from './find-heading.ts';
+import type { Sample } from './guess-mapping.ts';
 import { guessTime } from './guess-time.ts';
-import type { Heading } from './heading.ts';
-import type { Mapping } from './mapping.ts';
+import { LONE_DEVICE } from './import-devices.ts';
+import type { Mapping } from './import-mapping.ts';
 
 /** Why a part of a guessed mapping is so. */
 export interface Reason {

@@ -1,4 +1,4 @@
-import type { EpochUnit } from './mapping.ts';
+import type { EpochUnit } from './import-mapping.ts';
 
 /** How the times of a column are written, as far as a sample tells. */
 export interface TimeGuess {

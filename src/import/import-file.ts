@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { WorkgroupConfig } from '../config.ts';
-import { errorMessage, InputError, isRetryable, TerminalError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { errorMessage, InputError, isRetryable, TerminalError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { contentHash } from './content-hash.ts';
+import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './import-ledger.ts';
+import type { Mapping } from './import-mapping.ts';
 import { landRows } from './land-rows.ts';
-import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './ledger.ts';
-import type { Mapping } from './mapping.ts';
-import { fileProblem } from './reader.ts';
+import { fileProblem } from './open-reader.ts';
 import type { RejectedRow } from './rejections.ts';
 
 /** What is to be imported. */

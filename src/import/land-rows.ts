@@ -1,11 +1,11 @@
-import type { MessageColumns } from '../contract/columns.ts';
-import { clearColumns, createColumns } from '../contract/columns-buffer.ts';
-import { TransientError } from '../errors.ts';
-import type { Clock } from '../time.ts';
-import type { LandInput } from '../warehouse/plan.ts';
+import { clearColumns, createColumns } from '../decode/columns-buffer.ts';
+import type { MessageColumns } from '../decode/message-columns.ts';
+import { TransientError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { ImportOptions, ImportRequest } from './import-file.ts';
-import { advanceFile, type FileCounts, type ImportEntry } from './ledger.ts';
+import { advanceFile, type FileCounts, type ImportEntry } from './import-ledger.ts';
 import { type OpenImport, openImport } from './open-import.ts';
 import type { RejectedRow } from './rejections.ts';
 

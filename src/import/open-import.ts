@@ -1,15 +1,15 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../config.ts';
-import type { NameTable } from '../contract/columns.ts';
-import type { UtcMs } from '../time.ts';
-import { createDevices } from './devices.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { NameTable } from '../decode/message-columns.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { expectedRows } from './expected-rows.ts';
-import { createRowFiller, type RowFiller } from './fill.ts';
-import { createLocalClock } from './local-time.ts';
-import { type Mapping, mappedColumns } from './mapping.ts';
-import { fileProblem, openReader, quoted, unreadable } from './reader.ts';
+import { createDevices } from './import-devices.ts';
+import { type Mapping, mappedColumns } from './import-mapping.ts';
+import { createLocalClock } from './local-clock.ts';
+import { fileProblem, openReader, quoted, unreadable } from './open-reader.ts';
 import { createRejections, type Rejections } from './rejections.ts';
-import { rowColumns, type Selection, selectRows } from './select.ts';
+import { createRowFiller, type RowFiller } from './row-filler.ts';
+import { rowColumns, type Selection, selectRows } from './select-rows.ts';
 import { openSource } from './source-file.ts';
 
 /** A file that is read as a mapping says. */

@@ -1,4 +1,4 @@
-import type { RejectedMessage } from '../contract/columns.ts';
+import type { RejectedMessage } from '../decode/message-columns.ts';
 
 /** Why a row of a file is not taken. */
 export type RejectionReason =

@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { InputError } from '../errors.ts';
+import { InputError } from '../lib/errors.ts';
 import { checkFirstBytes, firstBytes } from './first-bytes.ts';
-import type { FileFormat, Mapping } from './mapping.ts';
-import { fileProblem, quoted, type Reader, unreadable } from './reader.ts';
+import type { FileFormat, Mapping } from './import-mapping.ts';
+import { fileProblem, quoted, type Reader, unreadable } from './open-reader.ts';
 
 /** A file as rows of columns. */
 export interface SourceFile {

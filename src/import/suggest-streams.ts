@@ -1,6 +1,6 @@
-import { type EnergyMethod, energyMethods } from '../energy-stream.ts';
-import { suggestRole } from '../roles/suggest.ts';
-import { parseUnit, unitFactor } from '../units.ts';
+import { type EnergyMethod, energyMethods } from '../config/energy-stream.ts';
+import { parseUnit, unitFactor } from '../lib/units.ts';
+import { suggestRole } from '../roles/suggest-roles.ts';
 import type { FieldStats } from './field-stats.ts';
 
 /** An energy stream that may read a field, guessed from the name of the field and its values. */

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
-import { type BackfillJob, createBackfillJob } from '../backfill/job.ts';
+import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
 import { createInterpreter } from '../client/interpret.ts';
-import type { Config, WorkgroupConfig } from '../config.ts';
-import { createImportJob, type ImportJob } from '../import/job.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { createImportJob, type ImportJob } from '../import/import-job.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
 import { openShard } from '../warehouse/shard.ts';
-import { type LiveReader, storedPosition } from './land.ts';
+import { type LiveReader, storedPosition } from './live-reader.ts';
 
 /** A workgroup to work on, as the thread needs it. */
 export interface Assignment {

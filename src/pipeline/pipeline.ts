@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
-import { TransientError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { siblingModule } from '../sibling-module.ts';
+import { TransientError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { siblingModule } from '../lib/sibling-module.ts';
 import type { Assignment } from './assignment.ts';
-import { fromPlainError, type ThreadReply, type ThreadRequest } from './messages.ts';
 import type { OperationName, Operations } from './operations.ts';
+import { fromPlainError, type ThreadReply, type ThreadRequest } from './thread-messages.ts';
 
 /** The pipeline's thread as the main thread sees it: shards are opened, asked for work, and closed. */
 export interface Pipeline {

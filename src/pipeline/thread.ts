@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { TransientError } from '../errors.ts';
-import { createLog } from '../log.ts';
-import { systemClock } from '../time.ts';
+import { TransientError } from '../lib/errors.ts';
+import { createLog } from '../lib/logger.ts';
+import { systemClock } from '../lib/time.ts';
 import { closeAssignment, type OpenShard, openAssignment } from './assignment.ts';
-import { type ThreadReply, type ThreadRequest, toPlainError } from './messages.ts';
 import { type Handler, type OperationName, operations } from './operations.ts';
+import { type ThreadReply, type ThreadRequest, toPlainError } from './thread-messages.ts';
 
 /**
  * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the

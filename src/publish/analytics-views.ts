@@ -1,4 +1,4 @@
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { balanceViews } from './balance-views.ts';
 import type { DatasetName } from './datasets.ts';
 import { deviceDays } from './device-views.ts';

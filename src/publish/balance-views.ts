@@ -1,6 +1,11 @@
-import { type BalanceInputs, type BalanceResolution, balanceSql, lakeSources } from '../balance/statement.ts';
-import type { UtcMs } from '../time.ts';
-import { loadSql } from '../warehouse/sql.ts';
+import {
+  type BalanceInputs,
+  type BalanceResolution,
+  balanceSql,
+  lakeSources,
+} from '../balance/balance-sql.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import type { FilesOf, View, ViewColumn } from './analytics-views.ts';
 
 const wh = (name: string, comment: string): ViewColumn => ({ name, type: 'BIGINT', comment });

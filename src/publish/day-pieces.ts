@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { TerminalError } from '../errors.ts';
-import type { UtcMs } from '../time.ts';
+import { TerminalError } from '../lib/errors.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import type { Commit } from './commit.ts';
-import { isOver, type Period, periodKind, periodOf, widen } from './period.ts';
-import { filesByPeriod, type Piece, window } from './piece.ts';
+import type { Commit } from './lake-commit.ts';
+import { isOver, type Period, periodKind, periodOf, widen } from './lake-period.ts';
+import { filesByPeriod, type Piece, window } from './lake-piece.ts';
 
 /** Datasets by UTC day, and the statements that list their days and count the rows of one. */
 const dayDatasets = {

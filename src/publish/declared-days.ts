@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../config.ts';
-import { dayBounds, type LocalDate } from '../time.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { dayBounds, type LocalDate } from '../lib/time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
 import { query, queryText } from '../warehouse/query.ts';
 

@@ -1,6 +1,6 @@
-import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
-import { table } from '../balance/statement.ts';
-import { loadSql } from '../warehouse/sql.ts';
+import { table } from '../balance/balance-sql.ts';
+import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import type { FilesOf } from './analytics-views.ts';
 
 /** Days by device, from days by source, as the report tells them. */

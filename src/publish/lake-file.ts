@@ -1,12 +1,12 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { TransientError } from '../errors.ts';
+import { TransientError } from '../lib/errors.ts';
 import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
-import type { LakeFile } from './commit.ts';
 import { datasets } from './datasets.ts';
-import { hashFile, syncFile, syncFolder } from './durable.ts';
-import { type LakePaths, uniqueName } from './layout.ts';
+import { hashFile, syncFile, syncFolder } from './durable-lake-files.ts';
+import type { LakeFile } from './lake-commit.ts';
+import { type LakePaths, uniqueName } from './lake-layout.ts';
 
 /** What a file of the lake is to hold. */
 export interface FileRequest extends Omit<LakeFile, 'name' | 'bytes' | 'sha256'> {

@@ -1,22 +1,22 @@
 import { mkdir } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { StaleOwnerError, TerminalError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
+import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
 import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devices.ts';
 import { type DeclaredMeters, declareMeters } from '../warehouse/declared-meters.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
-import type { DeclaredStreams } from '../warehouse/taken-in.ts';
-import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './commit.ts';
+import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
+import { completeGeneration } from './complete-generation.ts';
 import { datasets } from './datasets.ts';
 import { type DeclaredZone, declareDays } from './declared-days.ts';
-import { completeGeneration } from './generation.ts';
+import { findPieces, readState, type WarehouseState } from './find-pieces.ts';
+import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
-import { type LakePaths, lakePaths } from './layout.ts';
-import type { Piece } from './piece.ts';
-import { findPieces, readState, type WarehouseState } from './pieces.ts';
-import type { PublishShard } from './shard.ts';
+import { type LakePaths, lakePaths } from './lake-layout.ts';
+import type { Piece } from './lake-piece.ts';
+import type { PublishShard } from './publish-shard.ts';
 
 /** What the configuration says of what is published. */
 type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams & DeclaredZone;

@@ -1,13 +1,13 @@
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
-import { DAY_MS } from '../time.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import type { DeclaredStreams } from '../warehouse/taken-in.ts';
-import { readHead } from './commit.ts';
-import { lakePaths } from './layout.ts';
-import { readState } from './pieces.ts';
+import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
+import { readState } from './find-pieces.ts';
+import { readHead } from './lake-commit.ts';
+import { lakePaths } from './lake-layout.ts';
 import { refuseOtherWarehouse } from './publish.ts';
-import type { PublishShard } from './shard.ts';
+import type { PublishShard } from './publish-shard.ts';
 
 export interface TrimOptions {
   lakeDir: string;

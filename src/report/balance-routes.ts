@@ -1,21 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
-import { type BalanceScope, deviceScope, holdsAll, siteScope, workgroupScope } from '../balance/scope.ts';
-import { balanceResolutions } from '../balance/statement.ts';
-import type { WorkgroupConfig } from '../config.ts';
-import { StreamError } from '../contract/errors.ts';
-import { findDevice } from '../devices.ts';
-import { rejectOtherMethods } from '../http.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
-import { errorSchema, taggedAnswers } from './answers.ts';
+import {
+  type BalanceScope,
+  deviceScope,
+  holdsAll,
+  siteScope,
+  workgroupScope,
+} from '../balance/balance-scope.ts';
+import { balanceResolutions } from '../balance/balance-sql.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { findDevice } from '../config/find-device.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
 import { balanceAnswerSchema } from './balance-answers.ts';
-import { type BalanceQuestion, balanceStatement, elapsedOf } from './balance-report.ts';
-import { etagOf } from './etag.ts';
-import type { Guard } from './guard.ts';
-import type { LakeReader } from './lake.ts';
-import { zoneParameter } from './meter-request.ts';
+import { type BalanceQuestion, balanceStatement, elapsedOf } from './balance-question.ts';
 import {
   addressSchema,
   DAYS_MAX,
@@ -24,7 +25,12 @@ import {
   PROFILE_DAYS_MAX,
   quote,
   rangeOrYesterday,
-} from './request.ts';
+} from './day-request.ts';
+import { etagOf } from './etag.ts';
+import type { LakeReader } from './lake-reader.ts';
+import { zoneParameter } from './meter-request.ts';
+import type { Guard } from './report-guard.ts';
+import { errorSchema, taggedAnswers } from './report-schemas.ts';
 import { sendParts } from './send-parts.ts';
 import { findSite, siteAddressSchema } from './site-routes.ts';
 

@@ -1,10 +1,10 @@
-import type { LocalDate } from '../time.ts';
+import type { LocalDate } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
-import type { Generation, LakeReader } from './lake.ts';
+import { invalid, quote } from './day-request.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 import { knownText } from './meter-request.ts';
-import { invalid, quote } from './request.ts';
 
 /** Which scenario a meter has on a day where nobody asks for one: the first of these that has a budget of the day, else the first by name. */
 export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;

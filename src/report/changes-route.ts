@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { StreamError } from '../contract/errors.ts';
-import { rejectOtherMethods } from '../http.ts';
-import type { Log } from '../log.ts';
-import { formatInstant, type UtcMs } from '../time.ts';
-import { taggedAnswers } from './answers.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { Log } from '../lib/logger.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { changeBound, dayChangesSchema, filesOfChanges, readDayChanges, totalsOf } from './day-changes.ts';
+import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
 import { etagOf, matchesEtag } from './etag.ts';
-import type { Guard } from './guard.ts';
-import type { LakeReader } from './lake.ts';
-import { addressSchema, devicesSchema, visibleDevices } from './request.ts';
+import type { LakeReader } from './lake-reader.ts';
+import type { Guard } from './report-guard.ts';
+import { taggedAnswers } from './report-schemas.ts';
 
 const url = '/api/v1/orgs/:workgroupId/daily-energy/changes';
 const boundSchema = z.string({ error: 'must be given, once' });

@@ -1,6 +1,6 @@
-import { loadSql } from '../warehouse/sql.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { type DayQuery, type DayReport, filesOfDays } from './day-report.ts';
-import type { Generation } from './lake.ts';
+import type { Generation } from './lake-reader.ts';
 
 const files = (generation: Generation, query: DayQuery) => ({ files: filesOfDays(generation, query) });
 const frame = () => () => ({ before: '{', after: '}' });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { StreamError } from '../contract/errors.ts';
+import { energyMethods } from '../config/energy-stream.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
-import { energyMethods } from '../energy-stream.ts';
-import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../time.ts';
+import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import type { Generation, LakeReader } from './lake.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 
 /** Why a day got a new version. */
 export const changeCauses = [

@@ -1,13 +1,13 @@
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
-import { table } from '../balance/statement.ts';
-import { StreamError } from '../contract/errors.ts';
-import type { LakeFile } from '../publish/commit.ts';
-import { periodBounds } from '../publish/period.ts';
-import { addDays, dayBounds, type LocalDate } from '../time.ts';
+import { table } from '../balance/balance-sql.ts';
+import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { addDays, dayBounds, type LocalDate } from '../lib/time.ts';
+import type { LakeFile } from '../publish/lake-commit.ts';
+import { periodBounds } from '../publish/lake-period.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
-import type { Generation, LakeReader } from './lake.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 
 /** Which part of the energy is asked for, by somebody who may see it. */
 export interface DayQuery {

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { rejectOtherMethods } from '../http.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
-import { taggedAnswers } from './answers.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
 import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
+import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './day-request.ts';
 import { etagOf } from './etag.ts';
-import type { Guard } from './guard.ts';
-import type { Generation, LakeReader } from './lake.ts';
-import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './request.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Guard } from './report-guard.ts';
+import { taggedAnswers } from './report-schemas.ts';
 import { sendParts } from './send-parts.ts';
 
 export interface DayRoute {

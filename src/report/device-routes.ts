@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { rejectOtherMethods } from '../http.ts';
-import type { Log } from '../log.ts';
-import { formatInstant, type UtcMs } from '../time.ts';
-import { deviceStatusSchema, taggedAnswers } from './answers.ts';
-import { deviceStates, readDeviceStates } from './device-status.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { Log } from '../lib/logger.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
+import { deviceStates, readDeviceStates } from './device-states.ts';
 import { etagOf, matchesEtag } from './etag.ts';
-import type { Guard } from './guard.ts';
-import type { LakeReader } from './lake.ts';
-import { addressSchema, devicesSchema, visibleDevices } from './request.ts';
+import type { LakeReader } from './lake-reader.ts';
+import type { Guard } from './report-guard.ts';
+import { deviceStatusSchema, taggedAnswers } from './report-schemas.ts';
 
 const url = '/api/v1/orgs/:workgroupId/device-status';
 

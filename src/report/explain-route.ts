@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { StreamError } from '../contract/errors.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
-import { TerminalError, TransientError } from '../errors.ts';
-import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained.ts';
-import { nearestText } from '../explain/words.ts';
-import { rejectOtherMethods } from '../http.ts';
-import type { Log } from '../log.ts';
-import { errorAnswers, errorSchema } from './answers.ts';
-import type { Guard } from './guard.ts';
-import { addressSchema, daySchema } from './request.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { nearestText } from '../explain/explain-words.ts';
+import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained-schema.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { addressSchema, daySchema } from './day-request.ts';
+import type { Guard } from './report-guard.ts';
+import { errorAnswers, errorSchema } from './report-schemas.ts';
 
 /** Asks whoever has the warehouse of a workgroup open. */
 export type AskForExplanation = (

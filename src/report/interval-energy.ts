@@ -1,5 +1,5 @@
-import { dayBounds, formatInstant, INTERVAL_MS } from '../time.ts';
-import { loadSql } from '../warehouse/sql.ts';
+import { dayBounds, formatInstant, INTERVAL_MS } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { boundsParameters, type DayReport, filesOfDays, filesOfIntervals } from './day-report.ts';
 
 /** The 15-minute profile of each day and series, from the stream that the day's energy comes from: it adds up to the day's Wh exactly. */

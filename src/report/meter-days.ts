@@ -1,13 +1,13 @@
-import { noDeviceSources, noSplits, splitSql } from '../balance/device-day.ts';
-import { table } from '../balance/statement.ts';
-import type { MeterConfig } from '../meters.ts';
-import type { LakeFile } from '../publish/commit.ts';
-import { periodBounds } from '../publish/period.ts';
-import { dayBounds, type LocalDate, localDateOf } from '../time.ts';
+import { table } from '../balance/balance-sql.ts';
+import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
+import type { MeterConfig } from '../config/meters.ts';
+import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
+import type { LakeFile } from '../publish/lake-commit.ts';
+import { periodBounds } from '../publish/lake-period.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
 import { assemble, filesOfIntervals, readDays } from './day-report.ts';
-import type { Generation, LakeReader } from './lake.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 
 /** Something that has energy by days: a meter whose readings are uploaded, or a device or one of its sources. */
 export interface Member {

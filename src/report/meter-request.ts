@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
-import type { MeterConfig } from '../meters.ts';
-import { isTimeZone } from '../time.ts';
-import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './request.ts';
+import type { MeterConfig } from '../config/meters.ts';
+import { isTimeZone } from '../lib/time.ts';
+import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './day-request.ts';
 
 /** How many names an error lists. */
 const NAMES_SHOWN_MAX = 20;

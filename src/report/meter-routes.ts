@@ -1,16 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import type { WorkgroupConfig } from '../config.ts';
-import { StreamError } from '../contract/errors.ts';
-import { rejectOtherMethods } from '../http.ts';
-import type { Log } from '../log.ts';
-import { hasSplits } from '../roles/resolve.ts';
-import { daysBetween } from '../time.ts';
-import { taggedAnswers } from './answers.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { Log } from '../lib/logger.ts';
+import { daysBetween } from '../lib/time.ts';
+import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
+import { addressSchema } from './day-request.ts';
 import { etagOf } from './etag.ts';
-import type { Guard } from './guard.ts';
-import type { Generation, LakeReader } from './lake.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 import {
   budgetDataSchema,
   budgetDetailsSchema,
@@ -26,7 +25,8 @@ import {
   meterQuerySchema,
   visibleMeters,
 } from './meter-request.ts';
-import { addressSchema } from './request.ts';
+import type { Guard } from './report-guard.ts';
+import { taggedAnswers } from './report-schemas.ts';
 import { sendParts } from './send-parts.ts';
 
 interface MeterRouteDeps {

@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { StreamError } from '../contract/errors.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 
 export interface QueryPoolOptions {
   /** Folders that queries may read files in; everything else of the disk is closed to them. */

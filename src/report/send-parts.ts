@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReportText } from './day-report.ts';
 import { matchesEtag } from './etag.ts';
-import type { LakeReader } from './lake.ts';
+import type { LakeReader } from './lake-reader.ts';
 
 /**
  * Answers with JSON text in parts, or says that nothing has changed. `Wattline-Flags` counts the flags that do not stand in the text. A caller that goes away takes its query along.

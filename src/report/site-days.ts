@@ -1,8 +1,8 @@
-import type { SiteConfig } from '../meters.ts';
-import type { LocalDate } from '../time.ts';
+import type { SiteConfig } from '../config/meters.ts';
+import type { LocalDate } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
-import type { LakeReader } from './lake.ts';
+import type { LakeReader } from './lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 
 /** A meter or device of a site, or a source of a device, as its answers name it. */

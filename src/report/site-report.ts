@@ -1,10 +1,10 @@
-import type { WorkgroupConfig } from '../config.ts';
-import type { SiteConfig } from '../meters.ts';
-import type { LakeFile } from '../publish/commit.ts';
-import { hasSplits } from '../roles/resolve.ts';
-import { addDays, daysBetween, type LocalDate } from '../time.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { SiteConfig } from '../config/meters.ts';
+import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
+import type { LakeFile } from '../publish/lake-commit.ts';
+import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
-import type { Generation, LakeReader } from './lake.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 import { type Member, memberDays, memberOf } from './meter-days.ts';
 import { type Reconciliation, reconcile } from './reconciliation.ts';
 import { devicesOf, metersOf, readDayValues, type SiteMember } from './site-days.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { LocalDate } from '../time.ts';
+import type { LocalDate } from '../lib/time.ts';
 import { daySchema, wh } from './meter-answers.ts';
 import { type DayValues, isMemberOn, percentOf, type SiteMember } from './site-days.ts';
 

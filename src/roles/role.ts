@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nameSchema } from '../contract/messages.ts';
-import { isLocalDate } from '../time.ts';
+import { isLocalDate } from '../lib/time.ts';
 
 /** What the energy of a source is, in the order in which a device with several roles is told by one of them. */
 export const sourceRoles = [

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../config.ts';
-import type { EnergyStream } from '../energy-stream.ts';
-import { unitFactor, unitTable } from '../units.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { EnergyStream } from '../config/energy-stream.ts';
+import { unitFactor, unitTable } from '../lib/units.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
 import { constantMacros, ruleConstants, withConstants } from './rules.ts';
 import { forgetTemporary } from './working.ts';
 

@@ -1,4 +1,4 @@
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import {
   backInUnit,
   hasBegun,

@@ -1,4 +1,4 @@
-import { dayBounds, type LocalDate, localDateOf } from '../time.ts';
+import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { ask, type Bounds, run, type Working } from './working.ts';
 

@@ -1,4 +1,4 @@
-import { dayStart, type LocalDate } from '../time.ts';
+import { dayStart, type LocalDate } from '../lib/time.ts';
 import type { Restatement } from './bind-streams.ts';
 import {
   correctCandidates,

@@ -1,5 +1,5 @@
-import type { EnergyMethod } from '../energy-stream.ts';
-import { DAY_MS } from '../time.ts';
+import type { EnergyMethod } from '../config/energy-stream.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { classifyBreaks } from './classify-breaks.ts';
 import { findPowerSpikes } from './power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';

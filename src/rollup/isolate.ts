@@ -1,4 +1,4 @@
-import { errorMessage, TerminalError, TransientError } from '../errors.ts';
+import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import type { SeriesKey } from './set-aside.ts';
 
 /** A series with which the roll-up fails, and why. */

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from '../lib/time.ts';
 import type { Scope } from './scope.ts';
 import { ask, run, type Working } from './working.ts';
 

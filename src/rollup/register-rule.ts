@@ -1,4 +1,4 @@
-import { HOUR_MS, type UtcMs } from '../time.ts';
+import { HOUR_MS, type UtcMs } from '../lib/time.ts';
 import { ruleConstants } from './rules.ts';
 
 /** A step between two neighbouring readings that no plain growth explains, with the limits of its day. Values are Wh. */

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import type { bindStoredStreams } from './bind-streams.ts';
 import { computeStretch } from './compute.ts';
 import { type CorrectedStretch, type DayEffect, noteDays } from './corrections.ts';

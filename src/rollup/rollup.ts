@@ -1,6 +1,6 @@
-import type { WorkgroupConfig } from '../config.ts';
-import type { Log } from '../log.ts';
-import { type Clock, localDateOf } from '../time.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { Log } from '../lib/logger.ts';
+import { type Clock, localDateOf } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { Restatement } from './bind-streams.ts';
 import { bindSettings, settingsOf } from './bound.ts';

@@ -1,4 +1,4 @@
-import { REGISTER_WH_MAX } from '../energy-stream.ts';
+import { REGISTER_WH_MAX } from '../config/energy-stream.ts';
 
 /**
  * The constants of the energy rules: each with its unit, what it is for and why it has this value. SQL reads them as macros of the same name

@@ -1,4 +1,4 @@
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import type { RegisterRule, Run, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rules.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../time.ts';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import { ruleConstants } from './rules.ts';
 import type { Stretch, Touched } from './stretches.ts';
 import { ask, type Bounds, bindDays, list, run, type Working } from './working.ts';

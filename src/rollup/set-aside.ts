@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { programVersion } from '../program-version.ts';
-import type { UtcMs } from '../time.ts';
+import { programVersion } from '../lib/program-version.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { query, type SqlParameters } from '../warehouse/query.ts';
 import { type asBounds, type StretchRow, stretchesOf } from './stretches.ts';
 import { ask, bindDays, list, run, type Working } from './working.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, type UtcMs } from '../time.ts';
+import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import { ask, list, type Working } from './working.ts';
 
 /** A part of time. */

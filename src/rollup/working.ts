@@ -1,8 +1,8 @@
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import { DAY_MS, dayBounds, localDateOf, type UtcMs } from '../time.ts';
+import { DAY_MS, dayBounds, localDateOf, type UtcMs } from '../lib/time.ts';
 import { targetOf } from '../warehouse/empty-inserts.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
-import { loadSql } from '../warehouse/sql.ts';
 import { withConstants } from './rules.ts';
 
 /** What the chapters of one roll-up share: the connection with their temporary tables, and the zone of the days. */

@@ -1,9 +1,9 @@
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem, type TelemetryItem } from '../contract/messages.ts';
-import { addDays, MINUTE_MS, type UtcMs } from '../time.ts';
+import { addDays, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { type Calendar, registerWh, type SiteDay } from './calendar.ts';
-import { fieldsOf } from './fields.ts';
+import { fieldsOf } from './device-fields.ts';
 import { arrivalsOf, type Outage, outageOf } from './outage.ts';
-import type { PlannedDevice, SitePlan } from './plan.ts';
+import type { PlannedDevice, SitePlan } from './plan-site.ts';
 
 export type SiteItem = TelemetryItem | DeviceStatusItem;
 

@@ -6,9 +6,9 @@ import {
   type LocalDate,
   localDateOf,
   type UtcMs,
-} from '../time.ts';
-import { modelDay, type SeriesDay } from './day.ts';
-import type { SitePlan } from './plan.ts';
+} from '../lib/time.ts';
+import { modelDay, type SeriesDay } from './model-day.ts';
+import type { SitePlan } from './plan-site.ts';
 
 /** One local day of a site, with what its counters had reached when it began. */
 export interface SiteDay {

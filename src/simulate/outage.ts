@@ -1,6 +1,6 @@
-import { type DayBounds, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../time.ts';
+import { type DayBounds, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { uniform } from './noise.ts';
-import type { PlannedDevice, SitePlan } from './plan.ts';
+import type { PlannedDevice, SitePlan } from './plan-site.ts';
 
 /** A stretch in which a device reads on but cannot be reached; what it read comes when it is over. */
 export interface Outage {

@@ -1,11 +1,11 @@
 import type { AuditSpool, SpooledEntry } from '../audit/spool.ts';
-import { encodeMessages } from '../contract/message-bytes.ts';
+import { encodeMessages } from '../contract/encode-messages.ts';
 import { AUDIT_TABLE } from '../contract/messages.ts';
 import { offsetOf } from '../contract/offset.ts';
-import type { Log } from '../log.ts';
-import { MINUTE_MS } from '../time.ts';
-import type { StreamLog } from './log.ts';
-import { chunksFrom, storedMessage } from './stored-messages.ts';
+import type { Log } from '../lib/logger.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import { chunksFrom, storedMessage } from './log/stored-messages.ts';
+import type { StreamLog } from './log/stream-log.ts';
 
 export interface AuditDrainOptions {
   streamLog: StreamLog;

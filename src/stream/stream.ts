@@ -1,11 +1,11 @@
-import { StreamError } from '../contract/errors.ts';
-import { limits } from '../contract/limits.ts';
-import { errorMessage } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
-import type { StreamLog } from './log.ts';
-import { type PollAnswer, type PollRequest, poll } from './long-poll.ts';
-import type { StartTimer } from './timer.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import type { StreamLog } from './log/stream-log.ts';
+import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
 
 export interface StreamOptions {
   /** Opens the log of a workgroup; called once for each, when it is first needed. */

@@ -1,9 +1,9 @@
-import { addDays, daysBetween, type LocalDate } from '../time.ts';
-import type { Columns, FoundColumn } from './columns.ts';
-import { clip, isKnownDate } from './instants.ts';
+import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
+import type { Columns, FoundColumn } from './find-columns.ts';
+import { clip, isKnownDate } from './instant-reader.ts';
 import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
-import { type BudgetRow, scenarioSchema, type Upload } from './rows.ts';
 import type { SheetRow } from './sheet.ts';
+import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
 
 export interface Period {
   start: LocalDate;

@@ -1,10 +1,10 @@
-import type { MeterConfig } from '../meters.ts';
-import { DAY_MS, formatInstant } from '../time.ts';
-import type { Columns, FoundColumn } from './columns.ts';
-import { clip, createInstantReader } from './instants.ts';
+import type { MeterConfig } from '../config/meters.ts';
+import { DAY_MS, formatInstant } from '../lib/time.ts';
+import type { Columns, FoundColumn } from './find-columns.ts';
+import { clip, createInstantReader } from './instant-reader.ts';
 import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
-import { type MeterRow, type Quality, qualities, type Upload } from './rows.ts';
 import type { SheetRow } from './sheet.ts';
+import { type MeterRow, type Quality, qualities, type Upload } from './upload-rows.ts';
 
 /** A yearly bill, and some. */
 const INTERVAL_DAYS_MAX = 400;

@@ -1,13 +1,13 @@
-import type { MeterConfig } from '../meters.ts';
-import { parseUnit, unitFactor } from '../units.ts';
-import type { Columns, FoundColumn } from './columns.ts';
-import { clip } from './instants.ts';
-import { type Decimal, guessDecimal, parseNumber } from './numbers.ts';
-import type { UploadOptions } from './options.ts';
+import type { MeterConfig } from '../config/meters.ts';
+import { parseUnit, unitFactor } from '../lib/units.ts';
+import { energyFactor } from './energy-factor.ts';
+import type { Columns, FoundColumn } from './find-columns.ts';
+import { clip } from './instant-reader.ts';
+import { type Decimal, guessDecimal, parseNumber } from './parse-numbers.ts';
 import type { Refusals } from './refusals.ts';
-import { ENERGY_WH_MAX } from './rows.ts';
 import type { Sheet, SheetRow } from './sheet.ts';
-import { energyFactor } from './unit.ts';
+import type { UploadOptions } from './upload-options.ts';
+import { ENERGY_WH_MAX } from './upload-rows.ts';
 
 /** What readers of every kind of file need. */
 export interface Reading {

@@ -1,5 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync';
-import { clip } from './instants.ts';
+import { clip } from './instant-reader.ts';
 import type { LineProblem } from './refusals.ts';
 import { ROWS_MAX, type Sheet, type SheetRow, TOO_MANY_ROWS } from './sheet.ts';
 

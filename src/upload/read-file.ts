@@ -2,12 +2,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { type Compression, fileKind } from '../import/file-kind.ts';
-import { openReader, type Reader, unreadable } from '../import/reader.ts';
+import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
-import type { Upload } from './rows.ts';
 import { ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
+import type { Upload } from './upload-rows.ts';
 
 /** Of a text file, unpacked. */
 const BYTES_MAX = 128 * 1024 * 1024;

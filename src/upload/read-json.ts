@@ -1,4 +1,4 @@
-import { clip } from './instants.ts';
+import { clip } from './instant-reader.ts';
 import type { ReadSheet } from './read-csv.ts';
 import { refusedSheet } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';

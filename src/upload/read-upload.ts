@@ -1,15 +1,15 @@
-import type { MeterConfig } from '../meters.ts';
+import type { MeterConfig } from '../config/meters.ts';
 import { isBudgetHeader, readBudgetRows } from './budget-rows.ts';
-import { findAmbiguous, findColumns } from './columns.ts';
 import { decodeText } from './decode-text.ts';
-import { clip } from './instants.ts';
+import { findAmbiguous, findColumns } from './find-columns.ts';
+import { clip } from './instant-reader.ts';
 import { isMeterHeader, readMeterRows } from './meter-rows.ts';
-import type { UploadOptions } from './options.ts';
 import { type ReadSheet, readCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
 import { createRefusals, type LineProblem, RefusedFile } from './refusals.ts';
-import type { Upload } from './rows.ts';
 import type { Sheet } from './sheet.ts';
+import type { UploadOptions } from './upload-options.ts';
+import type { Upload } from './upload-rows.ts';
 
 /** What a file is about. */
 export type UploadTopic = 'meter-data' | 'budget';

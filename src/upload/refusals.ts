@@ -1,5 +1,5 @@
-import { InputError } from '../errors.ts';
-import { clip } from './instants.ts';
+import { InputError } from '../lib/errors.ts';
+import { clip } from './instant-reader.ts';
 
 /** What is wrong in a line of a file, and what would be right. */
 export interface LineProblem {

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Offset } from '../contract/offset.ts';
-import type { UtcMs } from '../time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { query } from './query.ts';
 
 /** How far an origin (the stream, or an import) has landed. It moves in the transaction that lands what lies before it. */

@@ -2,9 +2,9 @@ import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync, statSyn
 import { basename, dirname, join, resolve } from 'node:path';
 import { locks } from 'node:worker_threads';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { TransientError } from '../errors.ts';
-import type { Clock } from '../time.ts';
-import { warehouseFailure } from './failures.ts';
+import { TransientError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import { warehouseFailure } from './warehouse-failures.ts';
 
 export interface DatabaseOptions {
   path: string;

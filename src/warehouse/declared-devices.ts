@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../config.ts';
-import { createRoleResolver, type RoleSpan } from '../roles/resolve.ts';
-import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../roles/rows.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { createRoleResolver, type RoleSpan } from '../roles/resolve-roles.ts';
+import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../roles/role-rows.ts';
 import { jsonRowsSql } from './json-rows.ts';
+import { loadSql } from './load-sql.ts';
 import { query, queryText } from './query.ts';
-import { loadSql } from './sql.ts';
 
 /** What the configuration says of devices: which sources they have, which of them stand for the whole, and what their energy is. */
 export type DeclaredDevices = Pick<WorkgroupConfig, 'devices' | 'totalSource'> &

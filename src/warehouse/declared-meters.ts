@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../config.ts';
-import { absentInAll } from '../meters.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { absentInAll } from '../config/meters.ts';
 import { query } from './query.ts';
 
 /** What the configuration says of meters and sites. */

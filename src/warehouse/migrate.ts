@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { TerminalError } from '../errors.ts';
-import type { Clock } from '../time.ts';
+import { TerminalError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import { loadMigrations, type Migration } from './load-sql.ts';
 import { query } from './query.ts';
-import { loadMigrations, type Migration } from './sql.ts';
 
 export interface MigrateOptions {
   clock: Clock;

@@ -1,6 +1,6 @@
 import { type DuckDBConnection, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { insertSafely } from './empty-inserts.ts';
-import { loadSql } from './sql.ts';
+import { loadSql } from './load-sql.ts';
 
 /** Values by parameter name; an array is bound as a list. */
 export type SqlParameters = Record<

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { TransientError } from '../errors.ts';
+import { TransientError } from '../lib/errors.ts';
 import { type DatabaseOptions, openDatabase } from './database.ts';
-import { warehouseFailure } from './failures.ts';
 import { checkSchema } from './migrate.ts';
-import { onConnection } from './recovery.ts';
+import { onConnection } from './recovering-database.ts';
+import { warehouseFailure } from './warehouse-failures.ts';
 
 /**
  * Reads a warehouse that no process has open, without taking it over or changing it: whoever owned it still does.

@@ -1,22 +1,22 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { NameTable } from '../contract/columns.ts';
-import { createNameTable } from '../contract/names.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../time.ts';
+import type { NameTable } from '../decode/message-columns.ts';
+import { createNameTable } from '../decode/name-table.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
-import { createCommitter } from './commit.ts';
+import { createCommitter } from './committer.ts';
 import { openDatabase } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
-import { knownFailure, warehouseFailure } from './failures.ts';
-import { keepConnection } from './keep-connection.ts';
-import { createLanding, type Landing } from './land.ts';
+import { createLanding, type Landing } from './landing.ts';
+import type { Migration } from './load-sql.ts';
 import { migrate } from './migrate.ts';
-import { checkOwner, takeOwnership } from './owner.ts';
-import type { GapInput, GapResult } from './plan.ts';
+import { checkOwner, takeOwnership } from './ownership.ts';
+import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
-import { closedFailure, onConnection, recovering } from './recovery.ts';
-import type { Migration } from './sql.ts';
-import { readStatus, type ShardStatus } from './status.ts';
+import { closedFailure, onConnection, recovering } from './recovering-database.ts';
+import { keepConnection } from './reusable-connection.ts';
+import { readStatus, type ShardStatus } from './shard-status.ts';
+import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
 
 export interface ShardOptions {
   /** The DuckDB file; made, with its folder, where there is none. */

@@ -7,8 +7,8 @@ import { admit } from '../../src/access/admit.ts';
 import type { Permission } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';
-import { silentLog } from '../../src/log.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 

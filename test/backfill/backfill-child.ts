@@ -1,7 +1,7 @@
 // Backfills a warehouse, slowly, to be killed on the way.
 
-import { configSchema } from '../../src/config.ts';
-import { silentLog } from '../../src/log.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { openAssignment } from '../../src/pipeline/assignment.ts';
 
 const [dataDir, nowMs, address] = process.argv.slice(2) as [string, string, string];

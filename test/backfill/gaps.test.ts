@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { queryLake } from '../support/service-process.ts';
 import { createTestClock, HOUR, openWorker, startUpstream, upstreamOfNobody } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeCbor } from '../../src/contract/codec.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { operations } from '../../src/pipeline/operations.ts';
 import { rawAnswer } from '../pipeline/answers.ts';
 import { queryLake } from '../support/service-process.ts';

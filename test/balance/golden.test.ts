@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readBalanceCase } from '../../src/cli/replay-balance-case.ts';
-import { runBalanceCase } from '../../src/cli/replay-balance-run.ts';
+import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
+import { runBalanceCase } from '../../src/cli/replay/run-balance-case.ts';
 import { openConnection } from './support.ts';
 
 interface GoldenBalance {

@@ -1,14 +1,14 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { type BalanceScope, scopeTables } from '../../src/balance/scope.ts';
-import { type BalanceResolution, balanceSql } from '../../src/balance/statement.ts';
-import type { RoleSpan } from '../../src/roles/resolve.ts';
+import { type BalanceScope, scopeTables } from '../../src/balance/balance-scope.ts';
+import { type BalanceResolution, balanceSql } from '../../src/balance/balance-sql.ts';
+import { INTERVAL_MS, type LocalDate } from '../../src/lib/time.ts';
+import type { RoleSpan } from '../../src/roles/resolve-roles.ts';
 import { balanceRoles, type SourceRole, sideOfRole } from '../../src/roles/role.ts';
-import { peakColumns, roleSpanColumns, roleSpanRows } from '../../src/roles/rows.ts';
-import { INTERVAL_MS, type LocalDate } from '../../src/time.ts';
+import { peakColumns, roleSpanColumns, roleSpanRows } from '../../src/roles/role-rows.ts';
 import { jsonRowsSql } from '../../src/warehouse/json-rows.ts';
+import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { queryText } from '../../src/warehouse/query.ts';
-import { loadSql } from '../../src/warehouse/sql.ts';
 import { deviceId } from '../support/messages.ts';
 
 /** Days are short here: the chapters take their bounds from tables. */

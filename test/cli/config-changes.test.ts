@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';
-import { auditConfigChanges } from '../../src/cli/config-changes.ts';
-import { type ConfigInput, configSchema } from '../../src/config.ts';
+import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { auditConfigChanges } from '../../src/service/audit-config-changes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 function setUp() {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { settled } from '../../src/cli/demo-days.ts';
-import { createSite } from '../../src/simulate/site.ts';
-import { addDays, DAY_MS, dayStart, type LocalDate } from '../../src/time.ts';
+import { settled } from '../../src/cli/demo/demo-days.ts';
+import { addDays, DAY_MS, dayStart, type LocalDate } from '../../src/lib/time.ts';
+import { createSite } from '../../src/simulate/create-site.ts';
 
 const timezone = 'Europe/Paris';
 const firstDay: LocalDate = '2026-06-01';

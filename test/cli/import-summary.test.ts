@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { describeNews, newsOfImport } from '../../src/cli/import-summary.ts';
-import { configSchema } from '../../src/config.ts';
-import type { ImportSummary } from '../../src/import/summary.ts';
+import { describeNews, newsOfImport } from '../../src/cli/import/import-news.ts';
+import { configSchema } from '../../src/config/config.ts';
+import type { ImportSummary } from '../../src/import/import-summary.ts';
 
 const workgroup = configSchema.parse({
   workgroups: [

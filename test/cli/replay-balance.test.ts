@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readBalanceCase } from '../../src/cli/replay-balance-case.ts';
+import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readCases } from '../../src/cli/replay-cases.ts';
+import { readCases } from '../../src/cli/replay/read-cases.ts';
 
 let folder: string;
 beforeAll(async () => {

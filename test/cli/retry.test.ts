@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { silentLog } from '../../src/log.ts';
-import { findProblems } from '../../src/problems/find.ts';
-import { HOUR_MS, systemClock } from '../../src/time.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { findProblems } from '../../src/problems/find-problems.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
 import { runCli } from '../support/run-cli.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createStatusBook } from '../../src/pipeline/status.ts';
-import { MINUTE_MS, systemClock } from '../../src/time.ts';
+import { MINUTE_MS, systemClock } from '../../src/lib/time.ts';
+import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { DEVICE, fileOf, importInto } from '../import/support.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fromSystemError } from '../../src/cli/system-error.ts';
-import { TerminalError, TransientError } from '../../src/errors.ts';
+import { fromSystemError } from '../../src/cli/terminal/system-error.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function thrownBy(work: () => void): unknown {
   try {

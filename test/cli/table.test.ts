@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatTable } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/terminal/format-table.ts';
 
 test('columns are aligned, numbers at the right, and no line ends in blanks', () => {
   const columns = [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
-import { DAY_MS, systemClock } from '../../src/time.ts';
+import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { runCli } from '../support/run-cli.ts';
 
 let cwd: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wrapHelp } from '../../src/cli/wrap-help.ts';
+import { wrapHelp } from '../../src/cli/terminal/wrap-help.ts';
 
 const help = `
 A paragraph of help is written in lines that are longer than a narrow terminal, and its

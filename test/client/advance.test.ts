@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advance } from '../../src/client/advance.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
-import type { BatchOutcome, ErrorOutcome, ReadOutcome } from '../../src/client/outcome.ts';
+import { offsetAt } from '../../src/client/locate-new-messages.ts';
 import {
   type DeliverStep,
   defaultBounds,
@@ -10,9 +10,9 @@ import {
   type Step,
   startPosition,
 } from '../../src/client/position.ts';
-import { offsetAt } from '../../src/client/survey.ts';
-import type { MessageColumns } from '../../src/contract/columns.ts';
-import { createColumns } from '../../src/contract/columns-buffer.ts';
+import type { BatchOutcome, ErrorOutcome, ReadOutcome } from '../../src/client/read-outcome.ts';
+import { createColumns } from '../../src/decode/columns-buffer.ts';
+import type { MessageColumns } from '../../src/decode/message-columns.ts';
 
 const startTimeMs = 1_760_000_000_000;
 

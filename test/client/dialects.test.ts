@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { readStream } from '../../src/client/consume.ts';
 import { messagesOf } from '../../src/client/messages-of.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
-import { createRestSource } from '../../src/client/rest.ts';
-import type { Waiting } from '../../src/client/retry.ts';
+import { readStream } from '../../src/client/read-stream.ts';
+import { createRestSource } from '../../src/client/rest-source.ts';
+import type { Waiting } from '../../src/client/with-retries.ts';
 import { type Dialect, type Fault, plainDialect, startVendor } from '../support/vendor-server.ts';
 
 /** No time passes but in the head of this clock. */

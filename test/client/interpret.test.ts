@@ -1,12 +1,12 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { createInterpreter } from '../../src/client/interpret.ts';
 import { messagesOf } from '../../src/client/messages-of.ts';
-import type { RawAnswer } from '../../src/client/rest.ts';
-import { encodeCbor } from '../../src/contract/codec.ts';
-import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/errors.ts';
-import { createNameTable } from '../../src/contract/names.ts';
+import type { RawAnswer } from '../../src/client/rest-source.ts';
+import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/stream-errors.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
 import { vendorDevice } from '../support/vendor-server.ts';
 
 function answer(body: unknown, said: Partial<RawAnswer> = {}): RawAnswer {

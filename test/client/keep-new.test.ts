@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keepNew } from '../../src/client/keep-new.ts';
 import { messagesOf } from '../../src/client/messages-of.ts';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
-import { createNameTable } from '../../src/contract/names.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
 
 /** Messages that differ in every column. */
 const messages: fc.Arbitrary<object[]> = fc.array(

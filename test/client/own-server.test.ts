@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type ReadStreamOptions, readStream } from '../../src/client/consume.ts';
 import { messagesOf } from '../../src/client/messages-of.ts';
 import type { Position } from '../../src/client/position.ts';
-import { createRestSource, type RestSource, type RestSourceOptions } from '../../src/client/rest.ts';
-import { systemWaiting } from '../../src/client/retry.ts';
+import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
+import { createRestSource, type RestSource, type RestSourceOptions } from '../../src/client/rest-source.ts';
+import { systemWaiting } from '../../src/client/with-retries.ts';
 import type { StreamMessage } from '../../src/contract/messages.ts';
-import { runSimulation } from '../../src/simulate/run.ts';
-import { createSite } from '../../src/simulate/site.ts';
-import { DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/time.ts';
+import { DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
+import { createSite } from '../../src/simulate/create-site.ts';
+import { runSimulation } from '../../src/simulate/run-simulation.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
 import { createTestClock } from '../support/test-clock.ts';
 

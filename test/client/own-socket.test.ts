@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type ReadStreamOptions, readStream } from '../../src/client/consume.ts';
 import { messagesOf } from '../../src/client/messages-of.ts';
 import type { Position } from '../../src/client/position.ts';
+import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
 import {
   createSocketSource,
   type SocketSource,
   type SocketSourceOptions,
 } from '../../src/client/socket-source.ts';
-import { silentLog } from '../../src/log.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';

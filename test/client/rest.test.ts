@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createRestSource, type RestSourceOptions } from '../../src/client/rest.ts';
-import { TerminalError, TransientError } from '../../src/errors.ts';
+import { createRestSource, type RestSourceOptions } from '../../src/client/rest-source.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { startVendor } from '../support/vendor-server.ts';
 
 const closing: Array<() => Promise<void>> = [];

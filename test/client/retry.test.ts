@@ -7,8 +7,8 @@ import {
   systemWaiting,
   type Waiting,
   withRetries,
-} from '../../src/client/retry.ts';
-import { TerminalError, TransientError } from '../../src/errors.ts';
+} from '../../src/client/with-retries.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function fakeWaiting(random = 0.5): Waiting & { sleptMs: number[] } {
   const sleptMs: number[] = [];

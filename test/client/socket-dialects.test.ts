@@ -3,16 +3,16 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { readStream, type StreamBatch } from '../../src/client/consume.ts';
 import { messagesOf } from '../../src/client/messages-of.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
-import { systemWaiting, type Waiting } from '../../src/client/retry.ts';
+import { readStream, type StreamBatch } from '../../src/client/read-stream.ts';
 import {
   createSocketSource,
   type SocketSource,
   type SocketSourceOptions,
 } from '../../src/client/socket-source.ts';
-import { silentLog } from '../../src/log.ts';
+import { systemWaiting, type Waiting } from '../../src/client/with-retries.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { type Dialect, startVendor, type VendorServer } from '../support/vendor-server.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { encodeMessages } from '../../src/contract/message-bytes.ts';
+import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { deviceId, telemetryBatch } from '../support/messages.ts';
 import { MISSING, python } from '../support/python.ts';

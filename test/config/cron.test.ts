@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CronPattern, cronInstants, nextCronInstant, parseCron } from '../../src/cron.ts';
-import { DAY_MS, formatInstant, HOUR_MS } from '../../src/time.ts';
+import { type CronPattern, cronInstants, nextCronInstant, parseCron } from '../../src/lib/cron.ts';
+import { DAY_MS, formatInstant, HOUR_MS } from '../../src/lib/time.ts';
 
 const pattern = (text: string): CronPattern => {
   const parsed = parseCron(text);

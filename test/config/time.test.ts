@@ -13,7 +13,7 @@ import {
   isTimeZone,
   localDateOf,
   parseInstant,
-} from '../../src/time.ts';
+} from '../../src/lib/time.ts';
 
 const hours = (day: string, zone: string) => {
   const [bounds] = dayBounds(day, day, zone);

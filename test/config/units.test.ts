@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseQuantity, unitFactor, unitTable } from '../../src/units.ts';
+import { parseQuantity, unitFactor, unitTable } from '../../src/lib/units.ts';
 
 test.each([
   ['energy', '1 kWh', 1_000],

@@ -1,4 +1,4 @@
-import { encodeCbor } from '../../src/contract/codec.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { Breakage, Passing, Returning } from './breaking-proxy.ts';
 
 type Messages = Array<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { Payload, SocketBreakage } from './breaking-socket.ts';
 
 export interface SocketCase extends SocketBreakage {

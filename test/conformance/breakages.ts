@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { type Case, isError, messagesOf, onBatch, onError, patch, refuse } from './breakage.ts';
 import type { Breakage, Passing } from './breaking-proxy.ts';
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { Agent, request as send } from 'undici';
-import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { attachBreakingSocket, type SocketBreakage } from './breaking-socket.ts';
 
 /** A request on its way to the server. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { bodyFromRoots } from '../../src/contract/body-from.ts';
-import { encodeCbor, MalformedError } from '../../src/contract/codec.ts';
-import { offsetAfter } from '../../src/contract/columns-buffer.ts';
-import { StreamError } from '../../src/contract/errors.ts';
-import { jsonText } from '../../src/contract/json-text.ts';
-import { limits } from '../../src/contract/limits.ts';
-import { createNameTable } from '../../src/contract/names.ts';
-import { createMessageDecoder, type DecodedBody } from '../../src/contract/walker.ts';
+import { encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
+import { StreamError } from '../../src/contract/stream-errors.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
+import { offsetAfter } from '../../src/decode/columns-buffer.ts';
+import { bodyFromRoots } from '../../src/decode/decode-body.ts';
+import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
+import { jsonText } from '../../src/lib/json-text.ts';
 import { columnMessages } from './column-messages.ts';
 
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';

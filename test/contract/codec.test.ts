@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/contract/codec.ts';
-import { limits } from '../../src/contract/limits.ts';
-import { cborBytes, skipItem } from '../../src/contract/well-formed.ts';
-import { TerminalError } from '../../src/errors.ts';
+import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
+import { cborBytes, skipItem } from '../../src/cbor/check-cbor.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
+import { TerminalError } from '../../src/lib/errors.ts';
 import {
   floats,
   type Item,

@@ -1,9 +1,9 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { MessageColumns, NameTable } from '../../src/contract/columns.ts';
-import { messageKinds } from '../../src/contract/columns.ts';
-import { deviceText } from '../../src/contract/device-words.ts';
-import { parseJsonExact } from '../../src/contract/json-text.ts';
+import { deviceText } from '../../src/decode/device-words.ts';
+import type { MessageColumns, NameTable } from '../../src/decode/message-columns.ts';
+import { messageKinds } from '../../src/decode/message-columns.ts';
+import { parseJsonExact } from '../../src/lib/json-text.ts';
 
 export interface ColumnMessage {
   offset: bigint;

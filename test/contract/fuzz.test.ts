@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { bodyFromRoots } from '../../src/contract/body-from.ts';
-import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/contract/codec.ts';
-import { encodeMessages, stampMessages } from '../../src/contract/message-bytes.ts';
-import { createNameTable } from '../../src/contract/names.ts';
-import { readBodyHeader } from '../../src/contract/read-body.ts';
-import { createMessageDecoder, type DecodedBody } from '../../src/contract/walker.ts';
+import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
+import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
+import { bodyFromRoots } from '../../src/decode/decode-body.ts';
+import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
+import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 import { columnMessages, expectSame } from './column-messages.ts';
 
 const SEED = 20_261_120;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addName, createNameCache, findName } from '../../src/contract/name-cache.ts';
-import { createNameTable } from '../../src/contract/names.ts';
+import { addName, createNameCache, findName } from '../../src/decode/name-cache.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
 
 describe('a name table', () => {
   it('gives each name one id for good, and runs on from those it knows', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { plain, readItem } from '../../src/conformance/item.ts';
-import { decodeCbor, encodeCbor, MalformedError } from '../../src/contract/codec.ts';
+import { decodeCbor, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
+import { plain, readItem } from '../../src/conformance/cbor-item.ts';
 import { appendixA, appendixF } from './rfc8949.ts';
 
 const values = appendixA.flatMap(([hex, expected]) =>

@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { messageKinds } from '../../src/contract/columns.ts';
-import { streamErrors } from '../../src/contract/errors.ts';
-import { limits } from '../../src/contract/limits.ts';
 import {
   AUDIT_TABLE,
   DEFAULT_SOURCE,
@@ -14,6 +11,9 @@ import {
   WILDCARD_TABLE,
   workgroupIdSchema,
 } from '../../src/contract/messages.ts';
+import { streamErrors } from '../../src/contract/stream-errors.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
+import { messageKinds } from '../../src/decode/message-columns.ts';
 
 const WIRE_HASH = '026a7c04c5635f38';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
-import { StreamError } from '../../src/contract/errors.ts';
-import { limits } from '../../src/contract/limits.ts';
-import { encodeMessages, type IngestItem, stampMessages } from '../../src/contract/message-bytes.ts';
+import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { encodeMessages, type IngestItem, stampMessages } from '../../src/contract/encode-messages.ts';
 import type { AuditItem, FieldValue, TelemetryItem } from '../../src/contract/messages.ts';
-import { readBodyHeader } from '../../src/contract/read-body.ts';
+import { StreamError } from '../../src/contract/stream-errors.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
+import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
 /** The same, as a head of text of 36 bytes and its characters. */

@@ -1,7 +1,8 @@
 // A process that has the warehouse of workgroup acme open and answers for it, until it is killed.
-import { createControlServer } from '../../src/control/server.ts';
-import { silentLog } from '../../src/log.ts';
+
+import { silentLog } from '../../src/lib/logger.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
+import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 
 const dataDir = process.argv[2]!;

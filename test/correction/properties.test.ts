@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, INTERVAL_MS } from '../../src/time.ts';
+import { DAY_MS, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { type CaseCorrection, correct, NOW_MS, stateOf } from './support.ts';

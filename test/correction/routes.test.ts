@@ -3,13 +3,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
-import { configSchema } from '../../src/config.ts';
-import { type CorrectionRoutesOptions, registerCorrectionRoutes } from '../../src/correction/routes.ts';
-import { takeCorrection } from '../../src/correction/store.ts';
-import { listCorrections } from '../../src/correction/told.ts';
-import { createHttpServer } from '../../src/http.ts';
-import { silentLog } from '../../src/log.ts';
-import { DAY_MS, HOUR_MS } from '../../src/time.ts';
+import { configSchema } from '../../src/config/config.ts';
+import {
+  type CorrectionRoutesOptions,
+  registerCorrectionRoutes,
+} from '../../src/correction/correction-routes.ts';
+import { listCorrections } from '../../src/correction/list-corrections.ts';
+import { takeCorrection } from '../../src/correction/store-correction.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';

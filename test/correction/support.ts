@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CorrectionRequest } from '../../src/correction/request.ts';
-import { storeCorrection } from '../../src/correction/store.ts';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
-import { DAY_MS } from '../../src/time.ts';
-import { parseQuantity } from '../../src/units.ts';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import type { CorrectionRequest } from '../../src/correction/correction-request.ts';
+import { storeCorrection } from '../../src/correction/store-correction.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { parseQuantity } from '../../src/lib/units.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, type EnergySite } from '../rollup/support.ts';
 import { rowsOf } from '../warehouse/support.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS } from '../../src/time.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readBalanceCase } from '../../src/cli/replay-balance-case.ts';
-import { runBalanceCase } from '../../src/cli/replay-balance-run.ts';
+import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
+import { runBalanceCase } from '../../src/cli/replay/run-balance-case.ts';
 import { sourceRoles } from '../../src/roles/role.ts';
-import { loadSql } from '../../src/warehouse/sql.ts';
+import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { openConnection } from '../balance/support.ts';
 import { pages } from '../support/readme.ts';
 

@@ -45,7 +45,7 @@ test('the worked example prints what the page shows, in this order', async () =>
 }, 240_000);
 
 test('the page names the limits as they are', async () => {
-  const { correctionLimits } = await import('../../src/correction/request.ts');
+  const { correctionLimits } = await import('../../src/correction/correction-request.ts');
   const text = pages.get(page)!;
   const days = (ms: number) => `${ms / 86_400_000}`;
   expect(text).toContain(

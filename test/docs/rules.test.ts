@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { flagBits, type RuleConstant, ruleConstants, workBounds } from '../../src/rollup/rules.ts';
-import { loadSql } from '../../src/warehouse/sql.ts';
+import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { correctionCases } from '../correction/support.ts';
 import {
   daysOf,

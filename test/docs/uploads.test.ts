@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { metersSchema } from '../../src/meters.ts';
+import { metersSchema } from '../../src/config/meters.ts';
 import { readText, type UploadTopic } from '../../src/upload/read-upload.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/import-and-backfill.md'), 'utf8');

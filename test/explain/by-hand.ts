@@ -1,4 +1,4 @@
-import type { Explained, ExplainedSource } from '../../src/explain/explained.ts';
+import type { Explained, ExplainedSource } from '../../src/explain/explained-schema.ts';
 
 /**
  * Works a day's Wh out from its explanation alone, as a person would: the rounded ends of the segments, or the parts of the power. Refuses

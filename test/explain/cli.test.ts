@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { explainedSchema } from '../../src/explain/explained.ts';
+import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { deviceId } from '../support/messages.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess } from '../support/service-process.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { describeExplained } from '../../src/cli/explain-view.ts';
-import { workgroupSchema } from '../../src/config.ts';
-import { explainDay } from '../../src/explain/explain.ts';
-import { type DeviceTold, explainedSchema } from '../../src/explain/explained.ts';
+import { describeExplained } from '../../src/cli/explain/explain-view.ts';
+import { workgroupSchema } from '../../src/config/config.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { type DeviceTold, explainedSchema } from '../../src/explain/explained-schema.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openTestShard } from '../warehouse/support.ts';
 

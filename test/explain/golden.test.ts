@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { explainDay } from '../../src/explain/explain.ts';
-import type { Explained } from '../../src/explain/explained.ts';
-import { explainedSchema } from '../../src/explain/explained.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import type { Explained } from '../../src/explain/explained-schema.ts';
+import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { caseOf, goldenCases, ownReadings, siteOf } from '../rollup/golden.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { describeExplained } from '../../src/cli/explain-view.ts';
-import { configSchema } from '../../src/config.ts';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
-import { explainDay } from '../../src/explain/explain.ts';
-import { type Explained, explainedSchema } from '../../src/explain/explained.ts';
+import { describeExplained } from '../../src/cli/explain/explain-view.ts';
+import { configSchema } from '../../src/config/config.ts';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { type Explained, explainedSchema } from '../../src/explain/explained-schema.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openTestShard } from '../warehouse/support.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parsePeriod } from '../../src/exports/period.ts';
-import { createStatusBook } from '../../src/pipeline/status.ts';
-import { HOUR_MS, systemClock } from '../../src/time.ts';
+import { parsePeriod } from '../../src/exports/export-period.ts';
+import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { runCli } from '../support/run-cli.ts';
 import { openExportFixture } from './support.ts';

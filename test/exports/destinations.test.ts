@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { fromDiskError } from '../../src/exports/disk-error.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/support.ts';
 import { startS3Server } from './s3-server.ts';
 import { openExportFixture } from './support.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { parsePeriod } from '../../src/exports/period.ts';
+import { parsePeriod } from '../../src/exports/export-period.ts';
 import { addSeries, storeDays, storeIntervals } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { openExportFixture } from './support.ts';

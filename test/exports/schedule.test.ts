@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { parsePeriod, periodAt } from '../../src/exports/period.ts';
-import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { parsePeriod, periodAt } from '../../src/exports/export-period.ts';
+import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/support.ts';
 import { openExportFixture } from './support.ts';
 

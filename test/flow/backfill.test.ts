@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { readStatuses } from '../../src/pipeline/status.ts';
+import { readStatuses } from '../../src/pipeline/workgroup-status.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';

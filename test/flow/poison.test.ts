@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { encodeCbor } from '../../src/contract/codec.ts';
-import { jsonText } from '../../src/contract/json-text.ts';
-import { MINUTE_MS } from '../../src/time.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { jsonText } from '../../src/lib/json-text.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
 import { poisonValues } from '../rollup/poison-streams.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { decodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';

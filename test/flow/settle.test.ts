@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { settle } from '../../src/cli/settle.ts';
-import { type ConfigInput, configSchema } from '../../src/config.ts';
-import { mappingSchema } from '../../src/import/mapping.ts';
-import { silentLog } from '../../src/log.ts';
+import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { mappingSchema } from '../../src/import/import-mapping.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import {
   closeAssignment,
   lakeFolder,
@@ -12,8 +12,8 @@ import {
   openAssignment,
 } from '../../src/pipeline/assignment.ts';
 import { operations } from '../../src/pipeline/operations.ts';
-import { lakePaths } from '../../src/publish/layout.ts';
-import { systemClock } from '../../src/time.ts';
+import { lakePaths } from '../../src/publish/lake-layout.ts';
+import { settle } from '../../src/service/wait-until-published.ts';
 import { DEVICE, fileOf } from '../import/support.ts';
 import { analyse } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';

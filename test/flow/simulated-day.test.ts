@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { runSimulation } from '../../src/simulate/run.ts';
-import { createSite } from '../../src/simulate/site.ts';
-import { addDays, DAY_MS, dayStart, localDateOf } from '../../src/time.ts';
+import { addDays, DAY_MS, dayStart, localDateOf } from '../../src/lib/time.ts';
+import { createSite } from '../../src/simulate/create-site.ts';
+import { runSimulation } from '../../src/simulate/run-simulation.ts';
 import { blocksOf } from '../support/readme.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';

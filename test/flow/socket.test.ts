@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { encodeCbor } from '../../src/contract/codec.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
-import { readStatuses, type WorkgroupStatus } from '../../src/pipeline/status.ts';
+import { readStatuses, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { guessFor, mappingText } from '../../src/cli/import-mapping.ts';
-import { mappingSchema } from '../../src/import/mapping.ts';
+import { guessFor, mappingText } from '../../src/cli/import/mapping-files.ts';
+import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { DEVICE, fileOf, OTHER_DEVICE, testWorkgroup } from './support.ts';
 
 const energyStreams = [

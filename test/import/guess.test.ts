@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { guessMapping } from '../../src/import/guess.ts';
+import { guessMapping } from '../../src/import/guess-mapping.ts';
 import { guessTime } from '../../src/import/guess-time.ts';
-import { openReader } from '../../src/import/reader.ts';
-import { sampleFile } from '../../src/import/sample.ts';
+import { openReader } from '../../src/import/open-reader.ts';
+import { sampleFile } from '../../src/import/sample-file.ts';
 import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './support.ts';
 
 const workgroup = testWorkgroup({

@@ -1,8 +1,8 @@
 // Imports a file into a warehouse, to be killed on the way.
 
 import { importFile } from '../../src/import/import-file.ts';
-import { mappingSchema } from '../../src/import/mapping.ts';
-import { silentLog } from '../../src/log.ts';
+import { mappingSchema } from '../../src/import/import-mapping.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { DEVICE, NOW_MS, testWorkgroup } from './settings.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
-import { createLocalClock } from '../../src/import/local-time.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { createLocalClock } from '../../src/import/local-clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 
 const utc = (text: string) => Date.parse(`${text}Z`);
 const zones = [

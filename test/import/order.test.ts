@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { createNameTable } from '../../src/contract/names.ts';
-import { mappingSchema } from '../../src/import/mapping.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
+import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { openImport } from '../../src/import/open-import.ts';
-import { rowColumns } from '../../src/import/select.ts';
+import { rowColumns } from '../../src/import/select-rows.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Larger than what one thread reads at a time, 8 MB. */

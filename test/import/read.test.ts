@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { InputError } from '../../src/errors.ts';
-import type { MappingInput } from '../../src/import/mapping.ts';
+import type { MappingInput } from '../../src/import/import-mapping.ts';
+import { InputError } from '../../src/lib/errors.ts';
 import { DEVICE, fileOf, OTHER_DEVICE, parquetOf, preview, testWorkgroup } from './support.ts';
 
 const plain: MappingInput = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { MappingInput } from '../../src/import/mapping.ts';
+import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { DEVICE, fileOf, importInto, messagesIn, OTHER_DEVICE, parquetOf } from './support.ts';
 

@@ -1,4 +1,4 @@
-import { configSchema, type WorkgroupConfig } from '../../src/config.ts';
+import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
 
 export const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 /** After everything that is imported. */

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBListValue } from '@duckdb/node-api';
-import type { WorkgroupConfig } from '../../src/config.ts';
-import { parseJsonExact } from '../../src/contract/json-text.ts';
+import type { WorkgroupConfig } from '../../src/config/config.ts';
 import { type ImportOutcome, type ImportProgress, importFile } from '../../src/import/import-file.ts';
-import { type MappingInput, mappingSchema } from '../../src/import/mapping.ts';
-import { type Preview, previewFile } from '../../src/import/preview.ts';
-import { silentLog } from '../../src/log.ts';
+import { type MappingInput, mappingSchema } from '../../src/import/import-mapping.ts';
+import { type Preview, previewFile } from '../../src/import/preview-file.ts';
+import { parseJsonExact } from '../../src/lib/json-text.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { rowsOf } from '../warehouse/support.ts';

@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { guessFor } from '../../src/cli/import-mapping.ts';
+import { guessFor } from '../../src/cli/import/mapping-files.ts';
 import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './support.ts';
 
 const workgroup = testWorkgroup({ devices: [{ id: DEVICE, name: 'garage' }] });

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { openBackend } from '../../jobs/backend.ts';
-import { TransientError } from '../../src/errors.ts';
-import { silentLog } from '../../src/log.ts';
+import { openBackend } from '../../jobs/queue-backend.ts';
+import { TransientError } from '../../src/lib/errors.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 

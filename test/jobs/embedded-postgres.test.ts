@@ -5,7 +5,7 @@ import { runMigrations } from 'bullmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEmbeddedPostgres, tidyEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';
 import { createPglitePool } from '../../jobs/pglite-pool.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { queueImageDir, seedQueueImage } from '../support/queue-image.ts';
 
 let directory: string;

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createHoldings, type LossReason } from '../../jobs/holdings.ts';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
-import type { Shard } from '../../jobs/shard.ts';
-import { silentLog } from '../../src/log.ts';
+import { createHoldings, type LossReason } from '../../jobs/owned-shards.ts';
+import type { Shard } from '../../jobs/shard-jobs.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLanes } from '../../jobs/lanes.ts';
+import { createLanes } from '../../src/lib/serial-lanes.ts';
 
 /** A task that runs until it is told to end. */
 function openTask() {

@@ -2,7 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';
 import { createPglitePool } from '../../jobs/pglite-pool.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { queueImageDir } from '../support/queue-image.ts';
 
 let database: PGlite;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createProgress } from '../../jobs/progress.ts';
-import { TerminalError, TransientError } from '../../src/errors.ts';
+import { createProgress } from '../../jobs/stage-health.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function setUp() {
   const clock = { ms: 1_000_000, now: () => clock.ms };

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createProgress } from '../../jobs/progress.ts';
 import { runStage } from '../../jobs/run-stage.ts';
+import { createProgress } from '../../jobs/stage-health.ts';
 import type { JobDefinition, Stages } from '../../jobs/stages.ts';
-import { silentLog } from '../../src/log.ts';
-import { systemClock } from '../../src/time.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { systemClock } from '../../src/lib/time.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
   const idle = async () => undefined;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBackend, type QueueBackend } from '../../jobs/backend.ts';
-import type { LossReason } from '../../jobs/holdings.ts';
-import { startShard } from '../../jobs/shard.ts';
+import type { LossReason } from '../../jobs/owned-shards.ts';
+import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
+import { startShard } from '../../jobs/shard-jobs.ts';
 import type { StageName, Stages } from '../../jobs/stages.ts';
-import { StaleOwnerError, TransientError } from '../../src/errors.ts';
-import { silentLog } from '../../src/log.ts';
+import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBackend, type QueueBackend } from '../../jobs/backend.ts';
-import { removeUnconfigured } from '../../jobs/share.ts';
-import { silentLog } from '../../src/log.ts';
+import { removeUnconfigured } from '../../jobs/balance-shards.ts';
+import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
 let server: TestRedis;

@@ -1,7 +1,7 @@
-import type { RawAnswer } from '../../src/client/rest.ts';
-import { configSchema } from '../../src/config.ts';
-import { encodeMessages, stampMessages } from '../../src/contract/message-bytes.ts';
-import { readBodyHeader } from '../../src/contract/read-body.ts';
+import type { RawAnswer } from '../../src/client/rest-source.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
+import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 import type { Assignment } from '../../src/pipeline/assignment.ts';
 import { telemetry } from '../support/messages.ts';
 

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { TransientError } from '../../src/errors.ts';
-import { silentLog } from '../../src/log.ts';
+import { TransientError } from '../../src/lib/errors.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { answerOf, assignmentOf } from './answers.ts';
 

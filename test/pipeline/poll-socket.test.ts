@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSocketSource, type SocketSource } from '../../src/client/socket-source.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
-import { type PollResult, pollSlice } from '../../src/pipeline/poll.ts';
+import { type PollResult, pollSlice } from '../../src/pipeline/poll-slice.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

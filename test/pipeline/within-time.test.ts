@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withinTime } from '../../src/pipeline/within-time.ts';
+import { withinTime } from '../../src/pipeline/interrupt-after.ts';
 import { openTestShard } from '../warehouse/support.ts';
 
 test('statements that take too long are stopped, those that follow too, and the connection goes on', async () => {

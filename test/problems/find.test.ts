@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config.ts';
-import { silentLog } from '../../src/log.ts';
-import { findProblems } from '../../src/problems/find.ts';
+import { workgroupSchema } from '../../src/config/config.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { findProblems } from '../../src/problems/find-problems.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, landReadings } from '../rollup/support.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import type { Commit, LakeFile } from '../../src/publish/commit.ts';
-import { compactLake, planMerges } from '../../src/publish/compact.ts';
-import { periodOf } from '../../src/publish/period.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { compactLake, planMerges } from '../../src/publish/compact-lake.ts';
+import type { Commit, LakeFile } from '../../src/publish/lake-commit.ts';
+import { periodOf } from '../../src/publish/lake-period.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { addSeries, type Fixture, landMessages, openFixture, storeIntervals } from './support.ts';

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { type FileRequest, settleFile, stageFile } from '../../src/publish/lake-file.ts';
-import { lakePaths } from '../../src/publish/layout.ts';
+import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { WORKGROUP } from './support.ts';

@@ -1,8 +1,8 @@
 // A worker that lands, rolls up and publishes without end, to be killed in the middle of it.
-import { silentLog } from '../../src/log.ts';
-import { compactLake } from '../../src/publish/compact.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { compactLake } from '../../src/publish/compact-lake.ts';
 import { publish } from '../../src/publish/publish.ts';
-import { HOUR_MS, systemClock } from '../../src/time.ts';
 import { addSeries, landMessages, openTestShard, replaceDays, replaceIntervals } from './support.ts';
 
 const [dataDir] = process.argv.slice(2);

@@ -11,11 +11,11 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
-import { readCurrent } from '../../src/publish/commit.ts';
-import { generationPath } from '../../src/publish/layout.ts';
-import type { PublishShard } from '../../src/publish/shard.ts';
-import { HOUR_MS } from '../../src/time.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
+import { readCurrent } from '../../src/publish/lake-commit.ts';
+import { generationPath } from '../../src/publish/lake-layout.ts';
+import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { deviceId } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';

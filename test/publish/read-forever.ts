@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
-import { readCommit, readCurrent } from '../../src/publish/commit.ts';
-import { generationPath, lakePaths } from '../../src/publish/layout.ts';
+import { readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
+import { generationPath, lakePaths } from '../../src/publish/lake-layout.ts';
 import { analyse, rows, WORKGROUP } from './support.ts';
 
 const [lakeDir] = process.argv.slice(2);

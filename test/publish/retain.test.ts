@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { energyStreamSchema } from '../../src/energy-stream.ts';
-import { silentLog } from '../../src/log.ts';
-import { listSequences, readCommit, readCurrent } from '../../src/publish/commit.ts';
-import { generationPath } from '../../src/publish/layout.ts';
-import { keptSequences, retainLake } from '../../src/publish/retain.ts';
+import { energyStreamSchema } from '../../src/config/energy-stream.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
+import { generationPath } from '../../src/publish/lake-layout.ts';
+import { keptSequences, retainLake } from '../../src/publish/retain-lake.ts';
 import { trimWarehouse } from '../../src/publish/trim-warehouse.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import {

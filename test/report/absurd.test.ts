@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { explainDay } from '../../src/explain/explain.ts';
-import { explainedSchema } from '../../src/explain/explained.ts';
-import { silentLog } from '../../src/log.ts';
-import { readHead } from '../../src/publish/commit.ts';
-import { compactLake } from '../../src/publish/compact.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { explainedSchema } from '../../src/explain/explained-schema.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { compactLake } from '../../src/publish/compact-lake.ts';
+import { readHead } from '../../src/publish/lake-commit.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { openMeters } from './meter-support.ts';

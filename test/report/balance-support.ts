@@ -1,5 +1,5 @@
-import { workgroupSchema } from '../../src/config.ts';
-import { dayBounds, INTERVAL_MS } from '../../src/time.ts';
+import { workgroupSchema } from '../../src/config/config.ts';
+import { dayBounds, INTERVAL_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openReport, type ReportFixture } from './support.ts';

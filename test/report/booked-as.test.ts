@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { describeExplained } from '../../src/cli/explain-view.ts';
-import { workgroupSchema } from '../../src/config.ts';
-import { explainDay } from '../../src/explain/explain.ts';
+import { describeExplained } from '../../src/cli/explain/explain-view.ts';
+import { workgroupSchema } from '../../src/config/config.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openReport } from './support.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/lib/time.ts';
 import { dayChangesSchema } from '../../src/report/day-changes.ts';
-import { DAY_MS } from '../../src/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';

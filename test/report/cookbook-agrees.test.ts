@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lakePaths } from '../../src/publish/layout.ts';
+import { INTERVAL_MS } from '../../src/lib/time.ts';
+import { lakePaths } from '../../src/publish/lake-layout.ts';
 import type { DayChange } from '../../src/report/day-changes.ts';
 import type { Reconciliation } from '../../src/report/reconciliation.ts';
 import type { Variance } from '../../src/report/variance.ts';
 import { flagBits } from '../../src/rollup/rules.ts';
-import { INTERVAL_MS } from '../../src/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { askRecipe, readmeRecipes, recipes } from '../support/recipes.ts';

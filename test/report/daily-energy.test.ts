@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addDays } from '../../src/time.ts';
+import { addDays } from '../../src/lib/time.ts';
 import { addSeries, rows, storeDays, type TestDay, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { openReport } from './support.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HOUR_MS } from '../../src/time.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { budget, budgets, intervals, type MeterFixture, openMeters, readings } from './meter-support.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { explainDay } from '../../src/explain/explain.ts';
-import { addDays } from '../../src/time.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { addDays } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config.ts';
-import { explainDay } from '../../src/explain/explain.ts';
-import { silentLog } from '../../src/log.ts';
+import { workgroupSchema } from '../../src/config/config.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';

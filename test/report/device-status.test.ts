@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
+import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';

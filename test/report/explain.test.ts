@@ -1,11 +1,11 @@
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createControlServer } from '../../src/control/server.ts';
-import { TerminalError, TransientError } from '../../src/errors.ts';
-import { explainDay } from '../../src/explain/explain.ts';
-import { explainedSchema } from '../../src/explain/explained.ts';
-import { silentLog } from '../../src/log.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { explainedSchema } from '../../src/explain/explained-schema.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
+import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { until } from '../support/until.ts';

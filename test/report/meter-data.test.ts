@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addDays, dayStart } from '../../src/time.ts';
+import { addDays, dayStart } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/support.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';

@@ -1,8 +1,8 @@
-import type { WorkgroupConfig } from '../../src/config.ts';
-import { metersSchema, sitesSchema } from '../../src/meters.ts';
-import { HOUR_MS } from '../../src/time.ts';
-import type { BudgetRow, MeterRow, Upload } from '../../src/upload/rows.ts';
-import { storeUpload } from '../../src/upload/store.ts';
+import type { WorkgroupConfig } from '../../src/config/config.ts';
+import { metersSchema, sitesSchema } from '../../src/config/meters.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
+import { storeUpload } from '../../src/upload/store-upload.ts';
+import type { BudgetRow, MeterRow, Upload } from '../../src/upload/upload-rows.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { openReport, type ReportFixture } from './support.ts';

@@ -1,7 +1,7 @@
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { dayBounds, HOUR_MS, INTERVAL_MS } from '../../src/time.ts';
-import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { dayBounds, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
+import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { budget, budgets, intervals, type MeterFixture, openMeters, readings } from './meter-support.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/lib/time.ts';
 import type { Reconciliation } from '../../src/report/reconciliation.ts';
 import type { Variance } from '../../src/report/variance.ts';
-import { DAY_MS } from '../../src/time.ts';
 import { storeDays } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { budget, budgets, intervals, openMeters, readings } from './meter-support.ts';

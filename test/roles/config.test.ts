@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema, zodProblems } from '../../src/config.ts';
-import { inWords } from '../../src/input-words.ts';
+import { workgroupSchema, zodProblems } from '../../src/config/config.ts';
+import { inWords } from '../../src/lib/input-words.ts';
 import { deviceId } from '../support/messages.ts';
 
 const garage = deviceId(1);

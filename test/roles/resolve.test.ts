@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config.ts';
-import { createRoleResolver, parseSourceKey } from '../../src/roles/resolve.ts';
+import { workgroupSchema } from '../../src/config/config.ts';
+import { createRoleResolver, parseSourceKey } from '../../src/roles/resolve-roles.ts';
 import { deviceId } from '../support/messages.ts';
 
 const [garage, heat] = [deviceId(1), deviceId(2)];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { suggestRole } from '../../src/roles/suggest.ts';
+import { suggestRole } from '../../src/roles/suggest-roles.ts';
 
 test.each([
   ['solar', 'production'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { HOUR_MS } from '../../src/time.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { type CaseReading, energyRows, landReadings, rollUpSite } from './support.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { dayBounds, HOUR_MS, localDateOf, MINUTE_MS, type UtcMs } from '../../src/time.ts';
+import { dayBounds, HOUR_MS, localDateOf, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import type { RandomReading, RandomStream } from './many-streams.ts';
 
 /**

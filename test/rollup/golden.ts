@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WorkgroupConfig } from '../../src/config.ts';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import type { WorkgroupConfig } from '../../src/config/config.ts';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { declareDevices } from '../../src/warehouse/declared-devices.ts';
+import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { queryText } from '../../src/warehouse/query.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { loadSql } from '../../src/warehouse/sql.ts';
 import { rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, DEVICE, type EnergySite } from './support.ts';
 

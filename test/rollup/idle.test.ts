@@ -1,9 +1,9 @@
 import { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test, vi } from 'vitest';
-import { StaleOwnerError } from '../../src/errors.ts';
-import { silentLog } from '../../src/log.ts';
+import { StaleOwnerError } from '../../src/lib/errors.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
-import { DAY_MS, systemClock } from '../../src/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { landReadings, rollUpSite } from './support.ts';
 

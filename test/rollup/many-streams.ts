@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { FieldValue } from '../../src/contract/messages.ts';
-import type { UtcMs } from '../../src/time.ts';
+import type { UtcMs } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { energyStreamSchema } from '../../src/energy-stream.ts';
-import { silentLog } from '../../src/log.ts';
+import { energyStreamSchema } from '../../src/config/energy-stream.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
-import { DAY_MS, HOUR_MS } from '../../src/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { takenIn } from '../../src/warehouse/taken-in.ts';
+import { takenIn } from '../../src/warehouse/stage-progress.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';

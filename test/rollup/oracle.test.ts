@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/time.ts';
+import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { rowsOf } from '../warehouse/support.ts';
 import {
   CLEAR_JITTER_WH,

@@ -1,5 +1,5 @@
-import type { EnergyMethod } from '../../src/energy-stream.ts';
-import { DAY_MS, type DayBounds, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/time.ts';
+import type { EnergyMethod } from '../../src/config/energy-stream.ts';
+import { DAY_MS, type DayBounds, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/lib/time.ts';
 
 /**
  * The energy of days as the rules say, in the plainest way there is: one series after the other, one day after the other, nothing kept.

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { DAY_MS, MINUTE_MS, type UtcMs } from '../../src/time.ts';
+import { DAY_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import { deviceOf } from './many-streams.ts';
 
 /** Whatever a gateway, a broken sensor or a stranger may send, beside one device that is well: the canary. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
-import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
-import { silentLog } from '../../src/log.ts';
+import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';

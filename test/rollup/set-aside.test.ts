@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { explainDay } from '../../src/explain/explain.ts';
-import { HOUR_MS } from '../../src/time.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { explainDay } from '../../src/explain/explain-day.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';

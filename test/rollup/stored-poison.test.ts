@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../src/time.ts';
-import { loadMigrations } from '../../src/warehouse/sql.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
+import { loadMigrations } from '../../src/warehouse/load-sql.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { EnergyStreamInput } from '../../src/energy-stream.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/time.ts';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import type { RandomReading, RandomStream } from './many-streams.ts';
 
 export const PARTS = 4;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { WorkgroupConfig } from '../../src/config.ts';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
+import type { WorkgroupConfig } from '../../src/config/config.ts';
+import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
-import { type EnergyStreamInput, energyStreamSchema } from '../../src/energy-stream.ts';
-import { silentLog } from '../../src/log.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { DAY_MS, type UtcMs } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
-import { DAY_MS, type UtcMs } from '../../src/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rowsOf } from '../warehouse/support.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import { rowsOf } from '../warehouse/support.ts';
 import { type Check, deviceOf, expectAll, messagesOf, type RandomStream, rolledUp } from './many-streams.ts';
 import type { EnergySite } from './support.ts';

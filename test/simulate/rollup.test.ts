@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { configSchema } from '../../src/config.ts';
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
-import { silentLog } from '../../src/log.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
-import { createSite, type Site } from '../../src/simulate/site.ts';
-import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/time.ts';
+import { createSite, type Site } from '../../src/simulate/create-site.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 

@@ -2,11 +2,11 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import type { Waiting } from '../../src/client/retry.ts';
-import { encodeCbor } from '../../src/contract/codec.ts';
-import { runSimulation } from '../../src/simulate/run.ts';
-import { createSite, type Site } from '../../src/simulate/site.ts';
-import { DAY_MS, dayStart, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/time.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import type { Waiting } from '../../src/client/with-retries.ts';
+import { DAY_MS, dayStart, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { createSite, type Site } from '../../src/simulate/create-site.ts';
+import { runSimulation } from '../../src/simulate/run-simulation.ts';
 
 const closing: Array<() => Promise<void>> = [];
 afterEach(async () => {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { configSchema } from '../../src/config.ts';
+import { configSchema } from '../../src/config/config.ts';
 import { deviceStatusItemSchema, telemetryItemSchema } from '../../src/contract/messages.ts';
+import { addDays, DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
 import type { Arrival } from '../../src/simulate/arrivals.ts';
+import { createSite, type Site, type SiteOptions } from '../../src/simulate/create-site.ts';
 import { arrivalDelayMsMax } from '../../src/simulate/outage.ts';
-import { createSite, type Site, type SiteOptions } from '../../src/simulate/site.ts';
-import { addDays, DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/time.ts';
 
 const zone = 'Europe/Paris';
 const startMs = dayStart('2026-03-20', zone);

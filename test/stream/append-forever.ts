@@ -3,8 +3,8 @@
  * several appends under way, and prints each acknowledged append as `firstOffset lastOffset`.
  */
 import { writeSync } from 'node:fs';
-import { silentLog } from '../../src/log.ts';
-import { openLmdbLog } from '../../src/stream/log-lmdb.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { openLmdbLog } from '../../src/stream/log/lmdb-log.ts';
 import { telemetryBatch } from '../support/messages.ts';
 
 const [path, appendsMax] = process.argv.slice(2);

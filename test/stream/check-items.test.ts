@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { limits } from '../../src/contract/limits.ts';
 import { deviceStatusItemSchema, telemetryItemSchema } from '../../src/contract/messages.ts';
-import { checkItems } from '../../src/stream/check-items.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
+import { checkItems } from '../../src/stream/ingest/check-items.ts';
 import { deviceId, telemetry } from '../support/messages.ts';
 
 const anything = fc.anything({ withBigInt: true, withNullPrototype: true, maxDepth: 2 });

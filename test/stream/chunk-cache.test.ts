@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Chunk, joinChunk } from '../../src/stream/chunk.ts';
-import { createChunkCache } from '../../src/stream/chunk-cache.ts';
+import { type Chunk, joinChunk } from '../../src/stream/log/chunk.ts';
+import { createChunkCache } from '../../src/stream/log/chunk-cache.ts';
 import { telemetryBatch } from '../support/messages.ts';
 
 /** A log of chunks with gaps between their offsets, where the clock moved on. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeCborSequence, encodeCbor } from '../../src/contract/codec.ts';
-import { type EncodedBatch, encodeMessages } from '../../src/contract/message-bytes.ts';
-import { checkItems } from '../../src/stream/check-items.ts';
-import { copyItems } from '../../src/stream/copy-items.ts';
-import { readItems } from '../../src/stream/ingest-body.ts';
+import { decodeCborSequence, encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { type EncodedBatch, encodeMessages } from '../../src/contract/encode-messages.ts';
+import { checkItems } from '../../src/stream/ingest/check-items.ts';
+import { copyItems } from '../../src/stream/ingest/copy-items.ts';
+import { readItems } from '../../src/stream/ingest/ingest-body.ts';
 import { deviceId, telemetry, wideTelemetry } from '../support/messages.ts';
 
 /** The reference: every value is decoded, checked and encoded again. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { encodeCbor } from '../../src/contract/codec.ts';
-import { limits } from '../../src/contract/limits.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
 import { deviceId, telemetry, wideTelemetry } from '../support/messages.ts';
 import { type CallOptions, startStreamService } from '../support/stream-service.ts';
 

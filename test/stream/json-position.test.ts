@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonErrorPosition } from '../../src/stream/json-position.ts';
+import { jsonErrorPosition } from '../../src/stream/ingest/json-position.ts';
 
 test.each([
   ['', 0],

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { encodeMessages } from '../../src/contract/message-bytes.ts';
+import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { type Offset, offsetMs, offsetOf } from '../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../src/log.ts';
-import type { ReadFilter, ReadOutcome, StreamLog } from '../../src/stream/log.ts';
-import type { Clock } from '../../src/time.ts';
+import { type Log, silentLog } from '../../src/lib/logger.ts';
+import type { Clock } from '../../src/lib/time.ts';
+import type { ReadFilter, ReadOutcome, StreamLog } from '../../src/stream/log/stream-log.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../support/messages.ts';
 import { createTestClock, settle, TEST_START_MS } from '../support/test-clock.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import { createMemoryLog } from '../../src/stream/log-memory.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { telemetryBatch } from '../support/messages.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { testLogConformance } from './log-conformance.ts';

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../src/log.ts';
-import type { StreamLog } from '../../src/stream/log.ts';
-import { openRedisConnection } from '../../src/stream/redis-connection.ts';
+import { type Log, silentLog } from '../../src/lib/logger.ts';
+import { openRedisConnection } from '../../src/stream/log/redis/redis-connection.ts';
+import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
 import { startRedis, startSentinel, type TestRedis } from '../support/redis.ts';
 import { openTestRedisLog } from '../support/redis-log.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ConfigInput } from '../../src/config.ts';
-import { decodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
 import { telemetry } from '../support/messages.ts';
 import { startRedis } from '../support/redis.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { decodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
 import { telemetry } from '../support/messages.ts';
 import { startRedis } from '../support/redis.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import { openRedisLog } from '../../src/stream/log-redis.ts';
-import { openRedisConnection, type RedisConnection } from '../../src/stream/redis-connection.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { openRedisConnection, type RedisConnection } from '../../src/stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../../src/stream/log/redis/redis-log.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { testLogConformance } from './log-conformance.ts';
 

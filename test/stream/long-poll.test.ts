@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { limits } from '../../src/contract/limits.ts';
-import { encodeMessages } from '../../src/contract/message-bytes.ts';
+import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { silentLog } from '../../src/log.ts';
-import type { StreamLog } from '../../src/stream/log.ts';
-import { createMemoryLog } from '../../src/stream/log-memory.ts';
-import { type PollAnswer, type PollRequest, poll } from '../../src/stream/long-poll.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
+import type { StreamLog } from '../../src/stream/log/stream-log.ts';
+import { type PollAnswer, type PollRequest, poll } from '../../src/stream/rest/long-poll.ts';
 import { decodeParts, deviceId, telemetryBatch, wideTelemetry } from '../support/messages.ts';
 import { createTestClock, settle, type TestClock } from '../support/test-clock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseReadQuery, parseWaitPreference } from '../../src/stream/read-request.ts';
+import { parseReadQuery, parseWaitPreference } from '../../src/stream/rest/read-request.ts';
 
 test.each([
   [undefined, undefined],

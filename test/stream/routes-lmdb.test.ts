@@ -1,4 +1,4 @@
-import { openLmdbLog } from '../../src/stream/log-lmdb.ts';
+import { openLmdbLog } from '../../src/stream/log/lmdb-log.ts';
 import { serveFrom } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

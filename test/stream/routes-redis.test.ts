@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import { openRedisLog } from '../../src/stream/log-redis.ts';
-import { openRedisConnection } from '../../src/stream/redis-connection.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { openRedisConnection } from '../../src/stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../../src/stream/log/redis/redis-log.ts';
 import { startRedis } from '../support/redis.ts';
 import { serveFrom } from '../support/stream-service.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { decodeCbor, encodeCbor } from '../../src/contract/codec.ts';
-import { encodeMessages } from '../../src/contract/message-bytes.ts';
+import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { createHttpServer } from '../../src/http.ts';
-import { silentLog } from '../../src/log.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { registerOpenApi } from '../../src/report/openapi.ts';
-import { registerStreamRoutes, type StreamRoutesOptions } from '../../src/stream/routes.ts';
+import { registerStreamRoutes, type StreamRoutesOptions } from '../../src/stream/rest/stream-routes.ts';
 import { deviceId, telemetry, telemetryBatch, wideTelemetry } from '../support/messages.ts';
 import { type Answer, startStreamService } from '../support/stream-service.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Offset } from '../../src/contract/offset.ts';
-import { silentLog } from '../../src/log.ts';
-import type { Chunk } from '../../src/stream/chunk.ts';
-import type { ChunkStore } from '../../src/stream/chunk-store.ts';
-import { createSequencedLog } from '../../src/stream/sequenced-log.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import type { Chunk } from '../../src/stream/log/chunk.ts';
+import type { ChunkStore } from '../../src/stream/log/chunk-store.ts';
+import { createSequencedLog } from '../../src/stream/log/sequenced-log.ts';
 import { telemetryBatch } from '../support/messages.ts';
 import { createTestClock, settle } from '../support/test-clock.ts';
 

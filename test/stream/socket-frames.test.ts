@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import type { ReadFilter, StreamLog } from '../../src/stream/log.ts';
-import { createMemoryLog } from '../../src/stream/log-memory.ts';
-import { createFrameSource, type FrameOutcome } from '../../src/stream/socket-frames.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
+import type { ReadFilter, StreamLog } from '../../src/stream/log/stream-log.ts';
+import { createFrameSource, type FrameOutcome } from '../../src/stream/socket/socket-frames.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../support/messages.ts';
 import { createTestClock } from '../support/test-clock.ts';
 

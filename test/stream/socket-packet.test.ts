@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type EnginePacket, joinInPacket } from '../../src/stream/socket-packet.ts';
+import { type EnginePacket, joinInPacket } from '../../src/stream/socket/socket-packet.ts';
 
 test('a packet of two parts is one WebSocket frame, or both joined', () => {
   const headers: Array<[length: number, header: string]> = [

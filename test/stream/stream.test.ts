@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import type { StreamLog } from '../../src/stream/log.ts';
-import { createMemoryLog } from '../../src/stream/log-memory.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
+import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { createStream } from '../../src/stream/stream.ts';
 import { telemetryBatch } from '../support/messages.ts';
 import { createTestClock, settle } from '../support/test-clock.ts';

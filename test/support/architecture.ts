@@ -6,7 +6,7 @@ export interface Import {
   file: string;
   line: number;
   text: string;
-  /** A path from the root of the project (`src/time.ts`), or the name of a library (`@duckdb/node-api`). */
+  /** A path from the root of the project (`src/lib/time.ts`), or the name of a library (`@duckdb/node-api`). */
   target: string;
   isLibrary: boolean;
   typesOnly: boolean;
@@ -25,103 +25,71 @@ interface Part {
   mayUse: readonly string[];
 }
 
-const foundation = ['contract', 'ground'];
-/** What every server of ours has, beside its routes. */
-const httpEdge = [
-  'src/http.ts',
-  'src/http-errors.ts',
-  'src/query-parameters.ts',
-  'src/rate-limit.ts',
-  'src/health.ts',
-];
+const foundation = ['lib', 'cbor', 'contract'];
 const httpHomes = [
-  ...httpEdge,
+  'src/http/',
   'src/stream/',
   'src/report/',
-  'src/upload/routes.ts',
-  'src/correction/routes.ts',
+  'src/upload/upload-routes.ts',
+  'src/correction/correction-routes.ts',
 ];
 export const parts: readonly Part[] = [
-  {
-    name: 'ground',
-    paths: [
-      'src/time.ts',
-      'src/units.ts',
-      'src/errors.ts',
-      'src/input-words.ts',
-      'src/log.ts',
-      'src/durable.ts',
-      'src/cron.ts',
-      'src/sibling-module.ts',
-      'src/program-version.ts',
-    ],
-    mayUse: [],
-  },
-  { name: 'contract', paths: ['src/contract/'], mayUse: ['ground'] },
-  {
-    name: 'configuration',
-    paths: [
-      'src/config.ts',
-      'src/config-warnings.ts',
-      'src/energy-stream.ts',
-      'src/devices.ts',
-      'src/meters.ts',
-      'src/meter-files.ts',
-      'src/export-settings.ts',
-      'src/roles/',
-    ],
-    mayUse: foundation,
-  },
+  { name: 'lib', paths: ['src/lib/'], mayUse: [] },
+  { name: 'cbor', paths: ['src/cbor/'], mayUse: ['lib'] },
+  { name: 'contract', paths: ['src/contract/'], mayUse: ['lib', 'cbor'] },
+  { name: 'decode', paths: ['src/decode/'], mayUse: foundation },
+  { name: 'config', paths: ['src/config/', 'src/roles/'], mayUse: foundation },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
   { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit'] },
-  {
-    name: 'http',
-    paths: httpEdge,
-    mayUse: [...foundation, 'access'],
-  },
+  { name: 'http', paths: ['src/http/'], mayUse: [...foundation, 'access'] },
   {
     name: 'stream',
     paths: ['src/stream/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'access', 'http'],
+    mayUse: [...foundation, 'decode', 'config', 'audit', 'access', 'http'],
   },
-  { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'configuration', 'access'] },
-  { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'client'] },
-  { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'configuration', 'access'] },
-  { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
-  { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
+  { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
+  { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'config', 'warehouse'] },
+  { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'config', 'warehouse'] },
   {
     name: 'correction',
     paths: ['src/correction/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'access', 'http', 'warehouse', 'rollup'],
+    mayUse: [...foundation, 'config', 'audit', 'access', 'http', 'warehouse', 'rollup'],
   },
   {
     name: 'explain',
     paths: ['src/explain/'],
-    mayUse: [...foundation, 'configuration', 'warehouse', 'balance', 'rollup'],
+    mayUse: [...foundation, 'config', 'warehouse', 'balance', 'rollup'],
   },
-  { name: 'problems', paths: ['src/problems/'], mayUse: [...foundation, 'configuration', 'warehouse'] },
+  { name: 'problems', paths: ['src/problems/'], mayUse: [...foundation, 'config', 'warehouse'] },
   {
     name: 'publish',
     paths: ['src/publish/'],
-    mayUse: [...foundation, 'configuration', 'warehouse', 'balance', 'rollup'],
+    mayUse: [...foundation, 'config', 'warehouse', 'balance', 'rollup'],
   },
-  { name: 'import', paths: ['src/import/'], mayUse: [...foundation, 'configuration', 'audit', 'warehouse'] },
+  {
+    name: 'import',
+    paths: ['src/import/'],
+    mayUse: [...foundation, 'decode', 'config', 'audit', 'warehouse'],
+  },
   {
     name: 'upload',
     paths: ['src/upload/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'access', 'http', 'warehouse', 'import'],
+    mayUse: [...foundation, 'config', 'audit', 'access', 'http', 'warehouse', 'import'],
   },
   {
     name: 'backfill',
     paths: ['src/backfill/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'client', 'warehouse', 'publish'],
+    mayUse: [...foundation, 'decode', 'config', 'audit', 'client', 'warehouse', 'publish'],
   },
   {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
       ...foundation,
-      'configuration',
+      'decode',
+      'config',
       'audit',
       'client',
       'warehouse',
@@ -136,26 +104,25 @@ export const parts: readonly Part[] = [
     ],
   },
   {
-    name: 'control',
-    paths: ['src/control/'],
+    name: 'worker-rpc',
+    paths: ['src/worker-rpc/'],
     mayUse: [...foundation, 'access', 'pipeline'],
   },
   {
     name: 'report',
     paths: ['src/report/'],
-    mayUse: [...foundation, 'configuration', 'access', 'http', 'warehouse', 'balance', 'explain', 'publish'],
+    mayUse: [...foundation, 'config', 'access', 'http', 'warehouse', 'balance', 'explain', 'publish'],
   },
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'configuration', 'audit', 'warehouse', 'balance', 'publish', 'report'],
+    mayUse: [...foundation, 'config', 'audit', 'warehouse', 'balance', 'publish', 'report'],
   },
-  { name: 'web', paths: ['src/web/'], mayUse: foundation },
-  { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'configuration', 'client'] },
-  { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'configuration', 'pipeline'] },
+  { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'config', 'client'] },
+  { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'pipeline'] },
 ];
 /** Entry points put the parts together, so they may use everything. */
-const entryPoints = ['src/cli.ts', 'src/cli/'];
+const entryPoints = ['src/cli.ts', 'src/cli/', 'src/service/'];
 
 /**
  * Where each library may be used, beside the entry points; `types` where only its types may be. A library that is not
@@ -166,8 +133,8 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     bullmq: { homes: ['jobs/'] },
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: {
-      homes: ['jobs/backend.ts', 'jobs/lease.ts', 'src/stream/redis-connection.ts'],
-      types: ['src/stream/redis-settings.ts'],
+      homes: ['jobs/queue-backend.ts', 'jobs/lease.ts', 'src/stream/log/redis/redis-connection.ts'],
+      types: ['src/stream/log/redis/redis-settings.ts'],
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
@@ -181,9 +148,9 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
         'src/exports/',
       ],
     },
-    lmdb: { homes: ['src/stream/'] },
-    'socket.io': { homes: ['src/stream/socket.ts'] },
-    'socket.io-client': { homes: ['src/client/socket.ts', 'src/conformance/socket-client.ts'] },
+    lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
+    'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
+    'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },
     undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/'] },
     aws4fetch: { homes: ['src/exports/deliver-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },
@@ -193,11 +160,16 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': {
-      homes: ['src/cli/', 'src/import/heading.ts', 'src/upload/read-csv.ts', 'src/meter-files.ts'],
+      homes: [
+        'src/cli/',
+        'src/import/find-heading.ts',
+        'src/upload/read-csv.ts',
+        'src/config/meter-files.ts',
+      ],
     },
-    pino: { homes: ['src/log.ts'] },
-    'temporal-polyfill': { homes: ['src/time.ts'] },
-    yaml: { homes: ['src/config.ts'] },
+    pino: { homes: ['src/lib/logger.ts'] },
+    'temporal-polyfill': { homes: ['src/lib/time.ts'] },
+    yaml: { homes: ['src/config/config.ts'] },
     commander: { homes: ['src/cli/'] },
     // The one language in which every border is described.
     zod: { homes: ['src/', 'jobs/'] },
@@ -273,7 +245,7 @@ function brokenDirectionRule({ file, target, typesOnly }: Import): string | unde
   if (to.name === 'jobs' && from.name !== 'jobs') return 'src never uses jobs';
   if (from !== to && !from.mayUse.includes(to.name))
     return `${from.name} may use ${from.mayUse.join(', ') || 'nothing'}, not ${to.name}`;
-  if (target === 'src/config.ts' && !typesOnly)
+  if (target === 'src/config/config.ts' && !typesOnly)
     return 'only entry points read the configuration; types are fine';
   return undefined;
 }

@@ -1,5 +1,5 @@
-import { decodeCborSequence } from '../../src/contract/codec.ts';
-import { type EncodedBatch, encodeMessages } from '../../src/contract/message-bytes.ts';
+import { decodeCborSequence } from '../../src/cbor/cbor-codec.ts';
+import { type EncodedBatch, encodeMessages } from '../../src/contract/encode-messages.ts';
 import type { StreamMessage, TelemetryItem } from '../../src/contract/messages.ts';
 
 /** A device id that shows its number. */

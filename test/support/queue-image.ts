@@ -2,7 +2,7 @@ import { cp, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 
 /** A folder with the image of an empty database, shared by all tests, because making one takes seconds. */
 export const queueImageDir = join(tmpdir(), 'wattline-test-queue-image');

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest';
 import type { Offset } from '../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../src/log.ts';
-import type { LogBounds, StreamLog } from '../../src/stream/log.ts';
-import { openRedisLog } from '../../src/stream/log-redis.ts';
-import { openRedisConnection, type RedisConnection } from '../../src/stream/redis-connection.ts';
-import { type Clock, systemClock } from '../../src/time.ts';
+import { type Log, silentLog } from '../../src/lib/logger.ts';
+import { type Clock, systemClock } from '../../src/lib/time.ts';
+import { openRedisConnection, type RedisConnection } from '../../src/stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../../src/stream/log/redis/redis-log.ts';
+import type { LogBounds, StreamLog } from '../../src/stream/log/stream-log.ts';
 import { decodeParts } from './messages.ts';
 
 export interface TestRedisLog {

@@ -1,6 +1,6 @@
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { onTestFinished } from 'vitest';
-import { decodeCbor } from '../../src/contract/codec.ts';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { ReadBody, StreamMessage } from '../../src/contract/messages.ts';
 import { SOCKET_PATH, type StopNotice, socketEvents } from '../../src/contract/socket-events.ts';
 import { until } from './until.ts';

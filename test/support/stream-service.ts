@@ -5,21 +5,21 @@ import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import type { DeviceGroups } from '../../src/access/authorize.ts';
 import type { WorkgroupScope } from '../../src/access/grant.ts';
-import { decodeCbor } from '../../src/contract/codec.ts';
-import { createHttpServer, type HttpServerOptions } from '../../src/http.ts';
-import { silentLog } from '../../src/log.ts';
-import type { StreamLog } from '../../src/stream/log.ts';
-import { createMemoryLog } from '../../src/stream/log-memory.ts';
-import { registerStreamRoutes } from '../../src/stream/routes.ts';
-import type { LogOptions } from '../../src/stream/sequenced-log.ts';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { createHttpServer, type HttpServerOptions } from '../../src/http/http-server.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { type Clock, systemClock } from '../../src/lib/time.ts';
+import { type StartTimer, startSystemTimer } from '../../src/lib/timer.ts';
+import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
+import type { LogOptions } from '../../src/stream/log/sequenced-log.ts';
+import type { StreamLog } from '../../src/stream/log/stream-log.ts';
+import { registerStreamRoutes } from '../../src/stream/rest/stream-routes.ts';
 import {
   registerStreamSocket,
   type StreamSocket,
   type StreamSocketOptions,
-} from '../../src/stream/socket.ts';
+} from '../../src/stream/socket/stream-socket.ts';
 import { createStream, type Stream } from '../../src/stream/stream.ts';
-import { type StartTimer, startSystemTimer } from '../../src/stream/timer.ts';
-import { type Clock, systemClock } from '../../src/time.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface StreamService {

@@ -1,5 +1,5 @@
-import type { StartTimer } from '../../src/stream/timer.ts';
-import type { Clock, UtcMs } from '../../src/time.ts';
+import type { Clock, UtcMs } from '../../src/lib/time.ts';
+import type { StartTimer } from '../../src/lib/timer.ts';
 
 /** A clock that stands still until a test moves it, with timers that ring as it passes them. */
 export interface TestClock extends Clock {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { createAccess } from '../../src/access/access.ts';
 import { permissions } from '../../src/access/grant.ts';
-import { type Config, type ConfigInput, loadConfig } from '../../src/config.ts';
-import { DAY_MS, systemClock } from '../../src/time.ts';
+import { type Config, type ConfigInput, loadConfig } from '../../src/config/config.ts';
+import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { until } from './until.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { encodeCbor } from '../../src/contract/codec.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 
 /** How a server of the stream's shape may speak, where the public description leaves it open. */
 export interface Dialect {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { type ExtendedError, Server, type Socket } from 'socket.io';
-import { encodeCbor } from '../../src/contract/codec.ts';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { SOCKET_PATH, socketEvents } from '../../src/contract/socket-events.ts';
 import { jsonOf, type VendorMessage, type VendorServer } from './vendor-server.ts';
 

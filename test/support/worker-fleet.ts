@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WorkerHealth } from '../../jobs/health.ts';
+import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { WorkerProcessOptions } from './worker-process.ts';
 
 /** One line of the journal that worker processes write. */

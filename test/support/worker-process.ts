@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageName } from '../../jobs/stages.ts';
 import { startWorker } from '../../jobs/worker.ts';
-import { type ConfigInput, configSchema } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { createLog } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
   /** Where the stages write to. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addDays } from '../../src/time.ts';
+import { addDays } from '../../src/lib/time.ts';
 import { granularityOf, periodOf } from '../../src/upload/budget-rows.ts';
 import { readBudgets, refusalOf } from './support.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import type { UploadOptions } from '../../src/upload/options.ts';
 import { readUploadFile } from '../../src/upload/read-file.ts';
+import type { UploadOptions } from '../../src/upload/upload-options.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { meters } from './support.ts';
 

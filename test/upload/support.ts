@@ -1,8 +1,8 @@
-import { meterSchema } from '../../src/meters.ts';
-import type { UploadOptions } from '../../src/upload/options.ts';
+import { meterSchema } from '../../src/config/meters.ts';
 import { readText, type TextFormat, type UploadTopic } from '../../src/upload/read-upload.ts';
 import { RefusedFile } from '../../src/upload/refusals.ts';
-import type { BudgetRow, MeterRow, Upload } from '../../src/upload/rows.ts';
+import type { UploadOptions } from '../../src/upload/upload-options.ts';
+import type { BudgetRow, MeterRow, Upload } from '../../src/upload/upload-rows.ts';
 
 export const meters = [
   { code: 'GRID-1', direction: 'import' },

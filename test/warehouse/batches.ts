@@ -1,7 +1,7 @@
-import type { MessageColumns, RejectedMessage } from '../../src/contract/columns.ts';
-import { createColumns, reserveFields, reserveMessage } from '../../src/contract/columns-buffer.ts';
-import { readDevice } from '../../src/contract/device-words.ts';
-import type { LandInput } from '../../src/warehouse/plan.ts';
+import { createColumns, reserveFields, reserveMessage } from '../../src/decode/columns-buffer.ts';
+import { readDevice } from '../../src/decode/device-words.ts';
+import type { MessageColumns, RejectedMessage } from '../../src/decode/message-columns.ts';
+import type { LandInput } from '../../src/warehouse/plan-landing.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 20, 12);
 

@@ -1,7 +1,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readStatements } from '../../src/warehouse/sql.ts';
+import { readStatements } from '../../src/warehouse/load-sql.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folders = readdirSync(join(root, 'sql')).filter((folder) => folder !== 'schema');

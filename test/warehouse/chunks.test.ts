@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CHUNK_ROWS, createChunkFiller } from '../../src/warehouse/chunks.ts';
+import { CHUNK_ROWS, createChunkFiller } from '../../src/warehouse/fill-chunks.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf, messagesFrom, type PlainMessage } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './support.ts';

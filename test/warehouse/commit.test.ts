@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Checkpoint } from '../../src/warehouse/checkpoint.ts';
-import { createChunkFiller } from '../../src/warehouse/chunks.ts';
-import { createCommitter, type PreparedWrite } from '../../src/warehouse/commit.ts';
+import { createCommitter, type PreparedWrite } from '../../src/warehouse/committer.ts';
+import { createChunkFiller } from '../../src/warehouse/fill-chunks.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { takeOwnership } from '../../src/warehouse/owner.ts';
-import { planLanding } from '../../src/warehouse/plan.ts';
+import { takeOwnership } from '../../src/warehouse/ownership.ts';
+import { planLanding } from '../../src/warehouse/plan-landing.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, NOW_MS } from './batches.ts';
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { noteDeviceStatus } from '../../src/warehouse/device-status.ts';
+import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { type Fixture, openFixture } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';

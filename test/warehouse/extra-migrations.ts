@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { loadMigrations, type Migration } from '../../src/warehouse/sql.ts';
+import { loadMigrations, type Migration } from '../../src/warehouse/load-sql.ts';
 
 /** The schema of this program and so many releases after it, which change tables that landing writes. */
 export function withExtraMigrations(count: number): Migration[] {

@@ -3,8 +3,8 @@
 // failure (without one it goes on until it is killed).
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog } from '../../src/log.ts';
-import { systemClock } from '../../src/time.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf } from './batches.ts';
 import { withExtraMigrations } from './extra-migrations.ts';

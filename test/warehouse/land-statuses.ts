@@ -1,6 +1,6 @@
-import { columnsFromMessages } from '../../src/contract/columns-from.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { MINUTE_MS } from '../../src/time.ts';
+import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';

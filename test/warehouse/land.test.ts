@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
-import { StaleOwnerError } from '../../src/errors.ts';
-import type { HeldBatch } from '../../src/warehouse/plan.ts';
+import { StaleOwnerError } from '../../src/lib/errors.ts';
+import type { HeldBatch } from '../../src/warehouse/plan-landing.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';

@@ -2,9 +2,9 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { TerminalError } from '../../src/errors.ts';
+import { TerminalError } from '../../src/lib/errors.ts';
+import { loadMigrations, type Migration } from '../../src/warehouse/load-sql.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { loadMigrations, type Migration } from '../../src/warehouse/sql.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { NOW_MS } from './batches.ts';
 

@@ -1,7 +1,7 @@
 // Opens the warehouse it is told, as a thread or as a process, closes it again and says how that went.
 import { parentPort, workerData } from 'node:worker_threads';
-import { silentLog } from '../../src/log.ts';
-import { systemClock } from '../../src/time.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 
 const answer = await attempt(typeof workerData === 'string' ? workerData : process.argv[2]!);

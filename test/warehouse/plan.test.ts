@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/warehouse/checkpoint.ts';
-import { type GapInput, type LandInput, type Plan, planGap, planLanding } from '../../src/warehouse/plan.ts';
+import {
+  type GapInput,
+  type LandInput,
+  type Plan,
+  planGap,
+  planLanding,
+} from '../../src/warehouse/plan-landing.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
 
 const at = (more: Partial<Checkpoint> = {}): Checkpoint => ({

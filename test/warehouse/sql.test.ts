@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadMigrations, loadSql, readStatements } from '../../src/warehouse/sql.ts';
+import { loadMigrations, loadSql, readStatements } from '../../src/warehouse/load-sql.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test('statements are read by their name below sql/', () => {

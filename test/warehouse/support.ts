@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/lib/logger.ts';
 import { openShard, type Shard, type ShardOptions } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { NOW_MS } from './batches.ts';

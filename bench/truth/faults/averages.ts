@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../../src/time.ts';
+import { MINUTE_MS } from '../../../src/lib/time.ts';
 import { type Draft, hide, type Span } from '../draft.ts';
 import type { Wants } from '../plan.ts';
 import { solarOnly } from './common.ts';

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../../src/time.ts';
+import { MINUTE_MS } from '../../../src/lib/time.ts';
 import type { DeviceKind } from '../devices.ts';
 
 export const solarOnly: readonly DeviceKind[] = ['solar'];

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../../src/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import { type Draft, hide, innerDay, type Span, samplesIn } from '../draft.ts';
 import { wakeUpMs } from '../samples.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import { activeSpan, type Draft, type DraftSample, hide, type Span, samplesIn, wholeOf } from '../draft.ts';
 import { always, type Fault } from './fault.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../../src/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import { activeSpan, type Draft, hide, innerDay, type Span, samplesIn, someRegisters } from '../draft.ts';
 import { type Fault, hasRegister, hasTotal } from './fault.ts';

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../src/time.ts';
+import { HOUR_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import { activeSpan, type Draft, type Span, samplesIn } from '../draft.ts';
 import { always, type Fault } from './fault.ts';

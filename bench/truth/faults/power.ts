@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../src/time.ts';
+import { HOUR_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import { activeSpan, type Draft, hide, nightsOf, type Span, samplesIn, wholeOf } from '../draft.ts';
 import { type Fault, hasPower, hasPowerOnly } from './fault.ts';

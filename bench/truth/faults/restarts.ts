@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, type UtcMs } from '../../../src/time.ts';
+import { HOUR_MS, MINUTE_MS, type UtcMs } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import { activeSpan, type Draft, dailyWhOf, innerDay, nightsOf, type Span } from '../draft.ts';
 import { solarOnly, usualStepsMs } from './common.ts';

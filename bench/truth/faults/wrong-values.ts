@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../src/time.ts';
+import { HOUR_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
 import type { Field } from '../configurations.ts';
 import {

@@ -1,0 +1,170 @@
+import { errorMessage } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { within } from '../src/lib/with-timeout.ts';
+import type { Leases } from './lease.ts';
+import type { Shard } from './shard-jobs.ts';
+
+/** Why a shard is given up. */
+export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
+/** What a stage can find out about its shard: another worker has taken it over, or it is not open any more. */
+export type LossReason = 'stale-owner' | 'shard-ended';
+
+/** A shard this worker holds the lease of, from the moment it is taken until it is closed. */
+interface Holding {
+  state: 'opening' | 'owned' | 'closing';
+  /** The lease has been or is being given back, so it must not be prolonged again. */
+  isReleased: boolean;
+  /** The lease is ours for certain until then, whatever we hear of the store. */
+  leaseUntilMs: UtcMs;
+  shard: Shard | undefined;
+  /** Set once the shard is to be given up; opening ends in closing then. */
+  giveUp: GiveUpReason | undefined;
+  /** Ends when the shard has been closed. */
+  ended: Promise<void>;
+}
+
+/** A shard that could not be opened or was lost: left alone until `retryAtMs`, so that another worker may try. */
+interface Waiting {
+  failures: number;
+  retryAtMs: UtcMs;
+  error: string;
+}
+
+export interface Holdings {
+  /** Takes the lease of a shard if it is free, and opens it in the background. @returns whether the lease was free */
+  take(workgroupId: string): Promise<boolean>;
+  /** Prolongs every lease, and gives up the shards whose lease is gone. */
+  renew(): Promise<void>;
+  /** Gives a shard up in the background: stops its work, closes it, then releases the lease. */
+  giveUp(workgroupId: string, reason: GiveUpReason): void;
+  /** Gives everything up and waits for it. */
+  giveUpAll(reason: GiveUpReason): Promise<void>;
+  /** Shards that are held and not being given up, in the order in which they were taken. */
+  kept(): string[];
+  owned(): Shard[];
+  mayTake(workgroupId: string): boolean;
+  describe(workgroupId: string): { state: HoldingState; error: string | null };
+}
+
+/** `elsewhere`: another worker owns it, or nobody yet; `waiting`: it could not be opened or was lost, and is tried again. */
+export type HoldingState = Holding['state'] | 'waiting' | 'elsewhere';
+
+export interface HoldingsOptions {
+  leases: Leases;
+  /** Opens the shard in the warehouse and begins to work on it. */
+  open: (workgroupId: string, onLost: (reason: LossReason) => void) => Promise<Shard>;
+  /** Closes the shard in the warehouse. */
+  close: (workgroupId: string) => Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+/** How long running stages have to end, and then the warehouse to close, when a shard is given up. */
+const STOP_MS = 5 * SECOND_MS;
+const CLOSE_MS = 6 * SECOND_MS;
+
+export function createHoldings(options: HoldingsOptions): Holdings {
+  const { leases, open, close, clock, log } = options;
+  const holdings = new Map<string, Holding>();
+  const waiting = new Map<string, Waiting>();
+  const marginMs = leases.leaseMs / 5;
+
+  async function take(workgroupId: string): Promise<boolean> {
+    const askedAtMs = clock.now();
+    if (!(await leases.hold(workgroupId))) return false;
+    const holding: Holding = {
+      state: 'opening',
+      isReleased: false,
+      leaseUntilMs: askedAtMs + leases.leaseMs,
+      shard: undefined,
+      giveUp: undefined,
+      ended: Promise.resolve(),
+    };
+    holdings.set(workgroupId, holding);
+    holding.ended = live(workgroupId, holding);
+    return true;
+  }
+
+  /** The whole life of a holding but for the time in which it simply works. */
+  async function live(workgroupId: string, holding: Holding): Promise<void> {
+    // A stage of an earlier time may end only now: what it finds out is not about this one.
+    const onLost = (reason: LossReason) => {
+      if (holdings.get(workgroupId) === holding) giveUp(workgroupId, reason);
+    };
+    try {
+      holding.shard = await open(workgroupId, onLost);
+    } catch (error) {
+      postpone(workgroupId, errorMessage(error));
+      log.error({ workgroupId, error: errorMessage(error) }, 'shard.open-failed');
+      return end(workgroupId, holding);
+    }
+    if (holding.giveUp) return end(workgroupId, holding);
+    holding.state = 'owned';
+    waiting.delete(workgroupId);
+    log.info({ workgroupId }, 'shard.opened');
+  }
+
+  async function end(workgroupId: string, holding: Holding): Promise<void> {
+    holding.state = 'closing';
+    const stopped = (await holding.shard?.stop(STOP_MS)) ?? 'stopped';
+    const closed = await within(close(workgroupId), CLOSE_MS).catch(errorMessage);
+    await holding.shard?.close();
+    holding.isReleased = true;
+    // A lease that is no longer ours is not released: releasing compares the owner.
+    await leases.release(workgroupId).catch(() => undefined);
+    holdings.delete(workgroupId);
+    log.info(
+      { workgroupId, reason: holding.giveUp ?? 'open-failed', stopped, closed: closed ?? 'closed' },
+      'shard.closed',
+    );
+  }
+
+  function giveUp(workgroupId: string, reason: GiveUpReason): void {
+    const holding = holdings.get(workgroupId);
+    if (!holding || holding.giveUp) return;
+    holding.giveUp = reason;
+    if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over');
+    if (holding.state === 'owned') holding.ended = end(workgroupId, holding);
+  }
+
+  function postpone(workgroupId: string, error: string): void {
+    const failures = (waiting.get(workgroupId)?.failures ?? 0) + 1;
+    const waitMs = Math.min(MINUTE_MS, leases.leaseMs * 2 ** (failures - 1));
+    waiting.set(workgroupId, { failures, retryAtMs: clock.now() + waitMs, error });
+  }
+
+  async function renewOne(workgroupId: string, holding: Holding): Promise<void> {
+    const askedAtMs = clock.now();
+    try {
+      if (await leases.hold(workgroupId)) holding.leaseUntilMs = askedAtMs + leases.leaseMs;
+      else giveUp(workgroupId, 'lease-lost');
+    } catch (error) {
+      log.debug({ workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
+      if (clock.now() >= holding.leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
+    }
+  }
+
+  return {
+    take,
+    giveUp,
+    async renew() {
+      const held = [...holdings].filter(([, { isReleased }]) => !isReleased);
+      await Promise.all(held.map(([workgroupId, holding]) => renewOne(workgroupId, holding)));
+    },
+    async giveUpAll(reason) {
+      for (const workgroupId of holdings.keys()) giveUp(workgroupId, reason);
+      // Opening may end in closing, which replaces nothing: its own promise covers both.
+      await Promise.all([...holdings.values()].map(({ ended }) => ended));
+    },
+    kept: () => [...holdings].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
+    owned: () =>
+      [...holdings.values()].flatMap(({ state, shard }) => (state === 'owned' && shard ? [shard] : [])),
+    mayTake: (workgroupId) =>
+      !holdings.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
+    describe(workgroupId) {
+      const error = waiting.get(workgroupId)?.error ?? null;
+      return { state: holdings.get(workgroupId)?.state ?? (error ? 'waiting' : 'elsewhere'), error };
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { createPostgresBackend, createRedisBackend, runMigrations } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { Config } from '../src/config/config.ts';
+import { errorMessage, TransientError } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
+import { SECOND_MS } from '../src/lib/time.ts';
+import { openEmbeddedPostgres, tidyEmbeddedPostgres } from './embedded-postgres.ts';
+import { createLocalLeases, createRedisLeases, type Leases } from './lease.ts';
+import { createPglitePool } from './pglite-pool.ts';
+import { openShardQueue, type ShardQueue } from './shard-queue.ts';
+
+/** Where ticks and leases are kept: embedded in this process, or in Redis and shared by many. */
+export interface QueueBackend {
+  readonly kind: 'pglite' | 'redis';
+  readonly workerId: string;
+  readonly leases: Leases;
+  queue(workgroupId: string): ShardQueue;
+  /** Calls back whenever the store can be reached again after it could not: it may have lost everything. */
+  onRecovered(listener: () => void): void;
+  /** Bounds what the store grows by. */
+  tidy(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A worker that has died is taken for dead after this long, and another takes its shards. */
+export const LEASE_MS = 10 * SECOND_MS;
+/** Everything we keep in Redis begins with this. */
+const PREFIX = 'wattline';
+/** Lease commands fail after this long, well before the lease does. */
+const COMMAND_TIMEOUT_MS = 2 * SECOND_MS;
+
+/** Opens the backend that the configuration names. */
+export async function openBackend(options: {
+  config: Pick<Config, 'queue' | 'dataDir'>;
+  log: Log;
+  leaseMs?: number;
+}): Promise<QueueBackend> {
+  const { config, log, leaseMs = LEASE_MS } = options;
+  switch (config.queue.backend) {
+    case 'pglite':
+      return openPglite({ cacheDir: join(config.dataDir, 'queue'), log, leaseMs });
+    case 'redis':
+      return openRedis({ url: config.queue.redisUrl ?? '', log, leaseMs });
+    default:
+      return config.queue.backend satisfies never;
+  }
+}
+
+async function openPglite(options: { cacheDir: string; log: Log; leaseMs: number }): Promise<QueueBackend> {
+  const { log, leaseMs } = options;
+  const database = await openEmbeddedPostgres(options);
+  const pool = createPglitePool(database);
+  const client = await pool.connect();
+  try {
+    await runMigrations(client);
+    await client.query('SET search_path TO bullmq');
+  } finally {
+    client.release();
+  }
+  return {
+    kind: 'pglite',
+    workerId: randomUUID(),
+    leases: createLocalLeases(leaseMs),
+    queue: (workgroupId) =>
+      openShardQueue(workgroupId, { options: { connection: pool }, factory: createPostgresBackend }, log),
+    onRecovered: () => undefined,
+    tidy: () => tidyEmbeddedPostgres(pool),
+    async close() {
+      await pool.end();
+      await database.close();
+    },
+  };
+}
+
+async function openRedis(options: { url: string; log: Log; leaseMs: number }): Promise<QueueBackend> {
+  const { url, log, leaseMs } = options;
+  const workerId = randomUUID();
+  const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
+  // Queue commands wait for the store to come back; lease commands fail fast, because a lease runs out meanwhile.
+  const queueConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
+  const leaseConnection = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    retryStrategy,
+    lazyConnect: true,
+  });
+  const watch = watchConnection(queueConnection, log);
+  leaseConnection.on('error', () => undefined);
+  try {
+    await Promise.all([queueConnection.connect(), leaseConnection.connect()]);
+    await warnOfEviction(queueConnection, log);
+  } catch (error) {
+    queueConnection.disconnect();
+    leaseConnection.disconnect();
+    throw new TransientError(
+      'QueueUnreachable',
+      `Redis at ${new URL(url).host} cannot be used (${watch.lastError() ?? errorMessage(error)}); start it, or set queue.redisUrl`,
+      { cause: error },
+    );
+  }
+  watch.begin();
+  return {
+    kind: 'redis',
+    workerId,
+    leases: createRedisLeases(leaseConnection, { workerId, leaseMs, prefix: PREFIX }),
+    queue: (workgroupId) =>
+      openShardQueue(
+        workgroupId,
+        { options: { connection: queueConnection, prefix: `${PREFIX}:queue` }, factory: createRedisBackend },
+        log,
+      ),
+    onRecovered: watch.onRecovered,
+    tidy: async () => undefined,
+    async close() {
+      watch.end();
+      queueConnection.disconnect();
+      leaseConnection.disconnect();
+    },
+  };
+}
+
+/** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
+function watchConnection(redis: Redis, log: Log) {
+  const listeners: Array<() => void> = [];
+  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
+  let lastError: string | undefined;
+  redis.on('error', (error) => {
+    lastError = errorMessage(error);
+  });
+  redis.on('close', () => {
+    if (state !== 'reachable') return;
+    state = 'unreachable';
+    log.error({ error: lastError ?? 'the connection closed' }, 'queue.unreachable');
+  });
+  redis.on('ready', () => {
+    if (state !== 'unreachable') return;
+    state = 'reachable';
+    log.info({}, 'queue.reachable');
+    for (const listener of listeners) listener();
+  });
+  return {
+    begin: () => {
+      state = 'reachable';
+    },
+    end: () => {
+      state = 'not-watched';
+    },
+    lastError: () => lastError,
+    onRecovered: (listener: () => void) => void listeners.push(listener),
+  };
+}
+
+/** A Redis that evicts keys drops jobs and leases without a word. */
+async function warnOfEviction(redis: Redis, log: Log): Promise<void> {
+  const policy = /maxmemory_policy:(\S+)/.exec(await redis.info('memory'))?.[1];
+  if (policy && policy !== 'noeviction') {
+    log.warn({ policy, needed: 'noeviction' }, 'queue.redis-may-evict');
+  }
+}

@@ -1,0 +1,56 @@
+import { MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import type { ScheduledRow, ShardQueue } from './shard-queue.ts';
+import { type AnySchedule, isPeriodic } from './stages.ts';
+
+/** What had to be changed, by the key of the schedule. */
+export interface ScheduleChanges {
+  added: string[];
+  changed: string[];
+  /** Present, but its next tick is so long past that nothing will bring it back by itself. */
+  repaired: string[];
+  removed: string[];
+}
+
+/**
+ * Makes the schedules of a queue those that are wanted, whatever it holds: nothing, an older configuration's, or a chain of
+ * ticks that broke. Doing it again, or several at once, changes nothing more: a schedule has one key, so it is never doubled.
+ */
+export async function reconcileSchedules(
+  queue: ShardQueue,
+  wanted: readonly AnySchedule[],
+  nowMs: UtcMs,
+): Promise<ScheduleChanges> {
+  const changes: ScheduleChanges = { added: [], changed: [], repaired: [], removed: [] };
+  const present = new Map((await queue.schedules()).map((row) => [row.key, row]));
+  for (const row of wanted) {
+    const key = scheduleKey(row);
+    const found = present.get(key);
+    present.delete(key);
+    if (!found) changes.added.push(key);
+    else if (!isAsWanted(found, row)) changes.changed.push(key);
+    else if (found.nextAtMs === undefined || found.nextAtMs < nowMs - overdueAfterMs(row))
+      changes.repaired.push(key);
+    else continue;
+    await queue.schedule(row);
+  }
+  for (const key of present.keys()) {
+    await queue.unschedule(key);
+    changes.removed.push(key);
+  }
+  return changes;
+}
+
+/** What a schedule is known by. */
+export function scheduleKey(row: AnySchedule): string {
+  return isPeriodic(row) ? row.stage : row.name;
+}
+
+function isAsWanted(found: ScheduledRow, row: AnySchedule): boolean {
+  return isPeriodic(row)
+    ? found.everyMs === row.everyMs
+    : found.pattern === row.pattern && found.timeZone === row.timeZone;
+}
+
+function overdueAfterMs(row: AnySchedule): number {
+  return isPeriodic(row) ? 2 * row.everyMs + SECOND_MS : MINUTE_MS;
+}

@@ -1,0 +1,113 @@
+import { errorMessage } from '../src/lib/errors.ts';
+import type { Log } from '../src/lib/logger.ts';
+import { createLanes } from '../src/lib/serial-lanes.ts';
+import { type Clock, SECOND_MS } from '../src/lib/time.ts';
+import { within } from '../src/lib/with-timeout.ts';
+import type { LossReason } from './owned-shards.ts';
+import { reconcileSchedules } from './reconcile-schedules.ts';
+import { runStage } from './run-stage.ts';
+import type { ShardQueue, TickOutcome } from './shard-queue.ts';
+import { createProgress, type StageHealth } from './stage-health.ts';
+import { type AnySchedule, isPeriodic, type StageName, type Stages } from './stages.ts';
+import { jobTable } from './table.ts';
+
+/** A shard that this worker owns: its queue is consumed here and nowhere else. */
+export interface Shard {
+  readonly workgroupId: string;
+  health(): StageHealth[];
+  /** Makes the schedules right again and reports ticks that have stopped coming. One review runs at a time. */
+  review(): Promise<void>;
+  /** Takes no more ticks, aborts what runs and waits for it, but not longer than `withinMs`. */
+  stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
+  /** Closes the queue, after a stop. */
+  close(): Promise<void>;
+}
+
+export interface ShardOptions {
+  /** Belongs to the shard from now on, and is closed with it. */
+  queue: ShardQueue;
+  schedules: readonly AnySchedule[];
+  stages: Stages;
+  clock: Clock;
+  log: Log;
+  /** Called when a stage finds that the shard cannot be worked on any more. */
+  onLost: (reason: LossReason) => void;
+}
+
+/** Sets the schedules of a workgroup up and begins to work on its ticks. */
+export async function startShard(options: ShardOptions): Promise<Shard> {
+  const { queue, schedules, stages, clock, log, onLost } = options;
+  const { workgroupId } = queue;
+  const progress = createProgress(schedules.filter(isPeriodic), {
+    clock,
+    timeLimitMs: (stage) => jobTable[stage].timeLimitMs,
+  });
+  const lanes = createLanes();
+
+  async function handleTick(stage: StageName, signal: AbortSignal): Promise<TickOutcome> {
+    progress.tick(stage);
+    if (progress.isBackingOff(stage)) return 'backing-off';
+    const job = jobTable[stage];
+    let outcome: TickOutcome = 'busy';
+    try {
+      await lanes.run(job.lane, stage, async () => {
+        outcome = await runStage(job, { stages, workgroupId, progress, log }, signal);
+      });
+    } catch (error) {
+      const reason = lossReason(error);
+      if (reason) onLost(reason);
+      throw error;
+    }
+    return outcome;
+  }
+
+  async function reconcile(): Promise<void> {
+    const changes = await reconcileSchedules(queue, schedules, clock.now());
+    if (Object.values(changes).some((keys) => keys.length > 0))
+      log.info({ workgroupId, ...changes }, 'schedule.reconciled');
+  }
+
+  let reviewing = false;
+  async function review(): Promise<void> {
+    if (reviewing) return;
+    reviewing = true;
+    try {
+      for (const { stage, lastTickAtMs } of progress.health().filter(isUnscheduled))
+        log.error({ workgroupId, stage, lastTickAtMs }, 'schedule.ticks-missing');
+      await reconcile();
+    } catch (error) {
+      log.warn({ workgroupId, error: errorMessage(error) }, 'schedule.review-failed');
+    } finally {
+      reviewing = false;
+    }
+  }
+
+  try {
+    await reconcile();
+  } catch (error) {
+    await within(queue.close(), SECOND_MS).catch(() => undefined);
+    throw error;
+  }
+  const consumer = queue.consume(handleTick);
+  return {
+    workgroupId,
+    health: progress.health,
+    review,
+    stop: consumer.stop,
+    async close() {
+      await consumer.settle(SECOND_MS).catch(() => undefined);
+      await within(queue.close(), SECOND_MS).catch(() => undefined);
+    },
+  };
+}
+
+export function isUnscheduled({ state }: StageHealth): boolean {
+  return state === 'unscheduled';
+}
+
+/** By its code, because the error may come from another thread, where classes do not survive. */
+function lossReason(error: unknown): LossReason | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  if (error.code === 'StaleOwner') return 'stale-owner';
+  return error.code === 'ShardNotOpen' || error.code === 'PipelineEnded' ? 'shard-ended' : undefined;
+}

@@ -1,0 +1,190 @@
+import type { Audit } from '../audit/audit.ts';
+import { auditRun } from '../audit/audited-run.ts';
+import { createRestSource, type RestSource } from '../client/rest-source.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import { formatInstant } from '../lib/time.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { takenIn } from '../warehouse/stage-progress.ts';
+import { askAvailability } from './availability.ts';
+import {
+  endBackfill,
+  forgetPositions,
+  type ListedBackfill,
+  listBackfills,
+  stateOf,
+} from './backfill-ledger.ts';
+import type { BackfillPlan, BackfillRequest, UpstreamAddress } from './backfill-request.ts';
+import { type OpenGap, openGaps } from './plan-gaps.ts';
+import {
+  type BackfillOptions,
+  type BackfillOutcome,
+  type BackfillProgress,
+  interpreterOf,
+  planBackfill,
+  runBackfill,
+} from './run-backfill.ts';
+
+/** Backfills of one open warehouse, one at a time, in the background of what else it does. */
+export interface BackfillJob {
+  /**
+   * Begins, or goes on with the same that has not ended. Asking again for the one that is under way changes nothing.
+   * @throws TransientError where another is under way
+   */
+  start(request: BackfillRequest, upstream: UpstreamAddress | undefined): void;
+  /** @throws what the last one has failed with */
+  state(): Promise<BackfillJobState>;
+  /** Stops what is under way, so that it can be gone on with. */
+  stop(): Promise<void>;
+  /** What a request would come to; nothing is begun. */
+  plan(request: BackfillRequest, upstream: UpstreamAddress | undefined): Promise<BackfillPlan>;
+  list(): Promise<ListedBackfill[]>;
+  /** Ends a backfill where it stands. @throws TerminalError where there is none that could be ended */
+  cancel(backfillId: number): Promise<void>;
+  gaps(upstream: UpstreamAddress | undefined): Promise<OpenGap[]>;
+}
+
+export type BackfillJobState =
+  | { kind: 'idle' }
+  | { kind: 'running'; progress: BackfillProgress }
+  | { kind: 'ended'; outcome: BackfillOutcome; rolledUpBatchId: number; publishedBatchId: number };
+
+export interface BackfillJobOptions extends BackfillOptions {
+  audit: Audit;
+}
+
+interface Run {
+  request: BackfillRequest;
+  progress: BackfillProgress;
+  controller: AbortController;
+  ended: Promise<void>;
+  result: { outcome: BackfillOutcome } | { error: unknown } | undefined;
+}
+
+export function createBackfillJob(shard: Shard, options: BackfillJobOptions): BackfillJob {
+  const { workgroup, clock } = options;
+  let run: Run | undefined;
+
+  function begin(request: BackfillRequest, upstream: UpstreamAddress | undefined): Run {
+    const controller = new AbortController();
+    const begun: Run = {
+      request,
+      controller,
+      progress: nothingYet(),
+      result: undefined,
+      ended: Promise.resolve(),
+    };
+    begun.ended = auditRun(options.audit, workgroup.id, {
+      what: 'backfill',
+      target: targetOf(request),
+      data: { ...request },
+      work: () =>
+        withSource(upstream, (source) =>
+          runBackfill(shard, request, { ...options, source, signal: controller.signal }, begun.progress),
+        ),
+      summary: ({ kind, backfillId, messagesLanded }) => ({ outcome: kind, backfillId, messagesLanded }),
+    }).then(
+      (outcome) => {
+        begun.result = { outcome };
+      },
+      (error: unknown) => {
+        begun.result = { error: controller.signal.aborted ? stopped() : error };
+      },
+    );
+    return begun;
+  }
+
+  return {
+    start(request, upstream) {
+      if (!run || run.result) run = begin(request, upstream);
+      else if (JSON.stringify(run.request) !== JSON.stringify(request)) {
+        throw new TransientError(
+          'BackfillRunning',
+          run.progress.backfillId === undefined
+            ? 'another backfill is being planned; try again in a moment'
+            : `backfill ${run.progress.backfillId} is under way; wait until it is done, or end it with "wattline backfill cancel ${run.progress.backfillId}"`,
+        );
+      }
+    },
+    async state() {
+      if (!run) return { kind: 'idle' };
+      if (!run.result) return { kind: 'running', progress: { ...run.progress } };
+      if ('error' in run.result) throw run.result.error;
+      return {
+        kind: 'ended',
+        outcome: run.result.outcome,
+        ...(await shard.read((connection) => takenIn(connection, workgroup))),
+      };
+    },
+    async stop() {
+      run?.controller.abort();
+      await run?.ended;
+    },
+    plan: (request, upstream) =>
+      withSource(upstream, (source) =>
+        planBackfill(shard, request, { ...options, source, signal: new AbortController().signal }),
+      ),
+    list: () => listBackfills(shard),
+    async cancel(backfillId) {
+      if (await endBackfill(shard, backfillId, 'cancelled', clock)) {
+        const isUnderWay = run && !run.result && run.progress.backfillId === backfillId;
+        if (!isUnderWay) await forgetPositions(shard, backfillId);
+        return;
+      }
+      const state = await stateOf(shard, backfillId);
+      throw new TerminalError(
+        'NotRunning',
+        state === undefined
+          ? `there is no backfill ${backfillId}; "wattline backfill list" shows those there are`
+          : `backfill ${backfillId} has ended already (${state})`,
+      );
+    },
+    gaps: (upstream) =>
+      withSource(upstream, (source) =>
+        openGaps(shard, (fromMs) =>
+          askAvailability(source, interpreterOf(shard, options), fromMs, new AbortController().signal).catch(
+            (error: unknown) => {
+              if (error instanceof TransientError) return error;
+              throw error;
+            },
+          ),
+        ),
+      ),
+  };
+}
+
+async function withSource<Result>(
+  upstream: UpstreamAddress | undefined,
+  work: (source: RestSource) => Promise<Result>,
+): Promise<Result> {
+  if (!upstream) throw new TransientError('NoUpstream', 'whoever has the warehouse open reads no stream');
+  const source = createRestSource({ ...upstream, connectionsMax: 1 });
+  try {
+    return await work(source);
+  } finally {
+    await source.close();
+  }
+}
+
+function targetOf(request: BackfillRequest): string {
+  if (request.source === 'gaps') return 'gaps';
+  const to = request.toMs === undefined ? '' : formatInstant(request.toMs);
+  return `${request.source} ${formatInstant(request.fromMs)}/${to}`;
+}
+
+function nothingYet(): BackfillProgress {
+  return {
+    backfillId: undefined,
+    chunks: 0,
+    chunksDone: 0,
+    messagesRead: 0,
+    messagesLanded: 0,
+    part: 0,
+  };
+}
+
+function stopped(): TransientError {
+  return new TransientError(
+    'BackfillStopped',
+    'the backfill was stopped; run the same command again to go on',
+  );
+}

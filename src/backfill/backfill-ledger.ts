@@ -1,0 +1,251 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Clock, UtcMs } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import type { BackfillPlan, BackfillRequest, Chunk } from './backfill-request.ts';
+
+/** A backfill that is under way. */
+export interface BackfillEntry {
+  backfillId: number;
+  chunks: Chunk[];
+  notes: string[];
+  isResumed: boolean;
+}
+
+export type BackfillState = 'running' | 'done' | 'cancelled';
+
+/** A backfill as it is listed. */
+export interface ListedBackfill {
+  backfillId: number;
+  source: string;
+  fromMs: UtcMs | undefined;
+  toMs: UtcMs | undefined;
+  table: string | undefined;
+  state: BackfillState;
+  note: string | undefined;
+  startedAtMs: UtcMs;
+  updatedAtMs: UtcMs;
+  chunks: number;
+  chunksDone: number;
+  messagesExpected: number | undefined;
+  messagesLanded: number;
+  gaps: number;
+}
+
+/** The backfill that was asked for like this and has not ended, if there is one. */
+export async function findUnfinished(
+  shard: Shard,
+  request: BackfillRequest,
+): Promise<BackfillEntry | undefined> {
+  return shard.transaction(async (connection) => {
+    const [row] = await query<{ backfill_id: bigint; note: string | null }>(
+      connection,
+      'backfill/find_unfinished',
+      { request: wordsOf(request) },
+    );
+    if (!row) return undefined;
+    const backfillId = Number(row.backfill_id);
+    const notes = row.note?.split('\n') ?? [];
+    return { backfillId, chunks: await readChunks(connection, backfillId), notes, isResumed: true };
+  });
+}
+
+/** Enters a backfill with all its pieces, and why gaps cannot be filled. */
+export async function beginBackfill(
+  shard: Shard,
+  request: BackfillRequest,
+  plan: BackfillPlan,
+  clock: Clock,
+): Promise<BackfillEntry> {
+  return shard.transaction(async (connection) => {
+    const [next] = await query<{ backfill_id: bigint }>(connection, 'backfill/next_backfill_id');
+    const backfillId = Number(next!.backfill_id);
+    const nowMs = clock.now();
+    await query(connection, 'backfill/begin_backfill', {
+      backfill_id: backfillId,
+      source: request.source,
+      request: wordsOf(request),
+      from_ms: 'fromMs' in request ? request.fromMs : null,
+      to_ms: 'toMs' in request ? (request.toMs ?? null) : null,
+      table_name: 'table' in request ? (request.table ?? null) : null,
+      note: plan.notes.length > 0 ? plan.notes.join('\n') : null,
+      now_ms: nowMs,
+    });
+    for (const [chunkNo, chunk] of plan.chunks.entries()) {
+      await query(connection, 'backfill/add_chunk', {
+        backfill_id: backfillId,
+        chunk_no: chunkNo,
+        gap_id: chunk.gapId ?? null,
+        from_ms: chunk.fromMs,
+        to_ms: chunk.toMs,
+        messages_expected: chunk.messagesExpected ?? null,
+        now_ms: nowMs,
+      });
+    }
+    for (const { gapId, note } of plan.unfillable) await noteGap(connection, gapId, note);
+    const chunks = await readChunks(connection, backfillId);
+    return { backfillId, chunks, notes: plan.notes, isResumed: false };
+  });
+}
+
+/** What decides whether two requests are the same: how fast it is done does not. */
+function wordsOf({ messagesPerSecond: _, ...words }: BackfillRequest): string {
+  return JSON.stringify(words, Object.keys(words).sort());
+}
+
+async function readChunks(connection: DuckDBConnection, backfillId: number): Promise<Chunk[]> {
+  const rows = await query<{
+    chunk_no: number;
+    gap_id: number | null;
+    from_ms: number;
+    to_ms: number;
+    messages_expected: number | null;
+    messages_landed: number;
+    state: string;
+    is_whole: boolean;
+  }>(connection, 'backfill/find_chunks', { backfill_id: backfillId });
+  return rows.map((row) => ({
+    chunkNo: row.chunk_no,
+    gapId: row.gap_id ?? undefined,
+    fromMs: row.from_ms,
+    toMs: row.to_ms,
+    messagesExpected: row.messages_expected ?? undefined,
+    messagesLanded: row.messages_landed,
+    isDone: row.state === 'done',
+    isWhole: row.is_whole,
+  }));
+}
+
+/** What the ledger says now: whoever works on a backfill asks before each piece. */
+export async function stateOf(shard: Shard, backfillId: number): Promise<BackfillState | undefined> {
+  return shard.transaction(async (connection) => {
+    const [row] = await query<{ state: BackfillState }>(connection, 'backfill/find_state', {
+      backfill_id: backfillId,
+    });
+    return row?.state;
+  });
+}
+
+/** The origin of what a piece of the stream lands; it has a checkpoint of its own while it is under way. */
+export function originOf(backfillId: number, { chunkNo }: Pick<Chunk, 'chunkNo'>): string {
+  return `backfill:${backfillId}:${chunkNo}`;
+}
+
+/** Notes that the upstream no longer has all of a piece, and of the gap that it was to fill, why it stays. */
+export async function markNotWhole(
+  shard: Shard,
+  backfillId: number,
+  chunk: Chunk,
+  note: string,
+): Promise<void> {
+  await shard.transaction(async (connection) => {
+    await query(connection, 'backfill/mark_not_whole', { backfill_id: backfillId, chunk_no: chunk.chunkNo });
+    if (chunk.gapId !== undefined) await noteGap(connection, chunk.gapId, note);
+  });
+  chunk.isWhole = false;
+}
+
+async function noteGap(connection: DuckDBConnection, gapId: number, note: string): Promise<void> {
+  await query(connection, 'backfill/note_gap', { gap_id: gapId, note });
+}
+
+/** A piece of the stream is over, and with it the gap that it has filled as a whole. */
+export async function finishChunk(
+  shard: Shard,
+  backfillId: number,
+  chunk: Chunk,
+  clock: Clock,
+): Promise<void> {
+  const origin = originOf(backfillId, chunk);
+  const now_ms = clock.now();
+  await shard.transaction(async (connection) => {
+    await query(connection, 'backfill/finish_chunk', {
+      backfill_id: backfillId,
+      chunk_no: chunk.chunkNo,
+      origin,
+      now_ms,
+    });
+    await query(connection, 'backfill/forget_position', { origin });
+    await query(connection, 'backfill/touch_backfill', { backfill_id: backfillId, now_ms });
+    if (chunk.gapId !== undefined && chunk.isWhole) {
+      const gap_ids = [BigInt(chunk.gapId)];
+      await query(connection, 'backfill/close_gaps', { backfill_id: backfillId, gap_ids, now_ms });
+    }
+  });
+  chunk.isDone = true;
+}
+
+/** Ends a backfill. @returns false where it had ended before */
+export async function endBackfill(
+  shard: Shard,
+  backfillId: number,
+  state: Exclude<BackfillState, 'running'>,
+  clock: Clock,
+): Promise<boolean> {
+  return shard.transaction(async (connection) => {
+    const ended = await query(connection, 'backfill/finish_backfill', {
+      backfill_id: backfillId,
+      state,
+      now_ms: clock.now(),
+    });
+    return ended.length > 0;
+  });
+}
+
+/** Forgets where the pieces of a backfill stood that will not be gone on with. */
+export async function forgetPositions(shard: Shard, backfillId: number): Promise<void> {
+  await shard.transaction((connection) =>
+    query(connection, 'backfill/forget_positions', { backfill_id: backfillId }),
+  );
+}
+
+/** What a backfill has landed so far, and the pieces as they are. */
+export async function readBackfill(
+  shard: Shard,
+  backfillId: number,
+): Promise<{ chunks: Chunk[]; listed: ListedBackfill }> {
+  return shard.transaction(async (connection) => ({
+    chunks: await readChunks(connection, backfillId),
+    listed: (await readList(connection)).find((one) => one.backfillId === backfillId)!,
+  }));
+}
+
+/** Every backfill, the newest first. */
+export function listBackfills(shard: Shard): Promise<ListedBackfill[]> {
+  return shard.transaction(readList);
+}
+
+async function readList(connection: DuckDBConnection): Promise<ListedBackfill[]> {
+  const rows = await query<{
+    backfill_id: number;
+    source: string;
+    from_ms: number | null;
+    to_ms: number | null;
+    table_name: string | null;
+    state: BackfillState;
+    note: string | null;
+    started_at_ms: number;
+    updated_at_ms: number;
+    chunks: number;
+    chunks_done: number;
+    messages_expected: number | null;
+    messages_landed: number;
+    gaps: number;
+  }>(connection, 'backfill/list_backfills');
+  return rows.map((row) => ({
+    backfillId: row.backfill_id,
+    source: row.source,
+    fromMs: row.from_ms ?? undefined,
+    toMs: row.to_ms ?? undefined,
+    table: row.table_name ?? undefined,
+    state: row.state,
+    note: row.note ?? undefined,
+    startedAtMs: row.started_at_ms,
+    updatedAtMs: row.updated_at_ms,
+    chunks: row.chunks,
+    chunksDone: row.chunks_done,
+    messagesExpected: row.messages_expected ?? undefined,
+    messagesLanded: row.messages_landed,
+    gaps: row.gaps,
+  }));
+}

@@ -1,0 +1,180 @@
+import type { Interpreter } from '../client/interpret.ts';
+import type { RestSource } from '../client/rest-source.ts';
+import { TransientError } from '../lib/errors.ts';
+import { type Clock, DAY_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { type Availability, askAvailability } from './availability.ts';
+import type { BackfillPlan, BackfillRequest } from './backfill-request.ts';
+import { missingText } from './from-stream.ts';
+
+export interface PlanOptions {
+  source: RestSource;
+  interpret: Interpreter;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** A gap that is not closed, and what the upstream still has of it. */
+export interface OpenGap {
+  gapId: number;
+  reason: string;
+  fromMs: UtcMs | undefined;
+  toMs: UtcMs | undefined;
+  detectedAtMs: UtcMs;
+  note: string | undefined;
+  /** all, part or nothing of it; unknown where the upstream does not say. */
+  available: Availability['kind'];
+}
+
+const CHUNK_MS = 10 * MINUTE_MS;
+const CHUNKS_MAX = 500;
+const CHUNKS_COUNTED_MAX = 50;
+const REQUEST_MESSAGES = 2_500;
+const DAYS_LISTED_MAX = 10_000;
+
+type StreamRequest = Extract<BackfillRequest, { source: 'stream' }>;
+
+/** What reading a stretch of the stream again comes to. */
+export async function planStream(
+  shard: Shard,
+  request: StreamRequest,
+  options: PlanOptions,
+): Promise<BackfillPlan> {
+  const { source, interpret, signal } = options;
+  await requireLiveReader(shard);
+  // What lies beyond the live reader's position is left to it when its turn comes.
+  const endMs = Math.min(request.toMs ?? Number.POSITIVE_INFINITY, options.clock.now() + 1);
+  const from = await askAvailability(source, interpret, request.fromMs, signal);
+  const startMs = from.kind === 'all' ? request.fromMs : (from.firstMs ?? endMs);
+  const notes = from.kind === 'all' ? [] : [missingText(from)];
+  if (request.fromMs >= endMs) {
+    notes.push('that lies in the future: the live reader reads it when it comes');
+  }
+  const chunks: BackfillPlan['chunks'] = [];
+  const widthMs = Math.max(CHUNK_MS, Math.ceil((endMs - startMs) / CHUNKS_MAX));
+  for (let fromMs = startMs; fromMs < endMs; fromMs += widthMs) {
+    const toMs = Math.min(endMs, fromMs + widthMs);
+    chunks.push({ fromMs, toMs, gapId: undefined, messagesExpected: undefined });
+  }
+  let messages: number | undefined = chunks.length === 0 ? 0 : undefined;
+  if (from.messages !== undefined && chunks.length > 0) {
+    const messagesFrom = async (ms: UtcMs) =>
+      (await askAvailability(source, interpret, ms, signal)).messages ?? 0;
+    const afterAll = await messagesFrom(endMs);
+    messages = Math.max(0, from.messages - afterAll);
+    await countChunks(chunks, { first: from.messages, afterAll, messagesFrom });
+  }
+  const requests =
+    chunks.length === 0 ? 0 : Math.max(chunks.length, Math.ceil((messages ?? 0) / REQUEST_MESSAGES));
+  return { source: 'stream', chunks, requests, days: daysOf(chunks), messages, notes, unfillable: [] };
+}
+
+/** A server that says how much it has from a time on is asked for each piece, unless they are many: then only the whole is known. */
+async function countChunks(
+  chunks: BackfillPlan['chunks'],
+  counts: { first: number; afterAll: number; messagesFrom(ms: UtcMs): Promise<number> },
+): Promise<void> {
+  if (chunks.length > CHUNKS_COUNTED_MAX) return;
+  let before = counts.first;
+  for (const [index, chunk] of chunks.entries()) {
+    const after = index === chunks.length - 1 ? counts.afterAll : await counts.messagesFrom(chunk.toMs);
+    chunk.messagesExpected = Math.max(0, before - after);
+    before = after;
+  }
+}
+
+/** What filling every gap that the upstream has something of comes to. */
+export async function planGaps(shard: Shard, options: PlanOptions): Promise<BackfillPlan> {
+  await requireLiveReader(shard);
+  const { source, interpret, signal } = options;
+  const gaps = await openGaps(shard, (fromMs) => askAvailability(source, interpret, fromMs, signal));
+  const plan: BackfillPlan = {
+    source: 'gaps',
+    chunks: [],
+    requests: 0,
+    days: [],
+    messages: undefined,
+    notes: [],
+    unfillable: [],
+  };
+  for (const gap of gaps) {
+    if (gap.available === 'nothing') {
+      plan.unfillable.push({ gapId: gap.gapId, note: gap.note! });
+      plan.notes.push(`gap ${gap.gapId}: ${gap.note}`);
+    } else {
+      const { fromMs, toMs } = boundsOf(gap);
+      plan.chunks.push({ fromMs, toMs, gapId: gap.gapId, messagesExpected: undefined });
+      if (gap.note !== undefined) plan.notes.push(`gap ${gap.gapId}: ${gap.note}`);
+    }
+  }
+  plan.requests = plan.chunks.length;
+  plan.days = daysOf(plan.chunks);
+  return plan;
+}
+
+/** The gaps that are not closed, each with what the upstream has of it now, or with why it could not be asked. */
+export async function openGaps(
+  shard: Shard,
+  ask: (fromMs: UtcMs) => Promise<Availability | TransientError>,
+): Promise<OpenGap[]> {
+  const rows = await shard.transaction((connection) =>
+    query<{
+      gap_id: number;
+      reason: string;
+      from_time_ms: number | null;
+      to_time_ms: number | null;
+      detected_at_ms: number;
+      note: string | null;
+    }>(connection, 'backfill/find_gaps'),
+  );
+  const gaps: OpenGap[] = [];
+  for (const row of rows) {
+    const gap = {
+      gapId: row.gap_id,
+      reason: row.reason,
+      fromMs: row.from_time_ms ?? undefined,
+      toMs: row.to_time_ms ?? undefined,
+      detectedAtMs: row.detected_at_ms,
+    };
+    const { fromMs, toMs } = boundsOf(gap);
+    const found = await ask(fromMs);
+    if (found instanceof Error) {
+      gaps.push({ ...gap, available: 'unknown', note: found.message });
+      continue;
+    }
+    const isGone = found.kind !== 'all' && (found.firstMs === undefined || found.firstMs >= toMs - 1);
+    const available = isGone ? ('nothing' as const) : found.kind;
+    const note = available === 'all' ? undefined : missingText({ ...found, kind: available });
+    gaps.push({ ...gap, available, note });
+  }
+  return gaps;
+}
+
+/** From the last message before it to the first one after it, both included: they say that nothing is missing in between. */
+function boundsOf({ fromMs, toMs, detectedAtMs }: Pick<OpenGap, 'fromMs' | 'toMs' | 'detectedAtMs'>) {
+  return { fromMs: fromMs ?? 0, toMs: (toMs ?? detectedAtMs) + 1 };
+}
+
+/** @throws TransientError where nothing was read yet, so that everything will be without a backfill */
+async function requireLiveReader(shard: Shard): Promise<void> {
+  if (await shard.checkpoint('stream')) return;
+  throw new TransientError(
+    'NothingRead',
+    'nothing of the stream has been read yet: start the worker ("wattline up"), which reads all that the upstream still has',
+  );
+}
+
+/** Days in UTC that the pieces touch. */
+export function daysOf(chunks: BackfillPlan['chunks']): string[] {
+  const days = new Set<string>();
+  for (const { fromMs, toMs } of chunks) {
+    for (
+      let ms = Math.floor(fromMs / DAY_MS) * DAY_MS;
+      ms < toMs && days.size < DAYS_LISTED_MAX;
+      ms += DAY_MS
+    )
+      days.add(new Date(ms).toISOString().slice(0, 10));
+  }
+  return [...days].sort();
+}

@@ -1,0 +1,216 @@
+import { createInterpreter } from '../client/interpret.ts';
+import type { RestSource } from '../client/rest-source.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock, UtcMs } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import {
+  type BackfillEntry,
+  beginBackfill,
+  endBackfill,
+  findUnfinished,
+  finishChunk,
+  forgetPositions,
+  readBackfill,
+  stateOf,
+} from './backfill-ledger.ts';
+import type { BackfillPlan, BackfillRequest, Chunk } from './backfill-request.ts';
+import { fillFromArchive, planArchive } from './from-archive.ts';
+import { landQuarantined } from './from-quarantine.ts';
+import { fillFromStream } from './from-stream.ts';
+import { createPace } from './pace.ts';
+import { planGaps, planStream } from './plan-gaps.ts';
+
+export interface BackfillProgress {
+  /** Undefined while it is planned. */
+  backfillId: number | undefined;
+  chunks: number;
+  chunksDone: number;
+  messagesRead: number;
+  messagesLanded: number;
+  /** From 0 to 1. */
+  part: number;
+}
+
+export interface BackfillOutcome {
+  kind: 'done' | 'cancelled';
+  backfillId: number;
+  resumed: boolean;
+  /** In this run. */
+  messagesRead: number;
+  /** In all runs: messages that were not there yet; of the archive those that were read again. */
+  messagesLanded: number;
+  gapsFilled: number[];
+  notes: string[];
+  /** The last batch there is: once it was published, so was all that came of this. */
+  lastBatchId: number;
+}
+
+export interface BackfillOptions {
+  workgroup: WorkgroupConfig;
+  lakeDir: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** How a request is planned and filled: where the stream is read, and when to stop. */
+export interface BackfillRun extends BackfillOptions {
+  source: RestSource;
+  signal: AbortSignal;
+}
+
+/** What a request would come to; nothing is begun. */
+export function planBackfill(
+  shard: Shard,
+  request: BackfillRequest,
+  run: BackfillRun,
+): Promise<BackfillPlan> {
+  const { source, clock, signal } = run;
+  const asking = { source, interpret: interpreterOf(shard, run), clock, signal };
+  switch (request.source) {
+    case 'stream':
+      return planStream(shard, request, asking);
+    case 'gaps':
+      return planGaps(shard, asking);
+    case 'archive':
+      return planArchive(shard, request, archiveOf(run));
+    default:
+      return request satisfies never;
+  }
+}
+
+/**
+ * Does what was asked for, or goes on with the same that has not ended.
+ * @param progress kept up to date
+ * @throws TransientError where it cannot go on now; asked for again, it goes on where it was
+ */
+export async function runBackfill(
+  shard: Shard,
+  request: BackfillRequest,
+  run: BackfillRun,
+  progress: BackfillProgress,
+): Promise<BackfillOutcome> {
+  const entry =
+    (await findUnfinished(shard, request)) ??
+    (await beginBackfill(shard, request, await planBackfill(shard, request, run), run.clock));
+  const kind = await fillAll(shard, entry, request, run, progress);
+  if (kind === 'cancelled') await forgetPositions(shard, entry.backfillId);
+  return outcomeOf(shard, entry, kind, progress, run.log);
+}
+
+async function fillAll(
+  shard: Shard,
+  { backfillId, chunks }: BackfillEntry,
+  request: BackfillRequest,
+  run: BackfillRun,
+  progress: BackfillProgress,
+): Promise<'done' | 'cancelled'> {
+  const { clock, signal } = run;
+  const isCancelled = async () => (await stateOf(shard, backfillId)) !== 'running';
+  const pace = createPace(request.messagesPerSecond);
+  const all = chunks.reduce((sum, chunk) => sum + sizeOf(chunk), 0);
+  let done = 0;
+  Object.assign(progress, { backfillId, chunks: chunks.length });
+  const note = (read: number, landed: number) => {
+    progress.messagesRead += read;
+    progress.messagesLanded += landed;
+  };
+  if (request.source === 'archive') {
+    if (await isCancelled()) return 'cancelled';
+    await landQuarantined(shard, backfillId, request, { ...archiveOf(run), signal, onLanded: note });
+  }
+  for (const chunk of chunks) {
+    if (!chunk.isDone) {
+      signal.throwIfAborted();
+      if (await isCancelled()) return 'cancelled';
+      if (request.source === 'archive') {
+        const messages = await fillFromArchive(shard, backfillId, chunk, request, {
+          ...archiveOf(run),
+          signal,
+        });
+        note(messages, messages);
+        await pace(messages, signal);
+      } else {
+        let readOfChunk = 0;
+        const partOf = (upToMs: UtcMs) => (done + doneOf(chunk, readOfChunk, upToMs)) / Math.max(1, all);
+        const filled = await fillFromStream(shard, backfillId, chunk, {
+          source: run.source,
+          interpret: interpreterOf(shard, run),
+          defaultTable: defaultTable(run.workgroup),
+          table: request.source === 'stream' ? request.table : undefined,
+          lakeDir: run.lakeDir,
+          messagesMax: request.messagesPerSecond,
+          pace,
+          signal,
+          isCancelled,
+          onBatch({ read, landed, upToMs }) {
+            note(read, landed);
+            readOfChunk += read;
+            if (upToMs !== undefined) progress.part = Math.max(progress.part, partOf(upToMs));
+          },
+        });
+        if (filled === 'cancelled') return 'cancelled';
+        await finishChunk(shard, backfillId, chunk, clock);
+      }
+    }
+    done += sizeOf(chunk);
+    progress.chunksDone += 1;
+    progress.part = done / Math.max(1, all);
+  }
+  return (await endBackfill(shard, backfillId, 'done', clock)) ? 'done' : 'cancelled';
+}
+
+async function outcomeOf(
+  shard: Shard,
+  { backfillId, isResumed, notes }: BackfillEntry,
+  kind: 'done' | 'cancelled',
+  { messagesRead }: BackfillProgress,
+  log: Log,
+): Promise<BackfillOutcome> {
+  const { chunks, listed } = await readBackfill(shard, backfillId);
+  const gapsFilled = chunks.flatMap(({ gapId, isDone, isWhole }) =>
+    gapId !== undefined && isDone && isWhole ? [gapId] : [],
+  );
+  const [last] = await shard.transaction((connection) =>
+    query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
+  );
+  const { messagesLanded } = listed;
+  log.info({ shard: shard.workgroupId, backfillId, messages: messagesLanded, kind }, 'backfill.ended');
+  return {
+    kind,
+    backfillId,
+    resumed: isResumed,
+    messagesRead,
+    messagesLanded,
+    gapsFilled,
+    notes,
+    lastBatchId: Number(last!.batch_id),
+  };
+}
+
+/** An interpreter of its own: the columns of another's are reused while this one waits. */
+export function interpreterOf({ names }: Shard, { workgroup }: Pick<BackfillOptions, 'workgroup'>) {
+  return createInterpreter(names, { defaultTable: defaultTable(workgroup) });
+}
+
+function defaultTable({ upstream }: WorkgroupConfig): string | undefined {
+  return upstream?.table === '-' ? undefined : upstream?.table;
+}
+
+function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
+  const { energyStreams } = workgroup;
+  return { lakeDir, energyStreams, clock, defaultTable: defaultTable(workgroup) };
+}
+
+/** How much of a piece is done, measured as it is. */
+function doneOf({ fromMs, toMs, messagesExpected }: Chunk, messagesRead: number, upToMs: UtcMs): number {
+  return messagesExpected === undefined
+    ? Math.min(toMs, upToMs) - fromMs
+    : Math.min(messagesExpected, messagesRead);
+}
+
+/** How much of the whole a piece is: messages where they were counted beforehand, else time. */
+function sizeOf({ fromMs, toMs, messagesExpected }: Chunk): number {
+  return messagesExpected ?? toMs - fromMs;
+}

@@ -1,0 +1,98 @@
+import type { WorkgroupConfig } from '../config/config.ts';
+import { absentInAll, type SiteConfig } from '../config/meters.ts';
+import type { LocalDate } from '../lib/time.ts';
+import type { SourceRole } from '../roles/role.ts';
+import { jsonRowsSql } from '../warehouse/json-rows.ts';
+
+/** What is balanced: a device, a site or a workgroup. */
+export interface BalanceScope {
+  id: string;
+  /** Whether what is contained in a whole site is contained in it. */
+  isSite: boolean;
+  /** Whether import and export may be told from what is left: not where that would set several sites off against each other. */
+  nets: boolean;
+  members: readonly ScopeMember[];
+  /** Roles that it is known not to have. */
+  absent: readonly SourceRole[];
+}
+
+export interface ScopeMember {
+  /** Without it all devices. */
+  device?: string | undefined;
+  /** Without it all sources of the device. */
+  source?: string | undefined;
+  sign: 1 | -1;
+  /** Local days of the workgroup, included. */
+  from?: LocalDate | undefined;
+  to?: LocalDate | undefined;
+}
+
+/**
+ * The scope of a workgroup as a whole. Of several sites, what is left is not set off one against another. It lacks the roles that all of
+ * its sites lack.
+ */
+export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
+  const nets = sites.filter(({ devices }) => devices.length > 0).length < 2;
+  return { id: 'workgroup', isSite: true, nets, members: [{ sign: 1 }], absent: absentInAll(sites) };
+}
+
+/**
+ * The scope of a site: its devices. Its meters measure the same energy once more. A site without any members is all there is.
+ * @returns a scope without members where the site has meters alone
+ */
+export function siteScope({ name, devices, meters, absent }: SiteConfig): BalanceScope {
+  const members: ScopeMember[] =
+    devices.length + meters.length === 0
+      ? [{ sign: 1 }]
+      : devices.map(({ id, source, sign, from, to }) => ({ device: id, source, sign, from, to }));
+  return { id: `site/${name}`, isSite: true, nets: true, members, absent };
+}
+
+/** Whether a scope holds devices beside those that it names. */
+export function holdsAll({ members }: BalanceScope): boolean {
+  return members.some(({ device }) => device === undefined);
+}
+
+/** The part of a scope that one device is. */
+export function deviceScope(scope: BalanceScope, device: string): BalanceScope {
+  const members = scope.members.flatMap((member) =>
+    member.device === undefined || member.device === device ? [{ ...member, device }] : [],
+  );
+  return { ...scope, id: `${scope.id}/${device}`, isSite: false, nets: true, members };
+}
+
+/** Tables of scopes and their members, for the chapters of sql/balance, with the parameters that they are read from. */
+export function scopeTables(scopes: readonly BalanceScope[]) {
+  return {
+    tables: {
+      scope: jsonRowsSql('scopes', { scope_id: 'VARCHAR', is_site: 'BOOLEAN', nets: 'BOOLEAN' }),
+      scope_member: jsonRowsSql('scope_members', {
+        scope_id: 'VARCHAR',
+        device: 'UUID',
+        source: 'VARCHAR',
+        sign: 'INTEGER',
+        valid_from: 'DATE',
+        valid_to: 'DATE',
+      }),
+      scope_absent: jsonRowsSql('scope_absent', { scope_id: 'VARCHAR', role: 'VARCHAR' }),
+    },
+    parameters: {
+      scopes: JSON.stringify(scopes.map(({ id, isSite, nets }) => ({ scope_id: id, is_site: isSite, nets }))),
+      scope_members: JSON.stringify(
+        scopes.flatMap(({ id, members }) =>
+          members.map(({ device, source, sign, from, to }) => ({
+            scope_id: id,
+            device,
+            source,
+            sign,
+            valid_from: from,
+            valid_to: to,
+          })),
+        ),
+      ),
+      scope_absent: JSON.stringify(
+        scopes.flatMap(({ id, absent }) => absent.map((role) => ({ scope_id: id, role }))),
+      ),
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { loadSql } from '../warehouse/load-sql.ts';
+
+/** The levels that a balance is told on. */
+export const balanceResolutions = ['interval', 'day', 'month', 'year'] as const;
+export type BalanceResolution = (typeof balanceResolutions)[number];
+
+/** Where the tables come from that the chapters of sql/balance read: a statement for each. */
+export interface BalanceInputs {
+  own_day: string;
+  zone_day: string;
+  scope: string;
+  scope_member: string;
+  scope_absent: string;
+  role_span: string;
+  device_peak: string;
+  /** Tables that `source_interval` is made from, by name; and itself. */
+  sources: ReadonlyArray<readonly [name: string, sql: string]>;
+  /** Instead of the constants of the rules. */
+  rule?: string;
+}
+
+/** How many characters of a day are the period that it belongs to. */
+const periodDigits = { day: 10, month: 7, year: 4 } as const;
+
+/**
+ * The balance of scopes as table "balance" (see balance/judge), for the statement that follows.
+ * @returns text that begins with WITH
+ */
+export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
+  const tables: Table[] = [
+    ...scopeChapters(inputs),
+    ['scope_day', loadSql('balance/find_scope_day')],
+    ['scope_peak', loadSql('balance/sum_scope_peak')],
+    ...inputs.sources,
+    ['flow', loadSql('balance/sum_flow')],
+    ['interval_sum', loadSql('balance/find_interval_sum')],
+    ['rest', loadSql('balance/find_rest')],
+    ...levelTables(resolution),
+    ['balance', loadSql('balance/judge')],
+  ];
+  return withTables(tables);
+}
+
+/** How much a balance is computed of (see balance/count_scope_size). */
+export function scopeSizeSql(inputs: BalanceInputs): string {
+  return withTables(scopeChapters(inputs)) + loadSql('balance/count_scope_size');
+}
+
+type Table = readonly [name: string, sql: string];
+
+/** Up to which sources are part of which scope. */
+function scopeChapters(inputs: BalanceInputs): Table[] {
+  return [
+    ['rule', inputs.rule ?? loadSql('balance/find_rule')],
+    ['role', loadSql('balance/find_role')],
+    ['own_day', inputs.own_day],
+    ['zone_day', inputs.zone_day],
+    ['slot', loadSql('balance/find_slot')],
+    ['role_span', inputs.role_span],
+    ['device_peak', inputs.device_peak],
+    ['scope', inputs.scope],
+    ['scope_member', inputs.scope_member],
+    ['scope_absent', inputs.scope_absent],
+    ['scope_source', loadSql('balance/find_scope_source')],
+  ];
+}
+
+function withTables(tables: readonly Table[]): string {
+  return `WITH ${tables.map(([name, sql]) => table(name, sql)).join(',\n')}\n`;
+}
+
+function levelTables(resolution: BalanceResolution): Table[] {
+  if (resolution === 'interval') return [['level', loadSql('balance/find_interval_level')]];
+  return [
+    ['day_level', loadSql('balance/sum_days')],
+    ['period_digits', `SELECT ${periodDigits[resolution]} AS period_digits`],
+    ['level', resolution === 'day' ? 'FROM day_level' : loadSql('balance/sum_periods')],
+  ];
+}
+
+/** A balance of one scope as rows of `period` and `value`, which is JSON. */
+export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
+  const parts: Table[] =
+    resolution === 'interval'
+      ? [
+          [
+            'part',
+            'SELECT NULL::VARCHAR AS scope_id, NULL::VARCHAR AS period, NULL::VARCHAR[] AS parts WHERE false',
+          ],
+        ]
+      : [
+          ['day_part', loadSql('balance/sum_day_part')],
+          ['part', loadSql('balance/sum_part')],
+        ];
+  return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${loadSql('balance/answer')}`;
+}
+
+/** The tables of the lake that the energy of sources is read from: a statement for each. */
+export interface LakeTables {
+  daily_energy: string;
+  interval_energy: string;
+  series: string;
+}
+
+/** The tables that end in `source_interval`, from those of the lake. */
+export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
+  return [
+    ...Object.entries(lake),
+    ['wanted', 'SELECT DISTINCT device, source, own_day FROM scope_source'],
+    ['own_slot', loadSql('balance/find_own_slot')],
+    ['read_from', loadSql('balance/find_read_from')],
+    ['measured', loadSql('balance/find_measured')],
+    ['source_interval', loadSql('balance/find_source_interval')],
+  ];
+}
+
+export function table(name: string, sql: string): string {
+  return `${name} AS (\n${sql}\n)`;
+}

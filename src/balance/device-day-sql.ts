@@ -1,0 +1,68 @@
+import { loadSql } from '../warehouse/load-sql.ts';
+import { table } from './balance-sql.ts';
+
+/** Where the tables come from that the energy of devices is told from (see balance/find_device_source and sum_device_day). */
+export interface DeviceDayInputs {
+  known_source: string;
+  declared_device: string;
+  role_span: string;
+  source_day: string;
+}
+
+/** The energy of devices by day as table "device_day", for the statement that follows. @returns text that begins with WITH */
+export function deviceDaySql(inputs: DeviceDayInputs): string {
+  const tables = [
+    table('role', loadSql('balance/find_role')),
+    ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
+    table('device_source', loadSql('balance/find_device_source')),
+    table('device_day', loadSql('balance/sum_device_day')),
+  ];
+  return `WITH ${tables.join(',\n')}\n`;
+}
+
+/** Columns of "device_source", for where nothing is known of any source. */
+const deviceSourceColumns = {
+  device: 'UUID',
+  source: 'VARCHAR',
+  valid_from: 'DATE',
+  valid_to: 'DATE',
+  role: 'VARCHAR',
+  negative_role: 'VARCHAR',
+  counts: 'BOOLEAN',
+  part: 'VARCHAR',
+  is_mixed: 'BOOLEAN',
+  counting_sources: 'INTEGER',
+  lacking_sources: 'INTEGER',
+  lacking_max: 'INTEGER',
+  lacks_with_energy: 'BOOLEAN',
+};
+
+export const noDeviceSources = `SELECT ${Object.entries(deviceSourceColumns)
+  .map(([name, type]) => `NULL::${type} AS ${name}`)
+  .join(', ')} WHERE false`;
+
+export const noSplits =
+  'SELECT NULL::DATE AS day, NULL::UUID AS device, NULL::VARCHAR AS source, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh WHERE false';
+
+/** Where the tables of the lake come from that `rise_fall` is read from (see balance/sum_rise_fall). */
+export interface SplitInputs {
+  /** The sources and local days that are wanted. */
+  wanted: string;
+  /** The local days of the range: day, start_ms, end_ms. */
+  own_day: string;
+  daily_energy: string;
+  interval_energy: string;
+  series: string;
+}
+
+/** The statement of "rise_fall", with tables of its own. */
+export function splitSql(inputs: SplitInputs): string {
+  const tables = [
+    table('rule', loadSql('balance/find_rule')),
+    ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
+    table('own_slot', loadSql('balance/find_own_slot')),
+    table('read_from', loadSql('balance/find_read_from')),
+    table('measured', loadSql('balance/find_measured')),
+  ];
+  return `WITH ${tables.join(',\n')}\n${loadSql('balance/sum_rise_fall')}`;
+}

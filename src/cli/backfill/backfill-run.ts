@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BackfillRequest } from '../../backfill/backfill-request.ts';
+import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
+import { TransientError } from '../../lib/errors.ts';
+import type { WarehouseOwner } from '../../service/find-owner.ts';
+import { settle } from '../../service/wait-until-published.ts';
+import type { Told } from '../../worker-rpc/rpc-wire.ts';
+
+export interface BackfillRunOptions {
+  owner: WarehouseOwner;
+  request: BackfillRequest;
+  signal: AbortSignal;
+  onProgress(progress: RunProgress): void;
+}
+
+export type RunProgress =
+  | { kind: 'reading'; progress: Told<BackfillProgress> }
+  /** What has landed is being rolled up (`part` of it is) or published. */
+  | { kind: 'after'; part: number };
+
+const POLL_MS = 200;
+
+/** Runs a backfill, and returns once its energy is there: rolled up and published. */
+export async function runBackfill(options: BackfillRunOptions): Promise<Told<BackfillOutcome>> {
+  const { owner, request, signal, onProgress } = options;
+  const state = () => owner.ask('backfillState', undefined);
+  const stop = () => void owner.ask('backfillStop', undefined).catch(() => undefined);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await owner.ask('backfillStart', { request });
+    let now = await state();
+    for (; now.kind === 'running'; now = await state()) {
+      onProgress({ kind: 'reading', progress: now.progress });
+      if (!(await owner.followUp())) await sleep(POLL_MS);
+    }
+    if (now.kind === 'idle') {
+      throw new TransientError(
+        'ServiceEnded',
+        'the service was started anew meanwhile; run the same command again to go on',
+      );
+    }
+    const { outcome } = now;
+    // Nothing new: what is published is that a gap was closed, which a service does by itself.
+    if (outcome.messagesLanded === 0) await owner.followUp();
+    else
+      await settle(now, outcome.lastBatchId, {
+        owner,
+        signal,
+        state,
+        onProgress: (part) => onProgress({ kind: 'after', part }),
+      });
+    return outcome;
+  } catch (error) {
+    throw signal.aborted
+      ? new TransientError('Interrupted', 'interrupted; the same command goes on where it stopped')
+      : error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,125 @@
+import type { ListedBackfill } from '../../backfill/backfill-ledger.ts';
+import type { BackfillPlan } from '../../backfill/backfill-request.ts';
+import type { OpenGap } from '../../backfill/plan-gaps.ts';
+import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
+import { formatInstant, type UtcMs } from '../../lib/time.ts';
+import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import type { RunProgress } from './backfill-run.ts';
+
+/** Shows how far a backfill is. */
+export function createBackfillView(terminal: Terminal, now: () => number) {
+  const view = createLineView(terminal, now);
+  let started: { atMs: number; part: number } | undefined;
+
+  function text(run: RunProgress): string {
+    if (run.kind === 'after') return followUpText(run.part);
+    const { progress } = run;
+    if (progress.backfillId === undefined) return 'asking what there is';
+    // What was done before this run says nothing of how fast it is.
+    started ??= { atMs: now(), part: progress.part };
+    return describeProgress(progress, started.part, (now() - started.atMs) / 1000, terminal.isInteractive);
+  }
+
+  return { show: (run: RunProgress) => view.show(text(run)), clear: view.clear };
+}
+
+export function describeProgress(
+  { backfillId, part, messagesRead, messagesLanded }: Told<BackfillProgress>,
+  partBefore: number,
+  seconds: number,
+  withBar: boolean,
+): string {
+  const words = [`backfill ${backfillId}`];
+  if (withBar) words.push(bar(part));
+  words.push(percent(part), `${count(messagesRead)} messages read, ${count(messagesLanded)} new`);
+  if (seconds > 0) words.push(`${count(Math.round(messagesRead / seconds))}/s`);
+  if (part > partBefore) words.push(`${duration((seconds * (1 - part)) / (part - partBefore))} left`);
+  return words.join('  ');
+}
+
+export function describeOutcome(outcome: Told<BackfillOutcome>): string {
+  const { backfillId, messagesRead, messagesLanded, gapsFilled, notes, resumed } = outcome;
+  const words = [
+    `backfill ${backfillId}: ${count(messagesRead)} messages read, ${count(messagesLanded)} of them new`,
+  ];
+  if (gapsFilled.length > 0) words.push(`gaps closed: ${gapsFilled.join(', ')}`);
+  if (resumed) words.push('gone on with where it had stopped');
+  return [words.join('; '), ...notes.map((note) => `  ${note}`), ''].join('\n');
+}
+
+export function describePlan(plan: Told<BackfillPlan>): string {
+  const { chunks, requests, days, messages, quarantined, notes } = plan;
+  const table = formatTable(
+    [
+      { title: 'From', value: ({ fromMs }) => formatInstant(fromMs) },
+      { title: 'To', value: ({ toMs }) => formatInstant(toMs) },
+      { title: 'Gap', value: ({ gapId }) => (gapId === undefined ? '-' : String(gapId)), align: 'right' },
+      {
+        title: 'Messages',
+        value: ({ messagesExpected }) => (messagesExpected === undefined ? '?' : count(messagesExpected)),
+        align: 'right',
+      },
+    ],
+    chunks,
+  );
+  const of = messages === undefined ? 'as many messages as there are' : `${count(messages)} messages`;
+  const asked =
+    plan.source === 'archive' ? 'nothing asked of the upstream' : `${count(requests)} requests or more`;
+  const range = days.length === 0 ? '' : `, days ${days[0]} to ${days.at(-1)} (${count(days.length)})`;
+  const again =
+    quarantined && quarantined.kept > 0
+      ? `  ${count(quarantined.readable)} of ${count(quarantined.kept)} messages in quarantine can be decoded now\n`
+      : '';
+  const said = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
+  if (chunks.length === 0) return `nothing to read\n${said}`;
+  return `${table}${count(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
+}
+
+export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {
+  if (listed.length === 0) return 'no backfill yet\n';
+  return formatTable(
+    [
+      { title: 'Id', value: (one) => String(one.backfillId), align: 'right' },
+      { title: 'Source', value: (one) => one.source },
+      { title: 'From', value: (one) => instant(one.fromMs) },
+      { title: 'To', value: (one) => instant(one.toMs) },
+      { title: 'Table', value: (one) => one.table ?? 'all' },
+      { title: 'State', value: (one) => one.state },
+      { title: 'Pieces', value: (one) => `${one.chunksDone}/${one.chunks}`, align: 'right' },
+      { title: 'New messages', value: (one) => count(one.messagesLanded), align: 'right' },
+      { title: 'Started', value: (one) => formatInstant(one.startedAtMs) },
+      { title: 'Moved', value: (one) => formatInstant(one.updatedAtMs) },
+    ],
+    listed,
+    columnsMax,
+  );
+}
+
+export function describeGaps(gaps: ReadonlyArray<Told<OpenGap>>, columnsMax: number): string {
+  if (gaps.length === 0) return 'nothing is missing\n';
+  const table = formatTable(
+    [
+      { title: 'Gap', value: (one) => String(one.gapId), align: 'right' },
+      { title: 'From', value: (one) => instant(one.fromMs) },
+      { title: 'To', value: (one) => instant(one.toMs) },
+      { title: 'Reason', value: (one) => one.reason },
+      { title: 'Upstream has', value: (one) => one.available },
+      { title: 'Note', value: (one) => one.note ?? '' },
+    ],
+    gaps,
+    columnsMax,
+  );
+  const isFillable = gaps.some(({ available }) => available !== 'nothing');
+  return `${table}${isFillable ? '"wattline backfill --gaps" reads what the upstream still has\n' : ''}`;
+}
+
+function instant(ms: UtcMs | undefined): string {
+  return ms === undefined ? '-' : formatInstant(ms);
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
+}

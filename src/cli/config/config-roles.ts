@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import { lakeFolder } from '../../pipeline/assignment.ts';
+import { openLakeReader } from '../../report/lake-reader.ts';
+import { createRoleResolver, keyText, type SourceKey } from '../../roles/resolve-roles.ts';
+import { type RoleSuggestion, suggestRole } from '../../roles/suggest-roles.ts';
+import { queryText } from '../../warehouse/query.ts';
+
+/** What the names of sources without a role suggest, of one workgroup. */
+export interface RoleSuggestions {
+  workgroupId: string;
+  /** One entry for each name. */
+  roles: Array<Pick<RoleSuggestion, 'source' | 'role' | 'reason'> & { devices: number }>;
+  /** Names that suggest nothing, of devices with several sources. */
+  unclear: string[];
+}
+
+/**
+ * Guesses roles from the names of sources that have none, for a person to confirm: those that the published lake has, and those that the
+ * configuration names. Workgroups in which nothing is open are left out.
+ */
+export async function suggestedRoles(config: Config): Promise<RoleSuggestions[]> {
+  const published = await publishedSources(config);
+  return config.workgroups.flatMap((workgroup) => {
+    const found = suggestionsOf(workgroup, published.get(workgroup.id) ?? []);
+    return found.roles.length + found.unclear.length === 0 ? [] : [found];
+  });
+}
+
+function suggestionsOf(workgroup: WorkgroupConfig, published: readonly SourceKey[]): RoleSuggestions {
+  const resolver = createRoleResolver(workgroup);
+  const known = new Map([...published, ...namedSources(workgroup)].map((key) => [keyText(key), key]));
+  const open = [...known.values()].filter((key) => resolver.spansOf(key).length === 0);
+  const roles: RoleSuggestions['roles'] = [];
+  const unclear: string[] = [];
+  for (const [source, keys] of Map.groupBy(open, (key) => key.source)) {
+    const suggested = suggestRole(source);
+    if (suggested) roles.push({ source, ...suggested, devices: keys.length });
+    else if (keys.some(({ device }) => [...known.values()].filter((key) => key.device === device).length > 1))
+      unclear.push(source);
+  }
+  return { workgroupId: workgroup.id, roles, unclear };
+}
+
+/** Sources that the configuration names beside roles. */
+function namedSources({ devices, meters, sites }: WorkgroupConfig): SourceKey[] {
+  return [
+    ...devices.flatMap(({ id, sources = [], totalSource }) =>
+      [...sources, ...(totalSource === undefined ? [] : [totalSource])].map((source) => ({
+        device: id,
+        source,
+      })),
+    ),
+    ...meters.flatMap(({ device, source }) =>
+      device === undefined || source === undefined ? [] : [{ device, source }],
+    ),
+    ...sites.flatMap((site) =>
+      site.devices.flatMap(({ id, source }) => (source === undefined ? [] : [{ device: id, source }])),
+    ),
+  ];
+}
+
+/** The sources of each workgroup's published lake; none where nothing has been published, or it cannot be read. */
+async function publishedSources(config: Config): Promise<Map<string, SourceKey[]>> {
+  const sources = new Map<string, SourceKey[]>();
+  const lakeDir = lakeFolder(config);
+  if (!existsSync(lakeDir)) return sources;
+  const lake = await openLakeReader({ lakeDir });
+  try {
+    for (const { id } of config.workgroups) {
+      const generation = await lake.current(id).catch(() => undefined);
+      const files = generation?.files('series') ?? [];
+      if (!generation || files.length === 0) continue;
+      const rows = await lake.run((connection) =>
+        queryText<{ device: string; source: string }>(
+          connection,
+          'SELECT DISTINCT device::VARCHAR AS device, source FROM read_parquet($files, hive_partitioning = false) ORDER BY ALL',
+          { files: files.map(generation.path) },
+        ),
+      );
+      sources.set(id, rows);
+    }
+  } finally {
+    await lake.close();
+  }
+  return sources;
+}
+
+/** The block to paste, as YAML, with the reasons beside it. */
+export function describeSuggestions({ workgroupId, roles, unclear }: RoleSuggestions): string {
+  const lines = [
+    `what is each source of workgroup "${workgroupId}"? Nothing is applied; paste what is right below it:`,
+    '    roles:',
+    ...roles.map(({ source, role, reason, devices }) => {
+      const of = devices === 1 ? '' : `, of ${devices} devices`;
+      return `      - { source: ${quoted(source)}, role: ${role} }   # ${reason}${of}`;
+    }),
+    ...unclear.map(
+      (source) => `      # - { source: ${quoted(source)}, role: ... }   # its name says nothing`,
+    ),
+  ];
+  return lines.join('\n');
+}
+
+function quoted(source: string): string {
+  return /^[A-Za-z][\w-]*$/.test(source) ? source : JSON.stringify(source);
+}

@@ -1,0 +1,289 @@
+import type { Command } from 'commander';
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import type { CorrectionRequest } from '../../correction/correction-request.ts';
+import type { ToldCorrection } from '../../correction/list-corrections.ts';
+import { InputError } from '../../lib/errors.ts';
+import { MINUTE_MS } from '../../lib/time.ts';
+import { runTask, type Service } from '../../service/run-service.ts';
+import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { deviceOf, energyOf, likeOf, type StretchOptions, stretchOf } from './correct-input.ts';
+
+interface StoreOptions extends StretchOptions {
+  workgroup?: string;
+  source?: string;
+  reason: string;
+  author?: string;
+  dryRun?: boolean;
+  key?: string;
+}
+
+/** A year of readings each second is computed again within it. */
+const STORE_MS = 10 * MINUTE_MS;
+
+export function addCorrectCommand(program: Command, terminal: Terminal): void {
+  const group = program
+    .command('correct')
+    .description(
+      'correct what was measured: exclude readings, set energy, fill gaps, and undo it, with a trace',
+    );
+  addExclude(group, terminal);
+  addSet(group, terminal);
+  addFill(group, terminal);
+  addUndo(group, terminal);
+  addList(group, terminal);
+}
+
+function addExclude(group: Command, terminal: Terminal): void {
+  const command = group
+    .command('exclude')
+    .description('leave readings of a time out, also those that come later')
+    .option('--table <name>', 'only readings of this table')
+    .option('--field <name>', 'only readings of this field');
+  addStretch(command)
+    .addHelpText('after', excludeHelp)
+    .action((device: string, options: StoreOptions & { table?: string; field?: string }) =>
+      store(command, terminal, options, (workgroup) => ({
+        kind: 'exclude',
+        ...common(workgroup, device, options),
+        ...stretchOf(options, workgroup),
+        ...(options.table !== undefined && { table: options.table }),
+        ...(options.field !== undefined && { field: options.field }),
+      })),
+    );
+}
+
+function addSet(group: Command, terminal: Terminal): void {
+  const command = group
+    .command('set')
+    .description('say what the energy of a day was, or of some quarters of an hour')
+    .requiredOption('-e, --energy <quantity>', 'the energy of all of it, with its unit: "3.5 MWh"');
+  addStretch(command)
+    .addHelpText('after', setHelp)
+    .action((device: string, options: StoreOptions & { energy: string }) =>
+      store(command, terminal, options, (workgroup) => {
+        const of = { ...common(workgroup, device, options), energyWh: energyOf(options.energy) };
+        if (options.day !== undefined && options.from === undefined && options.to === undefined)
+          return { kind: 'set_day', ...of, day: options.day };
+        return { kind: 'set', ...of, ...stretchOf(options, workgroup) };
+      }),
+    );
+}
+
+function addFill(group: Command, terminal: Terminal): void {
+  const command = group
+    .command('fill')
+    .description('estimate what measurements miss: from comparable days, or from another source')
+    .option(
+      '--like <device/source>',
+      'take the shape and, by the ratio of their days, the amount of another source',
+    )
+    .option('--replace', 'also in place of what is measured');
+  addStretch(command)
+    .addHelpText('after', fillHelp)
+    .action((device: string, options: StoreOptions & { like?: string; replace?: boolean }) =>
+      store(command, terminal, options, (workgroup) => ({
+        kind: 'fill',
+        ...common(workgroup, device, options),
+        ...stretchOf(options, workgroup),
+        replace: options.replace ?? false,
+        ...(options.like !== undefined && { like: likeOf(options.like, workgroup) }),
+      })),
+    );
+}
+
+function addUndo(group: Command, terminal: Terminal): void {
+  const command = group.command('undo').description('undo a correction').argument('<id>', 'its number');
+  addStored(command)
+    .addHelpText('after', undoHelp)
+    .action((id: string, options: StoreOptions) =>
+      store(command, terminal, options, () => {
+        if (!/^[1-9]\d{0,8}$/.test(id))
+          throw new InputError('the command line', [
+            {
+              path: 'id',
+              message: `"${id}" is no number of a correction; "wattline correct list" shows them`,
+            },
+          ]);
+        return { kind: 'undo', correctionId: Number(id), reason: options.reason, ...keyOf(options) };
+      }),
+    );
+}
+
+function addStretch(command: Command): Command {
+  return addStored(
+    command
+      .argument('<device>', 'its id, or the name that it is configured with')
+      .option('-s, --source <name>', 'the source of the device', 'default')
+      .option('--day <day>', "a day of the workgroup's time zone, YYYY-MM-DD")
+      .option(
+        '--from <time>',
+        'first instant: 2026-05-17T13:00 in the zone of the workgroup, or with an offset',
+      )
+      .option('--to <time>', 'first instant after it'),
+  );
+}
+
+function addStored(command: Command): Command {
+  return command
+    .requiredOption('-r, --reason <text>', 'why; everybody who reads the day can read it')
+    .option('--author <name>', 'who corrects, beside who works at this machine')
+    .option('--key <text>', 'stores the same correction with the same key once')
+    .option('-w, --workgroup <id>', 'the workgroup of the device; needed where there are several')
+    .option('--dry-run', 'show what it would change and store nothing');
+}
+
+function common(workgroup: WorkgroupConfig, device: string, options: StoreOptions) {
+  return {
+    device: deviceOf(workgroup, device),
+    source: options.source ?? 'default',
+    reason: options.reason,
+    ...keyOf(options),
+  };
+}
+
+function keyOf({ key }: StoreOptions): { key?: string } {
+  return key === undefined ? {} : { key };
+}
+
+function store(
+  command: Command,
+  terminal: Terminal,
+  options: StoreOptions,
+  read: (workgroup: WorkgroupConfig) => CorrectionRequest,
+): Promise<void> {
+  return runTask(command, terminal, async (config, service) => {
+    const { correctionRequestSchema } = await import('../../correction/correction-request.ts');
+    const { inWords } = await import('../../lib/input-words.ts');
+    const { zodProblems } = await import('../../config/config.ts');
+    const { describeOutcome } = await import('./correct-view.ts');
+    const { localActor } = await import('../../audit/local-actor.ts');
+    const { findOwner } = await import('../../service/find-owner.ts');
+    const workgroup = chooseWorkgroup(config, options.workgroup);
+    const parsed = correctionRequestSchema.safeParse(read(workgroup), inWords);
+    if (!parsed.success) throw new InputError('the correction', zodProblems(parsed.error));
+    const actor = localActor();
+    const author = options.author === undefined ? actor : `${options.author} (${actor})`;
+    const dryRun = options.dryRun ?? false;
+    const owner = await findOwner(config, workgroup, service);
+    try {
+      const told = await owner.ask(
+        'correct',
+        { request: parsed.data, author, dryRun },
+        { signal: service.signal, withinMs: STORE_MS },
+      );
+      printData(command, terminal, told, (columnsMax) => describeOutcome(told, workgroup, columnsMax));
+      if (told.outcome === 'stored') while (!service.signal.aborted && (await owner.followUp()));
+    } finally {
+      await owner.close();
+    }
+    if (owner.isService && !dryRun) printNote(command, terminal, 'the service publishes it within seconds');
+  });
+}
+
+interface ListOptions {
+  workgroup?: string;
+  device?: string;
+  source?: string;
+  day?: string;
+  inForce?: boolean;
+}
+
+/** A page of more is for a program to read. */
+const ROWS_MAX = 500;
+
+function addList(group: Command, terminal: Terminal): void {
+  const command = group
+    .command('list')
+    .description('show what was corrected, newest first')
+    .option('-d, --device <device>', 'only of this device: its id, or the name that it is configured with')
+    .option('-s, --source <name>', 'only of this source')
+    .option('--day <day>', "only those with a part in this day of the workgroup's time zone")
+    .option('--in-force', 'without those that are undone, and without undos')
+    .option('-w, --workgroup <id>', 'the workgroup; needed where there are several')
+    .addHelpText('after', listHelp)
+    .action((options: ListOptions) =>
+      runTask(command, terminal, async (config, service) => {
+        const { describeList } = await import('./correct-view.ts');
+        const workgroup = chooseWorkgroup(config, options.workgroup);
+        const corrections = await list(config, workgroup, options, service);
+        printData(command, terminal, corrections, (columnsMax) =>
+          describeList(corrections, workgroup, columnsMax),
+        );
+      }),
+    );
+}
+
+async function list(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  options: ListOptions,
+  { clock }: Service,
+): Promise<ToldCorrection[]> {
+  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
+  const { dayOf } = await import('./correct-input.ts');
+  const query = {
+    limit: ROWS_MAX,
+    inForce: options.inForce ?? false,
+    ...(options.device !== undefined && { devices: [deviceOf(workgroup, options.device)] }),
+    ...(options.source !== undefined && { source: options.source }),
+    ...(options.day !== undefined && { day: dayOf(options.day) }),
+  };
+  const asked = await createControl(config.dataDir).ask(workgroup.id, 'corrections', query);
+  switch (asked.kind) {
+    case 'answer':
+      return asked.answer;
+    case 'failed':
+      throw asked.error;
+    case 'not-running': {
+      const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
+      return correctionsClosed(
+        { workgroup, dataDir: config.dataDir, pipeline: config.pipeline },
+        query,
+        clock,
+      );
+    }
+    default:
+      return asked satisfies never;
+  }
+}
+
+const whole = `
+Readings are never changed. A correction is a row of its own, with who, when and why, and "wattline correct undo" takes it back. While "wattline up"
+runs it stores the correction; otherwise this command does, and publishes. Days that were final are "restated", and "wattline changes" shows them.`;
+
+const excludeHelp = `${whole}
+
+Examples:
+  wattline correct exclude garage --from 2026-05-17T13:00 --to 2026-05-17T13:10 --reason "averaged with zeros"
+  wattline correct exclude garage --day 2026-05-17 --field total_wh --reason "another meter's register" --dry-run`;
+
+const setHelp = `
+The energy keeps the shape of what is measured, scaled; where nothing is, it is spread evenly. Intervals add up to it exactly.
+${whole}
+
+Examples:
+  wattline correct set garage --day 2026-05-17 --energy "3.5 MWh" --reason "the grid operator's bill"
+  wattline correct set garage --from 2026-05-17T13:00 --to 2026-05-17T14:00 --energy "2 kWh" --reason "read by hand"`;
+
+const fillHelp = `
+Without --like each quarter of an hour is the median of the same one on the 10 nearest comparable days (Monday to Friday, or Saturday and Sunday; at
+most 28 days away; at least 3). With --like it is what the other source measured, times the median ratio of the days that both have. The values are
+worked out once and stay; the days are flagged "estimated".
+${whole}
+
+Examples:
+  wattline correct fill garage --from 2026-05-17T13:00 --to 2026-05-17T16:00 --reason "logger restarted"
+  wattline correct fill garage --source west --day 2026-05-17 --like garage/east --reason "west was offline"`;
+
+const undoHelp = `
+What it changed is as it was before, in a new version of its days. An undo is a correction too, and cannot be undone: make the correction again.
+
+Examples:
+  wattline correct undo 3 --reason "it was right after all"`;
+
+const listHelp = `
+Examples:
+  wattline correct list --day 2026-05-17
+  wattline correct list --in-force --json`;

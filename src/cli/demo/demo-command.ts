@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Config, configSchema } from '../../config/config.ts';
+import { errorMessage, TransientError } from '../../lib/errors.ts';
+import { addDays, DAY_MS, dayStart, type LocalDate, localDateOf, SECOND_MS } from '../../lib/time.ts';
+import { readStatuses } from '../../pipeline/workgroup-status.ts';
+import { runWithoutConfig, type Service } from '../../service/run-service.ts';
+import type { Running } from '../../service/start-roles.ts';
+import { createSite, type Site } from '../../simulate/create-site.ts';
+import { globalOptions } from '../global-options.ts';
+import { addListenOptions, type ListenOptions } from '../listen-options.ts';
+import { inTempFolder } from '../temp-folder.ts';
+import { printData } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { type DayComparison, settled } from './demo-days.ts';
+import { type DemoState, describeStart, describeState, describeSummary } from './demo-view.ts';
+
+const WORKGROUP = 'demo';
+const DAYS_BACK = 2;
+/** The past days are lived through in this time, then the site keeps to the clock. */
+const CATCH_UP_SECONDS = 15;
+const READING_EVERY_MS = 60 * SECOND_MS;
+/** What was sent last is on its way through the pipeline for a few seconds; the devices fall silent so long before the end. */
+const SETTLE_MS = 4 * SECOND_MS;
+/** Eleven days: what a timer can wait for is not much longer. */
+const SECONDS_MAX = 1_000_000;
+
+interface DemoOptions extends ListenOptions {
+  seconds?: number;
+  seed: number;
+}
+
+export function addDemoCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('demo')
+    .description('show the whole way on a simulated site, without any configuration')
+    .option('--seconds <number>', 'end after this long with a summary (default: on Ctrl-C)', (text) =>
+      positiveNumber(text, SECONDS_MAX),
+    )
+    .option('--seed <number>', 'another site', (text) => positiveNumber(text, Number.MAX_SAFE_INTEGER), 1)
+    .addHelpText('after', help);
+  addListenOptions(command).action((options: DemoOptions) =>
+    runWithoutConfig(command, terminal, async (service) => {
+      const isQuiet = globalOptions(command).json ?? false;
+      const summary = await runDemo(
+        options,
+        service,
+        isQuiet ? () => undefined : (text) => terminal.out(text),
+      );
+      printData(command, terminal, summary, () => describeSummary(summary));
+    }),
+  );
+}
+
+/** What the demo came to. */
+export interface DemoSummary {
+  seconds: number;
+  sent: number;
+  landed: number;
+  generation: number | undefined;
+  /** The simulated days that are over, as reported and as the simulator generated them. */
+  days: DayComparison[];
+}
+
+/** Runs everything on a simulated site in a folder that is removed afterwards, until its time is over or it is interrupted. */
+async function runDemo(
+  options: DemoOptions,
+  service: Service,
+  show: (text: string) => void,
+): Promise<DemoSummary> {
+  return inTempFolder('demo', service, (dataDir) => runDemoIn(dataDir, options, service, show));
+}
+
+async function runDemoIn(
+  dataDir: string,
+  options: DemoOptions,
+  service: Service,
+  show: (text: string) => void,
+): Promise<DemoSummary> {
+  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const firstDay = addDays(localDateOf(service.clock.now(), timezone), -DAYS_BACK);
+  const site = createSite({
+    seed: options.seed,
+    timezone,
+    startMs: dayStart(firstDay, timezone),
+    readingEveryMs: READING_EVERY_MS,
+  });
+  const ending = new AbortController();
+  service.signal.addEventListener('abort', () => ending.abort());
+  if (service.signal.aborted) ending.abort();
+  show('Starting everything, which takes a few seconds.\n');
+  const { running, config } = await start(site, { ...options, dataDir }, service);
+  const startedMs = performance.now();
+  const untilMs = startedMs + (options.seconds ?? Number.POSITIVE_INFINITY) * SECOND_MS;
+  const timer =
+    options.seconds === undefined
+      ? undefined
+      : setTimeout(() => ending.abort(), Math.max(options.seconds * SECOND_MS - SETTLE_MS, 0));
+  try {
+    const scopes = { [WORKGROUP]: { permissions: ['search:read' as const, 'data:write' as const] } };
+    // One that is not listed leaves no entries of its own between the messages that are counted.
+    const { token } = await running.access.issue(
+      { subject: 'demo', scopes, lifetimeMs: DAY_MS },
+      { unlisted: true },
+    );
+    show(describeStart({ url: running.url!, token, dataDir, workgroup: WORKGROUP, site }));
+    const secondsLeft = (untilMs - SETTLE_MS - performance.now()) / SECOND_MS;
+    const catchUpSeconds = Math.max(1, Math.min(CATCH_UP_SECONDS, secondsLeft - 1));
+    const { runSimulation } = await import('../../simulate/run-simulation.ts');
+    const simulating = runSimulation({
+      site,
+      url: running.url!,
+      workgroup: WORKGROUP,
+      token,
+      speed: Math.round(((DAYS_BACK + 1) * 86_400) / catchUpSeconds),
+      signal: ending.signal,
+      log: service.log,
+    });
+    simulating.catch(() => ending.abort());
+    const report = (day: LocalDate) => readDay(running, token, day);
+    await watch(config, service, ending.signal, {
+      report,
+      timezone,
+      isInteractive: service.terminal.isInteractive,
+      show,
+    });
+    show('Ending, once what was sent last has arrived ...\n');
+    const sent = await simulating;
+    const settledByMs = service.signal.aborted ? performance.now() + SETTLE_MS : untilMs;
+    const { landed, days } = await settled(site, sent, {
+      landed: () => statusOf(config)?.poll.messages ?? 0,
+      report,
+      untilMs: settledByMs,
+    });
+    const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
+    return { seconds, sent: sent.items, landed, generation: statusOf(config)?.publish.generation, days };
+  } finally {
+    clearTimeout(timer);
+    await running.stop();
+  }
+}
+
+/** Starts everything on the port that was asked for; else on the usual one, or on a free one where that is taken. */
+async function start(
+  site: Site,
+  { host, port, dataDir }: DemoOptions & { dataDir: string },
+  service: Service,
+): Promise<{ running: Running; config: Config }> {
+  const { timezone, energyStreams, devices } = site;
+  const configOn = (onPort: number) =>
+    configSchema.parse({
+      dataDir,
+      logLevel: 'warn',
+      http: { port: onPort, ...(host && { host }) },
+      pipeline: { publishEvery: '2s' },
+      workgroups: [{ id: WORKGROUP, timezone, energyStreams, devices, roles: site.roles }],
+    });
+  const roles = ['stream', 'worker', 'report'] as const;
+  const config = configOn(port ?? configSchema.parse({}).http.port);
+  const { startRoles } = await import('../../service/start-roles.ts');
+  try {
+    return { running: await startRoles(config, roles, service), config };
+  } catch (error) {
+    if (port !== undefined || !(error instanceof TransientError && error.code === 'PortTaken')) throw error;
+    const other = configOn(0);
+    return { running: await startRoles(other, roles, service), config: other };
+  }
+}
+
+interface Watching {
+  report: (day: LocalDate) => Promise<Record<string, number>>;
+  timezone: string;
+  isInteractive: boolean;
+  show: (text: string) => void;
+}
+
+/** Shows how it goes until `signal` aborts: in place on a terminal, a line every few seconds elsewhere. */
+async function watch(
+  config: Config,
+  service: Service,
+  signal: AbortSignal,
+  watching: Watching,
+): Promise<void> {
+  const { report, timezone, isInteractive, show } = watching;
+  let drawnLines = 0;
+  for (let round = 0; !signal.aborted; round += 1) {
+    await sleep(SECOND_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted || (!isInteractive && round % 3 !== 0)) continue;
+    const today = localDateOf(service.clock.now(), timezone);
+    const state: DemoState = {
+      nowMs: service.clock.now(),
+      timezone,
+      status: statusOf(config),
+      energyWh: await report(today).catch((error: unknown) => ({ [errorMessage(error)]: 0 })),
+      wide: isInteractive,
+    };
+    const text = describeState(state);
+    show(drawnLines > 0 ? `\u001b[${drawnLines}A\u001b[J${text}` : text);
+    drawnLines = isInteractive ? text.split('\n').length - 1 : 0;
+  }
+}
+
+function statusOf({ dataDir }: Config) {
+  return readStatuses(dataDir)[0];
+}
+
+async function readDay({ url }: Running, token: string, day: LocalDate): Promise<Record<string, number>> {
+  const address = `${url}/api/v1/orgs/${WORKGROUP}/daily-energy?groupBy=source&startDate=${day}&endDate=${day}`;
+  const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`the report answered with status ${answer.status}`);
+  return ((await answer.json()) as Record<LocalDate, Record<string, number>>)[day] ?? {};
+}
+
+function positiveNumber(text: string, max: number): number {
+  const number = Number(text);
+  if (!(number > 0 && number <= max)) throw new InvalidArgumentError(`Use a number above 0, at most ${max}.`);
+  return number;
+}
+
+const help = `
+Simulated inverters, a battery and a meter live through the last two days within seconds, restarts, outages and late deliveries
+included, and go on in real time. Everything is real but the devices: the stream, the queue, the warehouse, the published lake
+and the report. Nothing is kept afterwards.
+
+Examples:
+  wattline demo
+  wattline demo --seconds 30
+  wattline demo --port 9000`;

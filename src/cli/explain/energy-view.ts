@@ -1,0 +1,142 @@
+import { counted, plainDuration, plainNumber } from '../../explain/explain-words.ts';
+import type { Explained, ExplainedSource, Interval, Part } from '../../explain/explained-schema.ts';
+import { formatInstant, HOUR_MS } from '../../lib/time.ts';
+import { formatRows, formatTable, section } from '../terminal/format-table.ts';
+import { type At, elide, type Row, type ViewOptions } from './readings-view.ts';
+
+/** From readings to the energy of the day, in numbers that add up to it. */
+export function describeEnergy(
+  one: ExplainedSource,
+  day: Pick<Explained, 'start' | 'end'>,
+  at: At,
+  options: ViewOptions,
+): string[] {
+  if (one.boundaries) return [describeBoundaries(one.boundaries, at), describeSegments(one, at)];
+  if (one.intervals.length === 0) return [];
+  return [
+    section('Energy by the hour', describeHours(one.intervals, day, at)),
+    options.all ? describeParts(one, at, options) : '',
+  ];
+}
+
+function describeBoundaries({ start, end }: NonNullable<ExplainedSource['boundaries']>, at: At): string {
+  const table = formatRows(
+    [
+      { value: ({ time }) => at(time) },
+      { value: ({ indexWh }) => (indexWh === null ? '-' : plainNumber(indexWh)), align: 'right' },
+      {
+        value: ({ indexWh, roundedWh }) =>
+          roundedWh === null || roundedWh === indexWh ? '' : `rounded ${plainNumber(roundedWh)}`,
+      },
+      { value: ({ how }) => how.replaceAll('_', ' ') },
+      { value: ({ text }) => text },
+    ],
+    [start, end],
+  );
+  return section('Index where the day begins and ends (Wh)', table);
+}
+
+function describeSegments({ segments }: ExplainedSource, at: At): string {
+  if (segments.length === 0) return '';
+  const table = formatTable(
+    [
+      { title: 'From', value: ({ from }) => at(from) },
+      { title: 'To', value: ({ to }) => at(to) },
+      { title: 'Index', value: ({ fromWh }) => plainNumber(fromWh), align: 'right' },
+      { title: 'to', value: ({ toWh }) => plainNumber(toWh), align: 'right' },
+      { title: 'Wh', value: ({ energyWh }) => plainNumber(energyWh), align: 'right' },
+      { title: 'Begins', value: ({ begins }) => begins },
+    ],
+    segments,
+  );
+  return section('Stretches of growth', table);
+}
+
+interface Stretch {
+  fromMs: number;
+  toMs: number;
+  energyWh: number;
+  measuredMs: number;
+}
+
+/** The day by the hour; hours without any energy that are measured alike stand in one line. */
+function describeHours(
+  intervals: readonly Interval[],
+  { start, end }: Pick<Explained, 'start' | 'end'>,
+  at: At,
+): string {
+  const byStart = new Map(intervals.map((one) => [Date.parse(one.start), one]));
+  const hours: Stretch[] = [];
+  for (let fromMs = Date.parse(start); fromMs < Date.parse(end); fromMs += QUARTER_MS) {
+    const { energyWh = 0, exactWh = null, coveredMilliseconds = 0 } = byStart.get(fromMs) ?? {};
+    let hour = hours.at(-1);
+    if (!hour || fromMs % HOUR_MS === 0) {
+      hour = { fromMs, toMs: fromMs, energyWh: 0, measuredMs: 0 };
+      hours.push(hour);
+    }
+    hour.toMs += QUARTER_MS;
+    hour.energyWh += exactWh === null ? energyWh : Number(exactWh);
+    hour.measuredMs += coveredMilliseconds;
+  }
+  return formatTable(
+    [
+      { title: 'From', value: ({ fromMs }) => at(formatInstant(fromMs)) },
+      { title: 'To', value: ({ toMs }) => at(formatInstant(toMs)) },
+      { title: 'Wh', value: ({ energyWh }) => plainNumber(roundNano(energyWh)), align: 'right' },
+      { title: '', value: measured },
+    ],
+    hours.reduce(joinQuiet, []),
+  );
+}
+
+const QUARTER_MS = HOUR_MS / 4;
+
+function joinQuiet(joined: Stretch[], hour: Stretch): Stretch[] {
+  const last = joined.at(-1);
+  const isQuiet = (one: Stretch) => one.energyWh === 0 && [0, lengthOf(one)].includes(one.measuredMs);
+  if (last && isQuiet(last) && isQuiet(hour) && (last.measuredMs === 0) === (hour.measuredMs === 0)) {
+    last.toMs = hour.toMs;
+    last.measuredMs += hour.measuredMs;
+  } else joined.push(hour);
+  return joined;
+}
+
+function lengthOf({ fromMs, toMs }: Stretch): number {
+  return toMs - fromMs;
+}
+
+function measured(stretch: Stretch): string {
+  if (stretch.measuredMs === lengthOf(stretch)) return '';
+  return stretch.measuredMs === 0 ? 'not measured' : `${plainDuration(stretch.measuredMs)} of it measured`;
+}
+
+/** Sums of decimals without their binary dust. */
+function roundNano(wh: number): number {
+  return Math.round(wh * 1e9) / 1e9;
+}
+
+function describeParts(one: ExplainedSource, at: At, options: ViewOptions): string {
+  const { parts, partsLeftOut } = one;
+  const of = (value: (part: Part) => string) => (row: Row<Part>) =>
+    row.kind === 'item' ? value(row.item) : '';
+  const table = formatTable(
+    [
+      { title: 'From', value: of(({ from }) => at(from)) },
+      { title: 'To', value: of(({ to }) => at(to)) },
+      { title: 'W', value: of(({ fromW }) => plainNumber(fromW)), align: 'right' },
+      { title: 'to W', value: of(({ toW }) => plainNumber(toW)), align: 'right' },
+      { title: 'Wh', value: of(({ energyWh }) => plainNumber(energyWh)), align: 'right' },
+      { title: '', value: of(({ covered }) => (covered ? '' : 'not integrated')) },
+    ],
+    elide(parts, ({ covered }) => !covered, options),
+  );
+  const more =
+    partsLeftOut > 0
+      ? `${counted(partsLeftOut, 'part')} in the middle of the day are too many to tell\n`
+      : '';
+  const title =
+    one.result?.method === 'interval_energy'
+      ? 'The energy of each interval as even power, cut at quarters of an hour'
+      : 'Area under the power, cut at quarters of an hour';
+  return section(title, table + more);
+}

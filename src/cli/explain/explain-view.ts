@@ -1,0 +1,214 @@
+import { sumText } from '../../explain/describe-device.ts';
+import { clockOf, counted, nearestText, plainDuration, plainNumber } from '../../explain/explain-words.ts';
+import type {
+  DeviceTold,
+  Explained,
+  ExplainedSource,
+  Flag,
+  Version,
+} from '../../explain/explained-schema.ts';
+import { SECOND_MS } from '../../lib/time.ts';
+import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
+import { describeEnergy } from './energy-view.ts';
+import { type At, describeReadings, type ViewOptions } from './readings-view.ts';
+
+/** An explanation as a page for the terminal, with times in the workgroup's zone. */
+export function describeExplained(explained: Explained, options: ViewOptions): string {
+  const { name, device, day, timezone, hours, sources, takenIn, countingSources } = explained;
+  const at = atOf(explained);
+  const title = `${name ? `${name} (${device})` : device}, ${day}, ${timezone}, ${plainNumber(hours)} h`;
+  const lines = [`${title}\n${explained.text}\n`];
+  if (takenIn.batchesWaiting > 0)
+    lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so this may change\n`);
+  if (explained.told && isWorthTelling(explained.told)) lines.push(describeDevice(explained.told));
+  const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
+  for (const source of sources.filter(counts)) lines.push(describeSource(source, explained, at, options));
+  for (const source of sources.filter((one) => !counts(one))) {
+    const hint = `not added up to the device; --source ${shellWord(source.source)} explains it`;
+    lines.push(`${headingOf(source, at)}\n  ${hint}\n`);
+  }
+  if (sources.length === 0) lines.push(describeKnown(explained, at));
+  return lines.join('\n');
+}
+
+function atOf({ day, timezone }: Explained): At {
+  const clock = clockOf(day, timezone);
+  const at = (time: string) => clock(Date.parse(time));
+  return Object.assign(at, {
+    toSecond: (time: string) => clock(Math.floor(Date.parse(time) / SECOND_MS) * SECOND_MS),
+  });
+}
+
+function shellWord(text: string): string {
+  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The only source of a device of which nothing is declared is the device. */
+function isWorthTelling({ sources, rule }: DeviceTold): boolean {
+  return sources.length > 1 || rule !== 'no_role';
+}
+
+function describeDevice(told: DeviceTold): string {
+  const sum = sumText(told);
+  const flags = told.flags.map(({ flag, reason }) => `${flag}: ${reason}\n`).join('');
+  return section(
+    'Device',
+    `${told.text}\n${formatTable(deviceColumns, told.sources)}${sum === undefined ? '' : `${sum}\n`}${flags}`,
+  );
+}
+
+const deviceColumns: Array<Column<DeviceTold['sources'][number]>> = [
+  { title: '', value: ({ counts }) => (counts ? '*' : '') },
+  { title: 'Source', value: ({ source }) => source },
+  {
+    title: 'Role',
+    value: ({ role, negativeRole }) => [role ?? '-', negativeRole].filter(Boolean).join(' / '),
+  },
+  { title: 'Wh', value: ({ energyWh }) => (energyWh === null ? '-' : plainNumber(energyWh)), align: 'right' },
+  { title: '', value: ({ reason }) => reason },
+];
+
+function headingOf({ source, result }: ExplainedSource, at: At): string {
+  const text = result
+    ? `${plainNumber(result.energyWh)} Wh by ${result.method} of ${result.table}.${result.field}, ${result.status}, version ${result.version}, computed ${at.toSecond(result.computedAt)}`
+    : 'no energy';
+  return `Source ${source}: ${text}`;
+}
+
+function describeSource(
+  one: ExplainedSource,
+  day: Pick<Explained, 'start' | 'end'>,
+  at: At,
+  options: ViewOptions,
+): string {
+  return [
+    `${headingOf(one, at)}\n`,
+    section(
+      'What happened',
+      one.events.map(({ kind, text }) => `${kind.replaceAll('_', ' ')}: ${text}\n`).join(''),
+    ),
+    section('Fields, in the order of the configuration', describeStreams(one)),
+    section('Corrections', describeCorrections(one, at)),
+    section('Limits', describeLimits(one)),
+    section('Readings', describeReadings(one, at, options)),
+    ...describeEnergy(one, day, at, options),
+    section('Sum', describeSum(one)),
+    section('Coverage', `${one.coverage.text}\n`),
+    section('Flags', one.flags.map((flag) => describeFlag(flag, one)).join('')),
+    section('Versions', one.versions.map((version) => describeVersion(version, one, at)).join('')),
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
+/** What people have corrected, and what is measured where the day is told otherwise. */
+function describeCorrections({ corrections, measuredWh, result }: ExplainedSource, at: At): string {
+  const lines = corrections.map(
+    ({ id, text, author, at: time, reason }) =>
+      `${id}  ${text}\n   by ${author}, ${at.toSecond(time)}: ${reason}\n`,
+  );
+  const isTold = corrections.length > 0 && measuredWh !== (result?.energyWh ?? null);
+  const measured = measuredWh === null ? 'nothing' : `${plainNumber(measuredWh)} Wh`;
+  return lines.join('') + (isTold ? `Measured, without what was set or estimated: ${measured}\n` : '');
+}
+
+const streamColumns: Array<Column<ExplainedSource['streams'][number]>> = [
+  { title: '', value: ({ chosen }) => (chosen ? '*' : '') },
+  { title: 'Field', value: fieldText },
+  { title: 'Method', value: ({ method }) => method },
+  { title: 'Unit', value: ({ unit }) => unit },
+  { title: 'Wh', value: ({ energyWh }) => (energyWh === null ? '-' : plainNumber(energyWh)), align: 'right' },
+  { title: '', value: ({ reason }) => reason },
+];
+
+function fieldText({ table, field, as }: { table: string; field: string; as: string | null }): string {
+  return `${table}.${field}${as === null ? '' : `, as ${as}`}`;
+}
+
+/** Fields that have no reading of the source stand in one line. */
+function describeStreams({ streams }: ExplainedSource): string {
+  const silent = streams.filter(({ firstReading }) => firstReading === null);
+  const names = silent.map(fieldText).join('; ');
+  const read = streams.filter(({ firstReading }) => firstReading !== null);
+  return formatTable(streamColumns, read) + (names && `without any reading of this source: ${names}\n`);
+}
+
+const limitNames: ReadonlyArray<
+  [key: keyof NonNullable<ExplainedSource['limits']>, name: string, unit: string]
+> = [
+  ['maxPowerW', 'most power', 'W'],
+  ['jitterWh', 'jitter', 'Wh'],
+  ['resolutionWh', 'resolution', 'Wh'],
+  ['modulusWh', 'modulus', 'Wh'],
+  ['maxGapMilliseconds', 'longest gap', ''],
+  ['intervalMilliseconds', 'interval', ''],
+];
+
+/** The limits that there are, and the most power of registers also where there is none. */
+function describeLimits({ limits, boundaries }: ExplainedSource): string {
+  if (!limits) return '';
+  const rows = limitNames
+    .map(([key, name, unit]) => ({ key, name, unit, limit: limits[key] }))
+    .filter(({ key, limit }) => limit.value !== null || (key === 'maxPowerW' && boundaries !== null));
+  return formatRows(
+    [
+      { value: ({ name }) => name },
+      {
+        value: ({ limit: { value }, unit }) =>
+          value === null ? '-' : unit ? `${plainNumber(value)} ${unit}` : plainDuration(value),
+        align: 'right',
+      },
+      { value: ({ limit }) => limit.text },
+    ],
+    rows,
+  );
+}
+
+/** The reason, but for what the page tells already as an event or as coverage. */
+function describeFlag({ flag, meaning, reason }: Flag, { events, coverage }: ExplainedSource): string {
+  const isTold = reason === coverage.text || events.some(({ text }) => reason.includes(text));
+  return `${flag.replaceAll('_', ' ')}: ${meaning}${isTold || reason === '' ? '' : ` (${reason})`}\n`;
+}
+
+const BATCHES_SHOWN = 3;
+
+function describeVersion(
+  { version, energyWh, computedAt, text, causes, batches }: Version,
+  { versions }: ExplainedSource,
+  at: At,
+): string {
+  const energy = energyWh === null ? 'withdrawn' : `${plainNumber(energyWh)} Wh`;
+  const lines = [`${version}  ${energy}, computed ${at.toSecond(computedAt)}: ${text}`];
+  // Where nothing has ever changed, where it came from is enough.
+  if (versions.length > 1 || batches > 1) {
+    for (const { batch, origin, landedAt, readings, from, to } of causes.slice(0, BATCHES_SHOWN)) {
+      const when = from === to ? at(from) : `${at(from)} to ${at(to)}`;
+      lines.push(
+        `   batch ${batch} from ${origin ?? '?'}, landed ${landedAt ? at.toSecond(landedAt) : '?'}: ${counted(readings, 'reading')} of ${when}`,
+      );
+    }
+    if (batches > BATCHES_SHOWN) lines.push(`   and ${counted(batches - BATCHES_SHOWN, 'more batch')}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function describeSum({ sum, result }: ExplainedSource): string {
+  const stored = result ? `${plainNumber(result.energyWh)} Wh are stored` : 'no energy is stored';
+  return `${sum.text}\n${sum.agrees ? '' : `This does not agree with what is stored: ${stored}. Please report it.\n`}`;
+}
+
+/** What there is of the device where there is nothing of the day. */
+function describeKnown({ known, nearestDays, outcome }: Explained, at: At): string {
+  const table = formatTable(
+    [
+      { title: 'Source', value: ({ source }) => source },
+      { title: 'Field', value: fieldText },
+      { title: 'Method', value: ({ method }) => method },
+      { title: 'First reading', value: ({ firstReading }) => at(firstReading) },
+      { title: 'Last reading', value: ({ lastReading }) => at(lastReading) },
+    ],
+    known,
+  );
+  const near = outcome === 'unknown_source' ? '' : nearestText(nearestDays);
+  return `${section('Readings of the device', known.length > 0 ? table : '')}${near && `\n${near}\n`}`;
+}

@@ -1,0 +1,123 @@
+import { counted, plainNumber } from '../../explain/explain-words.ts';
+import type { ExplainedSource, Reading } from '../../explain/explained-schema.ts';
+import { type Column, formatTable } from '../terminal/format-table.ts';
+
+/** How instants stand on a page: the clock of its day, to the second for what happened on our side. */
+export interface At {
+  (time: string): string;
+  toSecond: (time: string) => string;
+}
+
+export interface ViewOptions {
+  /** Every row, however many there are. */
+  all: boolean;
+}
+
+/** Rows at the ends, and around what is special, are shown also where there are too many. */
+const ENDS_SHOWN = 2;
+const SHOWN_MAX = 60;
+
+export type Row<Item> = { kind: 'item'; item: Item } | { kind: 'more'; count: number };
+
+/** Leaves out what is plain between what is not. */
+export function elide<Item>(
+  items: readonly Item[],
+  isSpecial: (item: Item, index: number) => boolean,
+  { all }: ViewOptions,
+): Row<Item>[] {
+  const special = items.map(isSpecial);
+  const isEnd = (index: number) => index < ENDS_SHOWN || index >= items.length - ENDS_SHOWN;
+  const shown = items.map(
+    (_, index) =>
+      all ||
+      items.length <= 6 * ENDS_SHOWN ||
+      isEnd(index) ||
+      special.slice(Math.max(0, index - 1), index + 2).some(Boolean),
+  );
+  const rows: Row<Item>[] = [];
+  let count = 0;
+  for (const [index, item] of items.entries()) {
+    const last = rows.at(-1);
+    if (shown[index] && (all || count < SHOWN_MAX || isEnd(index))) {
+      rows.push({ kind: 'item', item });
+      count += 1;
+    } else if (last?.kind === 'more') last.count += 1;
+    else rows.push({ kind: 'more', count: 1 });
+  }
+  return rows;
+}
+
+/** The readings: those where something begins, ends or happens, and all where there are few. */
+export function describeReadings(one: ExplainedSource, at: At, options: ViewOptions): string {
+  const { readings, readingsLeftOut, boundaries } = one;
+  if (readings.length === 0) return '';
+  const turns = turningTimes(one);
+  const sort = ({ fate, reason, batch }: Reading) => `${fate} ${reason} ${batch}`;
+  const rows = elide(
+    readings,
+    (reading, index) => {
+      const next = readings[index + 1];
+      const previous = readings[index - 1];
+      return (
+        turns.has(reading.time) ||
+        reading.fate === 'rejected' ||
+        (previous !== undefined && sort(previous) !== sort(reading)) ||
+        (next !== undefined && sort(next) !== sort(reading))
+      );
+    },
+    options,
+  );
+  const of = (value: (reading: Reading) => string) => (row: Row<Reading>) =>
+    row.kind === 'item' ? value(row.item) : '';
+  const isOneBatch = readings.every(({ batch }) => batch === readings[0]!.batch);
+  const columns: Array<Column<Row<Reading>>> = [
+    { title: 'Time', value: (row) => (row.kind === 'item' ? at(row.item.time) : '...') },
+    {
+      title: boundaries ? 'Wh' : unitOf(one),
+      value: of(({ value, text }) => (value === null ? sent(text) : plainNumber(value))),
+      align: 'right',
+    },
+  ];
+  if (readings.some(({ indexWh }) => indexWh !== null)) {
+    const value = of(({ indexWh }) => (indexWh === null ? '' : plainNumber(indexWh)));
+    columns.push({ title: 'Index', value, align: 'right' });
+  }
+  columns.push({
+    title: '',
+    value: (row) =>
+      row.kind === 'more' ? `${counted(row.count, 'more reading')} (--all shows them)` : fateOf(row.item),
+  });
+  if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, at)) });
+  const more =
+    readingsLeftOut > 0
+      ? `${counted(readingsLeftOut, 'reading')} in the middle of the day are too many to tell\n`
+      : '';
+  const all = isOneBatch ? `all landed ${landed(readings[0]!, at)}\n` : '';
+  return formatTable(columns, rows) + more + all;
+}
+
+export function unitOf({ result }: ExplainedSource): string {
+  return result?.method === 'interval_energy' ? 'Wh' : 'W';
+}
+
+/** Where stretches and events begin and end, and what boundaries are worked out from. */
+function turningTimes({ events, segments, boundaries }: ExplainedSource): ReadonlySet<string> {
+  const points = [boundaries?.start, boundaries?.end].flatMap((one) => [one?.before, one?.after]);
+  return new Set([
+    ...[...events, ...segments].flatMap(({ from, to }) => [from, to]),
+    ...points.flatMap((point) => (point ? [point.time] : [])),
+  ]);
+}
+
+function fateOf({ fate, reason }: Reading): string {
+  return [fate === 'used' ? '' : fate, reason?.replaceAll('_', ' ') ?? ''].filter(Boolean).join(': ');
+}
+
+/** As it came, in whatever unit. */
+function sent(text: string | null): string {
+  return text === null ? '-' : JSON.stringify(text);
+}
+
+function landed({ landedAt, batch }: Reading, at: At): string {
+  return `${landedAt ? at.toSecond(landedAt) : '?'}, batch ${batch}`;
+}

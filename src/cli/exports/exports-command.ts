@@ -1,0 +1,169 @@
+import type { Command } from 'commander';
+import { createAudit } from '../../audit/audit.ts';
+import { localActor } from '../../audit/local-actor.ts';
+import type { Config } from '../../config/config.ts';
+import type { Exports } from '../../exports/create-exports.ts';
+import type { ExportPeriod } from '../../exports/export-period.ts';
+import { InputError } from '../../lib/errors.ts';
+import { holdExport, requireDataDir } from '../../service/hold-roles.ts';
+import { runTask, type Service } from '../../service/run-service.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { describeExports, describeRun, listedExports } from './exports-view.ts';
+
+interface RunOptions {
+  period?: string;
+  corrected?: boolean;
+}
+
+export function addExportsCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('exports')
+    .description('reports that are written to files by a schedule: see how they went, and run them')
+    .addHelpText('after', help);
+  command
+    .command('list')
+    .description('show each export, when it is due, how it went, and what has changed since it went out')
+    .addHelpText('after', listHelp)
+    .action((_options: object, list: Command) =>
+      runTask(list, terminal, (config, service) =>
+        withExports(config, service, async (exports) => {
+          const listed = listedExports(exports, service.clock.now());
+          printData(list, terminal, listed, (columnsMax) => describeExports(listed, columnsMax));
+          if (listed.length === 0) printNote(list, terminal, 'the configuration has no exports');
+        }),
+      ),
+    );
+  command
+    .command('run')
+    .description('write and deliver a file now; what was delivered before is not sent again')
+    .argument('<id>', 'the export')
+    .option(
+      '-p, --period <period>',
+      'a day, month or year, or first_to_last day (default: that of its range)',
+    )
+    .option('--corrected', 'a new revision of a period that was delivered, called ..._r2 and so on')
+    .addHelpText('after', runHelp)
+    .action((id: string, options: RunOptions, run: Command) =>
+      runTask(run, terminal, (config, service) =>
+        withExports(config, service, async (exports) => {
+          const period = await periodOf(options.period);
+          const corrected = options.corrected ?? false;
+          const done = await exports.run(id, { ...(period && { period }), corrected }, service.signal);
+          printData(run, terminal, { ...done.run, already: done.kind === 'already-delivered' }, () =>
+            describeRun(done.run),
+          );
+          if (done.kind === 'already-delivered')
+            printNote(
+              run,
+              terminal,
+              'it was delivered before, and nothing was done; --corrected makes a new revision',
+            );
+        }),
+      ),
+    );
+  command
+    .command('show')
+    .description('show what is known of an export, or of one of its periods')
+    .argument('<id>', 'the export')
+    .option('-p, --period <period>', 'only the revisions of this period, with what has changed since, by day')
+    .addHelpText('after', showHelp)
+    .action((id: string, options: Pick<RunOptions, 'period'>, show: Command) =>
+      runTask(show, terminal, (config, service) =>
+        withExports(config, service, async (exports) => {
+          const period = await periodOf(options.period);
+          const { ledger } = exports.open(id);
+          const runs = period ? ledger.runsOf(period.name) : ledger.runs();
+          if (period && runs.length === 0)
+            throw new InputError('the command line', [
+              {
+                path: '--period',
+                message: `export ${id} has no run of ${period.name}; "wattline exports show ${id}" lists them`,
+              },
+            ]);
+          const { describeRuns } = await import('./exports-view.ts');
+          printData(show, terminal, runs, () =>
+            period ? runs.map(describeRun).join('\n') : describeRuns(runs),
+          );
+          if (runs.length === 0) printNote(show, terminal, 'it has not run yet');
+        }),
+      ),
+    );
+}
+
+/** Opens what exports need, without a service. */
+async function withExports(
+  config: Config,
+  { clock, log }: Service,
+  work: (exports: Exports) => Promise<void>,
+): Promise<void> {
+  requireDataDir(config.dataDir);
+  const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
+  const { exports, close } = await openExports(config, { audit, clock, log });
+  try {
+    await work(exports);
+  } finally {
+    await close();
+  }
+}
+
+/** The exports of this process, with a reader of the lake of their own that may also write their files. */
+export async function openExports(
+  config: Config,
+  { audit, clock, log }: Pick<Service, 'clock' | 'log'> & { audit: ReturnType<typeof createAudit> },
+): Promise<{ exports: Exports; close: () => Promise<void> }> {
+  const { join } = await import('node:path');
+  const { lakeFolder } = await import('../../pipeline/assignment.ts');
+  const { openLakeReader } = await import('../../report/lake-reader.ts');
+  const { createExports } = await import('../../exports/create-exports.ts');
+  const { dataDir } = config;
+  const lake = await openLakeReader({
+    lakeDir: lakeFolder(config),
+    writeFolders: [join(dataDir, 'exports')],
+    threads: config.pipeline.threads,
+    queriesMax: 1,
+    queryMsMax: EXPORT_MS_MAX,
+  });
+  const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
+  return { exports: createExports({ config, dataDir, lake, audit, clock, log, hold }), close: lake.close };
+}
+
+const EXPORT_MS_MAX = 20 * 60_000;
+
+async function periodOf(text: string | undefined): Promise<ExportPeriod | undefined> {
+  if (text === undefined) return undefined;
+  const { parsePeriod } = await import('../../exports/export-period.ts');
+  const period = parsePeriod(text);
+  if (period) return period;
+  throw new InputError('the command line', [
+    {
+      path: '--period',
+      message: `"${text}" is no day (2026-11-20), month (2026-11), year (2026) or range of days (2026-11-14_to_2026-11-20)`,
+    },
+  ]);
+}
+
+const help = `
+An export of the configuration writes a report to a file when its schedule says so and delivers it to a folder, to S3 or to a webhook, once
+for each period. What cannot be delivered waits in the data folder, below exports/<id>/outbox, and is tried again until it goes out.`;
+
+const listHelp = `
+Outdated counts the files that the data have changed since, and by how much; "wattline exports show <id>" tells which.
+
+Examples:
+  wattline exports list
+  wattline exports list --json | jq '.[] | select(.outdated > 0) | .id'`;
+
+const runHelp = `
+Works while the service runs and while it does not. A period has to be over.
+
+Examples:
+  wattline exports run billing
+  wattline exports run billing --period 2026-10
+  wattline exports run billing --period 2026-10 --corrected`;
+
+const showHelp = `
+Examples:
+  wattline exports show billing
+  wattline exports show billing --period 2026-10
+  wattline exports show billing --json | jq '.[] | select(.outdated) | .period'`;

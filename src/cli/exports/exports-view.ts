@@ -1,0 +1,190 @@
+import type { ExportConfig } from '../../config/export-settings.ts';
+import type { Exports } from '../../exports/create-exports.ts';
+import { afterFailure, type ExportLedger, type ExportRun, runName } from '../../exports/export-ledger.ts';
+import { nextCronInstant, parseCron } from '../../lib/cron.ts';
+import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
+import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
+
+/** An export as it is listed. */
+export interface ListedExport {
+  id: string;
+  workgroup: string;
+  report: string;
+  range: string;
+  format: string;
+  destination: string;
+  /** When it is due next; null where only by hand. */
+  nextAt: string | null;
+  nextLocal: string | null;
+  lastRun: ExportRun | null;
+  /** Files that wait to be delivered, or cannot be made. */
+  pending: number;
+  failed: number;
+  /** Of these, what has gone wrong. */
+  troubled: ExportRun[];
+  outdated: number;
+  /** What the outdated files would come to otherwise, Wh. */
+  outdatedWh: number;
+}
+
+/** How the runs of an export went. */
+export type ExportState = Pick<
+  ListedExport,
+  'id' | 'lastRun' | 'pending' | 'failed' | 'troubled' | 'outdated' | 'outdatedWh'
+>;
+
+export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
+  return exports.list().map(({ config, workgroup, ledger }) => {
+    const zone = config.timezone ?? workgroup.timezone;
+    const pattern = parseCron(config.schedule ?? '');
+    const nextMs = typeof pattern === 'string' ? undefined : nextCronInstant(pattern, zone, nowMs);
+    return {
+      ...exportState(config.id, ledger),
+      workgroup: workgroup.id,
+      report: config.report,
+      range: config.range,
+      format: config.format,
+      destination: destinationInWords(config.destination),
+      nextAt: nextMs === undefined ? null : formatInstant(nextMs),
+      nextLocal: nextMs === undefined ? null : formatLocal(nextMs, zone),
+    };
+  });
+}
+
+export function exportState(id: string, ledger: ExportLedger): ExportState {
+  const runs = ledger.runs();
+  const current = [...new Map(runs.map((run) => [run.period, run])).values()];
+  const outdated = current.flatMap((run) => run.outdated ?? []);
+  return {
+    id,
+    lastRun: runs.at(-1) ?? null,
+    pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
+    failed: runs.filter(({ state }) => state === 'failed').length,
+    troubled: runs.filter((run) => run.state !== 'delivered' && run.lastError),
+    outdated: outdated.length,
+    outdatedWh: sum(
+      outdated.flatMap(({ days }) => days.map((day) => (day.afterWh ?? 0) - (day.beforeWh ?? 0))),
+    ),
+  };
+}
+
+/** Without what may be secret. */
+function destinationInWords({ folder, s3, webhook }: ExportConfig['destination']): string {
+  if (folder !== undefined) return folder;
+  return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
+}
+
+export function describeExports(listed: readonly ListedExport[], columnsMax: number): string {
+  if (listed.length === 0) return '';
+  const columns: Column<ListedExport>[] = [
+    { title: 'Export', value: ({ id }) => id },
+    { title: 'Report', value: ({ report }) => report },
+    { title: 'Range', value: ({ range }) => range },
+    { title: 'Format', value: ({ format }) => format },
+    { title: 'Next', value: ({ nextLocal }) => nextLocal?.slice(0, 16) ?? 'by hand' },
+    { title: 'Last', value: ({ lastRun }) => (lastRun ? runName(lastRun) : '-') },
+    { title: 'State', value: ({ lastRun }) => lastRun?.state ?? '-' },
+    { title: 'Waiting', value: ({ pending }) => String(pending), align: 'right' },
+    { title: 'Failed', value: ({ failed }) => String(failed), align: 'right' },
+    { title: 'Outdated', value: ({ outdated }) => String(outdated), align: 'right' },
+    { title: 'To', value: ({ destination }) => destination },
+  ];
+  const notes = listed.flatMap(exportNotes).map((note) => `${note}\n`);
+  return [formatTable(columns, listed, columnsMax), ...(notes.length > 0 ? ['\n', ...notes] : [])].join('');
+}
+
+const TROUBLED_SHOWN_MAX = 3;
+
+/** What somebody should know of an export: what cannot be delivered, and what has changed since it was. */
+export function exportNotes({ id, troubled, outdated, outdatedWh }: ExportState): string[] {
+  const more = troubled.length - TROUBLED_SHOWN_MAX;
+  return [
+    ...troubled
+      .slice(-TROUBLED_SHOWN_MAX)
+      .map((run) => `${id}, ${runName(run)}: ${run.lastError!.message}${retryOf(run)}`),
+    ...(more > 0 ? [`${id}: ${more} more have failed; "wattline exports show ${id}" tells which`] : []),
+    ...(outdated > 0
+      ? [
+          `${id}: ${outdated === 1 ? 'a file has' : `${outdated} files have`} changed since by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" tells which, and "exports run ${id} --period <period> --corrected" makes a new one`,
+        ]
+      : []),
+  ];
+}
+
+/** Runs one under the other. */
+export function describeRuns(runs: readonly ExportRun[]): string {
+  if (runs.length === 0) return '';
+  const right = 'right' as const;
+  return formatTable<ExportRun>(
+    [
+      { title: 'Run', value: runName },
+      { title: 'State', value: ({ state }) => state },
+      { title: 'Rows', value: ({ file }) => whole(file?.rows), align: right },
+      { title: 'Wh', value: ({ file }) => whole(file?.energyWh), align: right },
+      { title: 'Bytes', value: ({ file }) => whole(file?.bytes), align: right },
+      { title: 'Generation', value: ({ file }) => (file ? String(file.generation) : '-'), align: right },
+      { title: 'Attempts', value: ({ attempts }) => String(attempts), align: right },
+      {
+        title: 'Delivered (UTC)',
+        value: ({ delivered }) => delivered?.at.slice(0, 19).replace('T', ' ') ?? '-',
+      },
+      { title: 'File', value: ({ file }) => file?.name ?? '-' },
+      { title: 'Remark', value: remarkOn },
+    ],
+    runs,
+  );
+}
+
+/** All that is known of a run. */
+export function describeRun(run: ExportRun): string {
+  const { file, delivered, lastError, outdated } = run;
+  const lines: Array<[string, string]> = [
+    ['export', `${run.exportId} ${runName(run)}, ${run.reason}`],
+    ['days', `${run.startDay} to ${run.endDay}`],
+    ['state', run.state],
+    ...(file
+      ? ([
+          ['file', file.name],
+          ['holds', `${whole(file.rows)} rows, ${whole(file.energyWh)} Wh, ${whole(file.bytes)} bytes`],
+          ['generation', String(file.generation)],
+          ['sha256', file.sha256],
+        ] as Array<[string, string]>)
+      : []),
+    ...(delivered ? ([['delivered', `${delivered.at} to ${delivered.to}`]] as Array<[string, string]>) : []),
+    ...(lastError
+      ? ([['failed', `${lastError.at}: ${lastError.message}${retryOf(run)}`]] as Array<[string, string]>)
+      : []),
+  ];
+  const facts = formatRows<[string, string]>(
+    [{ value: ([name]) => name }, { value: ([, text]) => text }],
+    lines,
+  );
+  if (!outdated) return facts;
+  const changes = formatTable(
+    [
+      { title: 'Day', value: ({ day }) => day },
+      { title: 'Exported Wh', value: ({ beforeWh }) => whole(beforeWh), align: 'right' },
+      { title: 'Now Wh', value: ({ afterWh }) => whole(afterWh), align: 'right' },
+    ],
+    outdated.days,
+  );
+  return `${facts}${section(`changed since (seen ${outdated.since})`, changes)}`;
+}
+
+function remarkOn({ outdated, lastError, state }: ExportRun): string {
+  if (state !== 'delivered') return lastError?.message ?? '';
+  if (!outdated) return '';
+  const { days } = outdated;
+  const changeWh = sum(days.map(({ beforeWh, afterWh }) => (afterWh ?? 0) - (beforeWh ?? 0)));
+  return `outdated: ${days.length === 1 ? days[0]!.day : `${days.length} days`}, ${signed(changeWh)} Wh`;
+}
+
+function retryOf(run: ExportRun): string {
+  const next = afterFailure(run);
+  return next === undefined ? '' : `; ${next}`;
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const whole = (value: number | null | undefined) =>
+  value === null || value === undefined ? '-' : value.toLocaleString('en');
+const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toLocaleString('en')}`;

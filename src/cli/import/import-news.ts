@@ -1,0 +1,218 @@
+import { stringify } from 'yaml';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import type { FieldStats } from '../../import/field-stats.ts';
+import { type FieldUse, fieldUses, useText } from '../../import/field-uses.ts';
+import type { FieldSummary, ImportSummary, MonthEnergy } from '../../import/import-summary.ts';
+import { type SuggestedStream, suggestStreams } from '../../import/suggest-streams.ts';
+import { nearest } from '../../lib/input-words.ts';
+import { formatTable } from '../terminal/format-table.ts';
+
+/** What a person has to know of an import beside its rows, as data and for the text. */
+export interface ImportNews extends Partial<Omit<ImportSummary, 'table' | 'fields'>> {
+  table: string;
+  fields: ReadonlyArray<
+    Omit<FieldSummary, 'streams' | 'rejected'> &
+      Partial<Pick<FieldSummary, 'rejected'>> & { streams: ReadonlyArray<FieldUse & { taken?: number }> }
+  >;
+  /** What is wrong, with what to do. */
+  warnings: string[];
+  /** Energy streams that would read fields that none reads; only where no field is read. */
+  suggested?: SuggestedStream[];
+}
+
+type Asked = Pick<WorkgroupConfig, 'id' | 'energyStreams'>;
+
+/** @param stats of the first rows: known where no field is read */
+export function newsOfImport(
+  summary: ImportSummary,
+  workgroup: Asked,
+  stats: readonly FieldStats[],
+): ImportNews {
+  const isRead = summary.fields.some(isAmount);
+  const suggested = isRead ? undefined : suggestStreams(stats);
+  const warnings = isRead
+    ? energyWarnings(summary)
+    : summary.fields.length > 0
+      ? [unreadWarning(summary, workgroup, { suggested: suggested!, firstDay: summary.firstDay })]
+      : [];
+  return { ...summary, warnings, ...(warnings.length > 0 && suggested && { suggested }) };
+}
+
+/** The same beforehand: what would be read, without energy. */
+export function newsOfPreview(table: string, stats: readonly FieldStats[], workgroup: Asked): ImportNews {
+  const uses = fieldUses(table, workgroup.energyStreams);
+  const fields = stats.map(({ field, values }) => ({ field, values, streams: uses.get(field) ?? [] }));
+  if (fields.length === 0 || fields.some(isAmount)) return { table, fields, warnings: [] };
+  const suggested = suggestStreams(stats);
+  return { table, fields, warnings: [unreadWarning({ table, fields }, workgroup, { suggested })], suggested };
+}
+
+function isAmount({ streams }: Pick<ImportNews['fields'][number], 'streams'>): boolean {
+  return streams.some(({ isUnit }) => !isUnit);
+}
+
+const count = (value: number) => value.toLocaleString('en');
+const FIELDS_SHOWN_MAX = 12;
+
+function energyWarnings({ fields, months }: ImportSummary): string[] {
+  const read = fields.filter(isAmount);
+  const taken = read.reduce((sum, { streams }) => sum + streams.reduce((own, one) => own + one.taken, 0), 0);
+  const reasons = read.flatMap(({ field, rejected }) =>
+    Object.entries(rejected).map(([reason, readings]) => `${field}: ${count(readings)} ${reason}`),
+  );
+  if (taken === 0 && reasons.length > 0)
+    return [
+      `no energy comes of this import. All readings of the fields that energy streams read were rejected (${reasons.join(', ')}).\n  "wattline status" says what to change, and "SELECT * FROM rejected_reading" in the lake counts them, with samples.`,
+    ];
+  if (taken > 0 && months.length === 0)
+    return [
+      'no energy comes of this import. Its readings were taken, but a register needs two readings of a device and source, and power needs samples that lie close enough together.',
+    ];
+  return [];
+}
+
+function unreadWarning(
+  { table, fields }: Pick<ImportNews, 'table' | 'fields'>,
+  { id, energyStreams }: Asked,
+  { suggested, firstDay }: { suggested: readonly SuggestedStream[]; firstDay?: string | null },
+): string {
+  const shown = fields.slice(0, FIELDS_SHOWN_MAX).map(({ field }) => `"${field}"`);
+  const more = fields.length > shown.length ? ` and ${fields.length - shown.length} more` : '';
+  const tables = [...new Set(energyStreams.map((stream) => stream.table))];
+  const own = energyStreams.filter((stream) => stream.table === table);
+  const meant = own.length === 0 ? nearest(table, tables) : undefined;
+  const reads = energyStreams.map(({ table: of, field }) => `${of}.${field}`);
+  const lines = [
+    `no energy comes of this import. No energy stream reads any of its fields.`,
+    `The rows are in table ${table} and have the fields ${shown.join(', ')}${more}.`,
+    reads.length === 0
+      ? `Workgroup ${id} has no energy streams.`
+      : `The energy streams of workgroup ${id} read ${[...new Set(reads)].slice(0, FIELDS_SHOWN_MAX).join(', ')}.`,
+    ...(meant === undefined
+      ? []
+      : [`Is table ${meant} meant? Then import the file again with --table ${meant}.`]),
+    ...suggestionLines(table, suggested),
+    ...(firstDay === undefined
+      ? []
+      : [
+          `The rows are stored. They are read when the configuration has such lines and the service is started again; after pipeline.keepMessages (2 days by default) also run "wattline backfill --source archive --from ${firstDay ?? '<day>'} --table ${table}".`,
+        ]),
+  ];
+  return lines.join('\n  ');
+}
+
+function suggestionLines(table: string, suggested: readonly SuggestedStream[]): string[] {
+  if (suggested.length === 0)
+    return [
+      'None of the fields looks like energy or power by its name and values: docs/configuration.md says how to write energyStreams.',
+    ];
+  const lines = suggested.map(
+    (one) =>
+      `    - ${streamText(table, one)}   # ${one.why}${one.unit === undefined ? '; its name says no unit: write the right one' : ''}`,
+  );
+  const registers = suggested.filter(({ method }) => method !== 'power_curve');
+  return [
+    'These lines under energyStreams would read them. They are guessed from names and values: check method and unit.',
+    ...lines,
+    ...(registers.length > 1
+      ? [
+          'Of several fields of one source the first that covers a day counts. Where they are different amounts, such as production and import, each needs as: <source>, so that it is a source of its own.',
+        ]
+      : []),
+  ];
+}
+
+/** Refused by "config check" with the units that there are, so that nobody takes a wrong one by accident. */
+const UNKNOWN_UNIT = 'unknown';
+
+function streamText(table: string, { field, method, unit, as }: SuggestedStream): string {
+  const stream = { table, field, method, unit: unit ?? UNKNOWN_UNIT, ...(as !== undefined && { as }) };
+  return stringify(stream, { collectionStyle: 'flow', lineWidth: 0 }).trim();
+}
+
+/** Which fields are read, and what energy came of them. */
+export function describeNews(news: ImportNews, columnsMax: number): string {
+  const { fields, months } = news;
+  if (fields.length === 0) return '';
+  const table = formatTable(fieldColumns(news), fields, columnsMax);
+  const reasons = fields.flatMap(({ field, rejected = {} }) =>
+    Object.entries(rejected).map(
+      ([reason, readings]) => `  ${field} rejected, ${reason}: ${count(readings)}\n`,
+    ),
+  );
+  return `\n${table}${reasons.join('')}${months ? describeMonths(news, months, columnsMax) : ''}`;
+}
+
+type NewsField = ImportNews['fields'][number];
+
+function fieldColumns({ months }: ImportNews) {
+  const right = 'right' as const;
+  const sum = (numbers: number[]) => count(numbers.reduce((total, one) => total + one, 0));
+  const isDone = months !== undefined;
+  return [
+    { title: 'Field', value: ({ field }: NewsField) => field },
+    {
+      title: 'Values',
+      value: ({ values }: NewsField) => (values === null ? '-' : count(values)),
+      align: right,
+    },
+    { title: 'Read by', value: ({ streams }: NewsField) => useText(streams) },
+    ...(isDone
+      ? [
+          {
+            title: 'Taken',
+            value: ({ streams }: NewsField) =>
+              streams.some(({ isUnit }) => !isUnit) ? sum(streams.map(({ taken = 0 }) => taken)) : '-',
+            align: right,
+          },
+          {
+            title: 'Rejected',
+            value: ({ streams, rejected = {} }: NewsField) =>
+              streams.some(({ isUnit }) => !isUnit) ? sum(Object.values(rejected)) : '-',
+            align: right,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Sources are shown one by one as long as they are few: adding unlike ones would mislead. */
+const SOURCES_SHOWN_MAX = 8;
+
+function describeMonths(
+  { firstDay, lastDay, devices = 0 }: ImportNews,
+  months: readonly MonthEnergy[],
+  columnsMax: number,
+): string {
+  if (months.length === 0) return '';
+  const sources = new Set(months.map(({ source }) => source)).size;
+  const rows = sources <= SOURCES_SHOWN_MAX ? months : addedSources(months);
+  const table = formatTable(
+    [
+      { title: 'Month', value: ({ month }: MonthEnergy) => month },
+      { title: 'Source', value: ({ source }: MonthEnergy) => source },
+      { title: 'kWh', value: ({ energyWh }: MonthEnergy) => kwh(energyWh), align: 'right' },
+      { title: 'Devices', value: (one: MonthEnergy) => count(one.devices), align: 'right' },
+      { title: 'Days', value: ({ days }: MonthEnergy) => count(days), align: 'right' },
+    ],
+    rows,
+    columnsMax,
+  );
+  const of = devices === 1 ? 'its device' : `its ${count(devices)} devices`;
+  return `\nEnergy of ${of} from ${firstDay} to ${lastDay}, the days of this import\n${table}`;
+}
+
+function addedSources(months: readonly MonthEnergy[]): MonthEnergy[] {
+  return [...Map.groupBy(months, ({ month }) => month)].map(([month, list]) => ({
+    month,
+    source: `${list.length} sources, added`,
+    energyWh: list.reduce((sum, { energyWh }) => sum + energyWh, 0),
+    devices: Math.max(...list.map(({ devices }) => devices)),
+    days: Math.max(...list.map(({ days }) => days)),
+  }));
+}
+
+/** kWh to the Wh. */
+export function kwh(energyWh: number): string {
+  return (energyWh / 1000).toLocaleString('en', { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ImportOutcome, ImportProgress } from '../../import/import-file.ts';
+import type { ImportState } from '../../import/import-job.ts';
+import type { Mapping } from '../../import/import-mapping.ts';
+import { TransientError } from '../../lib/errors.ts';
+import type { WarehouseOwner } from '../../service/find-owner.ts';
+import { settle } from '../../service/wait-until-published.ts';
+import type { Told } from '../../worker-rpc/rpc-wire.ts';
+
+export interface ImportRunOptions {
+  owner: WarehouseOwner;
+  files: readonly string[];
+  table: string;
+  mapping: Mapping;
+  signal: AbortSignal;
+  onProgress(progress: RunProgress): void;
+}
+
+export type RunProgress =
+  | { kind: 'file'; path: string; progress: Told<ImportProgress> }
+  /** What has landed is being rolled up (`part` of it is) or published. */
+  | { kind: 'after'; part: number };
+
+export interface ImportedFile {
+  path: string;
+  outcome: Told<ImportOutcome>;
+}
+
+const POLL_MS = 200;
+
+type Ended = Extract<Told<ImportState>, { kind: 'ended' }>;
+
+/**
+ * Imports files one after another, and returns once their energy is there: rolled up and published.
+ * @param onFile told of each file that is done, also where a later one fails
+ */
+export async function runImport(
+  options: ImportRunOptions,
+  onFile: (file: ImportedFile) => void,
+): Promise<void> {
+  const { owner, signal } = options;
+  const stop = () => void owner.ask('importStop', undefined).catch(() => undefined);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    let last: Ended | undefined;
+    for (const path of options.files) {
+      signal.throwIfAborted();
+      const ended = await importOne(path, options);
+      onFile({ path, outcome: ended.outcome });
+      if (ended.outcome.kind !== 'nothing-usable') last = ended;
+    }
+    if (last && 'lastBatchId' in last.outcome) {
+      await settle(last, last.outcome.lastBatchId, {
+        owner,
+        signal,
+        state: () => owner.ask('importState', undefined),
+        onProgress: (part) => options.onProgress({ kind: 'after', part }),
+      });
+      // The configuration may read more of a file than when it was imported. A service has taken that in by itself.
+      if (last.outcome.kind === 'landed-before' && !owner.isService)
+        while (await owner.followUp()) signal.throwIfAborted();
+    }
+  } catch (error) {
+    throw signal.aborted ? interrupted() : error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function importOne(
+  path: string,
+  { owner, table, mapping, onProgress }: ImportRunOptions,
+): Promise<Ended> {
+  await owner.ask('importStart', { path, table, mapping });
+  for (;;) {
+    const state = await owner.ask('importState', undefined);
+    switch (state.kind) {
+      case 'ended':
+        return state;
+      case 'running':
+        onProgress({ kind: 'file', path, progress: state.progress });
+        break;
+      case 'idle':
+        throw new TransientError(
+          'ServiceEnded',
+          'the service was started anew meanwhile; run the same command again to go on',
+        );
+      default:
+        state satisfies never;
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+function interrupted(): TransientError {
+  return new TransientError('Interrupted', 'interrupted; the same command goes on where it stopped');
+}

@@ -1,0 +1,130 @@
+import { basename } from 'node:path';
+import type { ImportProgress } from '../../import/import-file.ts';
+import type { FileCounts } from '../../import/import-ledger.ts';
+import type { Preview } from '../../import/preview-file.ts';
+import type { RejectedRow } from '../../import/rejections.ts';
+import { REJECTED_KEPT_MAX } from '../../import/rejections.ts';
+import { formatInstant } from '../../lib/time.ts';
+import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import type { ImportedFile, RunProgress } from './import-run.ts';
+
+/** Shows how far an import is. */
+export function createProgressView(terminal: Terminal, now: () => number) {
+  const view = createLineView(terminal, now);
+  const startedMs = new Map<string, number>();
+
+  function text(progress: RunProgress): string {
+    if (progress.kind === 'after') return followUpText(progress.part);
+    const key = `${progress.path} ${progress.progress.phase}`;
+    const started = startedMs.get(key) ?? now();
+    startedMs.set(key, started);
+    return describeProgress(
+      basename(progress.path),
+      progress.progress,
+      (now() - started) / 1000,
+      terminal.isInteractive,
+    );
+  }
+
+  return {
+    show: (progress: RunProgress) => view.show(text(progress)),
+    clear: view.clear,
+  };
+}
+
+export function describeProgress(
+  name: string,
+  progress: Told<ImportProgress>,
+  seconds: number,
+  withBar: boolean,
+): string {
+  const { phase, bytesChecked, fileBytes, rowsRead, rowsRejected, rowsExpected } = progress;
+  const part =
+    phase === 'checking' ? ratio(bytesChecked, fileBytes) : rowsExpected && ratio(rowsRead, rowsExpected);
+  const words = [name];
+  if (withBar && part !== undefined) words.push(bar(part));
+  if (part !== undefined) words.push(percent(part));
+  if (phase === 'checking') words.push('reading the file to know it again');
+  else {
+    const rate = seconds > 0 ? rowsRead / seconds : 0;
+    words.push(`${rowsRead.toLocaleString('en')} rows`, `${Math.round(rate).toLocaleString('en')}/s`);
+    if (rowsExpected && rate > 0) words.push(`${duration((rowsExpected - rowsRead) / rate)} left`);
+    if (rowsRejected > 0) words.push(`${rowsRejected.toLocaleString('en')} rejected`);
+  }
+  return words.join('  ');
+}
+
+function ratio(done: number, all: number): number {
+  return all > 0 ? Math.min(1, done / all) : 1;
+}
+
+/** What became of a file. */
+export function describeFile({ path, outcome }: ImportedFile): string {
+  const { counts } = outcome;
+  const name = basename(path);
+  switch (outcome.kind) {
+    case 'landed':
+      return `${name}: ${describeCounts(counts)}${outcome.resumed ? ', gone on with where it had stopped' : ''}\n${describeRejected(counts, outcome.examples)}`;
+    case 'landed-before':
+      return `${name}: nothing to do, imported before at ${formatInstant(outcome.landedAtMs)} (${describeCounts(counts)})\n`;
+    case 'nothing-usable':
+      if (counts.rowsRejected === 0) return `${name}: nothing imported, it has no rows\n`;
+      return `${name}: nothing imported, none of ${counts.rowsRejected.toLocaleString('en')} rows can be used\n${describeRejected(counts, outcome.examples)}`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+export function describePreview(
+  path: string,
+  { rows, counts, examples, firstTime, lastTime }: Preview,
+): string {
+  const fields = [...new Set(rows.flatMap((row) => Object.keys(row.fields)))];
+  const table = formatTable(
+    [
+      { title: 'Time', value: (row) => row.time },
+      { title: 'Device', value: (row) => row.device },
+      { title: 'Source', value: (row) => row.source ?? '-' },
+      ...fields.map((field) => ({
+        title: field,
+        value: (row: (typeof rows)[number]) => String(row.fields[field] ?? '-'),
+        align: 'right' as const,
+      })),
+    ],
+    rows,
+  );
+  const range = firstTime === undefined ? '' : `, from ${firstTime} to ${lastTime}`;
+  return `${basename(path)}: ${describeCounts(counts)}${range}\n${rows.length > 0 ? table : ''}${describeRejected(counts, examples)}`;
+}
+
+const SKIPPED_TIMES =
+  '    in spring the clocks of the zone skip these times: if the file is in UTC, write zone: Etc/UTC in the mapping; if it keeps winter time all year, write its offset, such as zone: "+01:00"';
+
+function describeCounts({
+  rowsLanded,
+  rowsRejected,
+}: Pick<FileCounts, 'rowsLanded' | 'rowsRejected'>): string {
+  return `${rowsLanded.toLocaleString('en')} rows, ${rowsRejected.toLocaleString('en')} rejected`;
+}
+
+function describeRejected({ rejected, rowsRejected }: FileCounts, examples: readonly RejectedRow[]): string {
+  if (rowsRejected === 0) return '';
+  const lines = Object.entries(rejected).flatMap(([reason, count]) => [
+    `  ${reason}: ${count.toLocaleString('en')}`,
+    ...examples
+      .filter((one) => one.reason === reason)
+      .map(({ detail, content }) => `    ${detail}  ${content.slice(0, 100)}`),
+    ...(reason === 'no_such_local_time' ? [SKIPPED_TIMES] : []),
+  ]);
+  const kept =
+    rowsRejected > REJECTED_KEPT_MAX ? `  the first ${REJECTED_KEPT_MAX} are in the quarantine\n` : '';
+  const isNumbered = examples.some(({ detail }) => detail.startsWith('row '));
+  const counting =
+    isNumbered && rejected.malformed_row
+      ? '  rows are counted without the header and without malformed ones\n'
+      : '';
+  return `${lines.join('\n')}\n${counting}${kept}`;
+}

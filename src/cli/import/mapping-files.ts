@@ -1,0 +1,84 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Document, isMap, isScalar, parse } from 'yaml';
+import { type WorkgroupConfig, zodProblems } from '../../config/config.ts';
+import { checkWhole } from '../../import/content-hash.ts';
+import { type Guess, guessFile } from '../../import/guess-file.ts';
+import type { Reason } from '../../import/guess-reasons.ts';
+import { type Mapping, mappingSchema } from '../../import/import-mapping.ts';
+import { openReader } from '../../import/open-reader.ts';
+import { errorMessage, InputError } from '../../lib/errors.ts';
+import { inWords } from '../../lib/input-words.ts';
+
+const THREADS = 2;
+
+/** The files that paths and patterns name, each once, in their order. @throws InputError with every one that names none */
+export function findFiles(named: readonly string[], cwd: string): string[] {
+  const problems: Array<{ path: string; message: string }> = [];
+  const files = named.flatMap((name) => {
+    const path = resolve(cwd, name);
+    if (existsSync(path)) return [path];
+    const found = globSync(name, { cwd }).sort();
+    if (found.length === 0)
+      problems.push({ path: name, message: 'is no file, and no pattern that any file matches' });
+    return found.map((file) => resolve(cwd, file));
+  });
+  if (problems.length > 0) throw new InputError('the list of files', problems);
+  return [...new Set(files)];
+}
+
+/** @throws InputError with everything that is wrong with it */
+export function readMapping(path: string): Mapping {
+  const what = `the mapping ${path}`;
+  let content: unknown;
+  try {
+    content = parse(readFileSync(path, 'utf8'), { maxAliasCount: 100 });
+  } catch (error) {
+    const message = `cannot be read: ${errorMessage(error).split('\n')[0]?.replace(/:$/, '')}`;
+    throw new InputError(what, [{ path: '', message }]);
+  }
+  const mapping = mappingSchema.safeParse(content, inWords);
+  if (!mapping.success) throw new InputError(what, zodProblems(mapping.error));
+  return mapping.data;
+}
+
+/** What the columns of a file seem to mean. @throws InputError where that cannot be told */
+export async function guessFor(path: string, workgroup: WorkgroupConfig, table: string): Promise<Guess> {
+  const reader = await openReader(path, { threads: THREADS });
+  try {
+    return await guessFile(reader, workgroup, table);
+  } catch (error) {
+    await checkWhole(path, new AbortController().signal);
+    throw error;
+  } finally {
+    reader.close();
+  }
+}
+
+/**
+ * A mapping as a file to be edited, without what is so by default.
+ * @param reasons of a guess, which become comments
+ */
+export function mappingText(mapping: Mapping, reasons: readonly Reason[] = []): string {
+  const { column, ...time } = mapping.time;
+  const shown = {
+    ...mapping,
+    time: { column: column.length === 1 ? column[0] : column, ...time },
+    ...(mapping.device.id !== undefined && { device: { id: mapping.device.id } }),
+  };
+  const defaults = mappingSchema.parse({ time: { column: '-' }, device: { id: '-' }, fields: { '-': '-' } });
+  const text = Object.entries(shown).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(defaults[key as keyof Mapping]),
+  );
+  const document = new Document(Object.fromEntries(text));
+  for (const { path, why } of reasons) comment(document, path, why);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Writes a comment above a key. */
+function comment(document: Document, path: readonly string[], text: string): void {
+  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  if (!isMap(parent)) return;
+  const key = parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key;
+  if (isScalar(key)) key.commentBefore = ` ${text}`;
+}

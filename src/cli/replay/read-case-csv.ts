@@ -1,0 +1,110 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { parse } from 'csv-parse';
+import type { FieldValue } from '../../contract/messages.ts';
+import { errorMessage, InputError } from '../../lib/errors.ts';
+import { parseInstant, type UtcMs } from '../../lib/time.ts';
+
+/** A row of a case's readings; an empty cell is null. */
+export interface CsvReading {
+  deviceId: string | undefined;
+  source: string | undefined;
+  eventTimeMs: UtcMs;
+  data: Record<string, FieldValue>;
+}
+
+/** The columns that are no fields, and the names by which others call them. */
+const known = {
+  event_time: ['eventtime', 'time', 'timestamp', 'datetime'],
+  device_id: ['deviceid', 'device'],
+  source: ['source'],
+} as const;
+
+/**
+ * The rows of a CSV file, in its order.
+ * @param fields those that the energy streams read: a file with none of them has no energy to tell
+ * @throws InputError that names the file and the line
+ */
+export async function* readCsv(path: string, fields: readonly string[]): AsyncGenerator<CsvReading> {
+  const bytes: Readable = createReadStream(path);
+  const text = path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes;
+  let hasColumns = false;
+  const columns = (names: string[]) => {
+    hasColumns = true;
+    return checkColumns(path, names, fields);
+  };
+  const rows = text.pipe(parse({ columns, bom: true, skip_empty_lines: true, info: true }));
+  // An error of a stream does not travel along a pipe.
+  for (const stream of [bytes, text]) stream.on('error', (error) => rows.destroy(error));
+  try {
+    for await (const { record, info } of rows as AsyncIterable<{
+      record: Record<string, string>;
+      info: { lines: number };
+    }>) {
+      yield readingOf(path, record, info.lines);
+    }
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    throw new InputError(path, [{ path: '', message: explain(error) }]);
+  }
+  if (!hasColumns)
+    throw new InputError(path, [
+      { path: '', message: 'is empty; its first line must name the columns, event_time among them' },
+    ]);
+}
+
+function checkColumns(path: string, names: string[], fields: readonly string[]): string[] {
+  const found = `its columns are ${names.map((name) => JSON.stringify(name)).join(', ')}`;
+  const problems = Object.entries(known).flatMap(([name, others]) => {
+    if (names.includes(name)) return [];
+    const like = names.find((other) =>
+      others.includes(other.toLowerCase().replaceAll(/[^a-z]/g, '') as never),
+    );
+    if (like !== undefined && !fields.includes(like))
+      return [`has no column "${name}", but ${JSON.stringify(like)}; call it "${name}"`];
+    return name === 'event_time' ? [`has no column "event_time"; ${found}`] : [];
+  });
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) problems.push(`has two columns "${twice}"`);
+  if (problems.length === 0 && !fields.some((field) => names.includes(field)))
+    problems.push(`has no column for any field of the energy streams (${fields.join(', ')}); ${found}`);
+  if (problems.length > 0)
+    throw new InputError(
+      path,
+      problems.map((message) => ({ path: 'line 1', message })),
+    );
+  return names;
+}
+
+function explain(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'Z_DATA_ERROR') return `cannot be unpacked: is it gzip? (${errorMessage(error)})`;
+  if (code === 'Z_BUF_ERROR') return 'ends in the middle: the gzip file is cut off';
+  return errorMessage(error);
+}
+
+function readingOf(path: string, record: Record<string, string>, line: number): CsvReading {
+  const { event_time = '', device_id, source, ...fields } = record;
+  const eventTimeMs = parseInstant(event_time);
+  if (eventTimeMs === undefined) throw badInstant(path, `line ${line}, event_time`, event_time);
+  const data = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, fieldValue(text)]));
+  return { deviceId: device_id || undefined, source: source || undefined, eventTimeMs, data };
+}
+
+/** Plain decimal numbers are numbers; everything else stays the text that it is, for the roll-up to judge. */
+function fieldValue(text: string): FieldValue {
+  if (text === '') return null;
+  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
+    ? Number(text)
+    : text;
+}
+
+/** What to say of a time that is none. */
+export function badInstant(what: string, path: string, text: string): InputError {
+  const message =
+    text === ''
+      ? 'is empty; every reading needs its time'
+      : `"${text.slice(0, 40)}" is no instant; use ISO 8601 with a zone, such as 2026-11-20T13:05:00Z`;
+  return new InputError(what, [{ path, message }]);
+}

@@ -1,0 +1,184 @@
+import { access, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../../config/config.ts';
+import { type FieldValue, fieldValueSchema } from '../../contract/messages.ts';
+import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
+import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
+import { parseInstant, type UtcMs } from '../../lib/time.ts';
+import { type BalanceCase, isBalanceCase, readBalanceCase } from './balance-case.ts';
+import { badInstant, readCsv } from './read-case-csv.ts';
+
+/** A reading of a case, as a device would send it. */
+export interface CaseReading {
+  table: string;
+  device: string;
+  source: string | null;
+  eventTimeMs: UtcMs;
+  data: Record<string, FieldValue>;
+}
+
+/** What is to be replayed: a workgroup's configuration and its readings in the order of the file. */
+export interface ReplayCase {
+  name: string;
+  workgroup: WorkgroupConfig;
+  readings(): AsyncIterable<CaseReading>;
+}
+
+/** The device of readings that name none. */
+const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
+
+/** What else stands there is what is known of the energy, and words about the case: of no use here. */
+const describedSchema = z.looseObject({
+  id: z.string().optional(),
+  name: z.string().optional(),
+  timezone: z.string().optional(),
+  table: z.string().optional(),
+  energyStreams: z
+    .array(z.looseObject({ table: z.string().optional() }))
+    .min(1, 'needs at least one energy stream'),
+  devices: z.unknown().optional(),
+  totalSource: z.unknown().optional(),
+  readings: z.unknown().optional(),
+});
+const settings = Object.keys(describedSchema.shape);
+const inlineReadingSchema = z.looseObject({
+  event_time: z.string(),
+  device: z.string().nullish(),
+  source: z.string().nullish(),
+  table: z.string().optional(),
+  data: z.record(z.string(), fieldValueSchema),
+});
+
+/**
+ * The cases at a path: a folder with `case.json` and `readings.csv.gz` (or `readings.csv`), or a JSON file with an array of cases whose
+ * readings are inline, or which tell the energy of sources, to be balanced.
+ * @throws InputError that says what is wrong, and where
+ */
+export async function readCases(path: string): Promise<{ readings: ReplayCase[]; balances: BalanceCase[] }> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new InputError(path, [{ path: '', message: `cannot be read: ${errorMessage(error)}` }]);
+  });
+  if (found.isDirectory()) return { readings: [await readFolder(path)], balances: [] };
+  const content = await readJson(path);
+  const list = Array.isArray(content) ? content : [content];
+  if (list.length === 0) throw new InputError(path, [{ path: '', message: 'holds no case' }]);
+  const readings: ReplayCase[] = [];
+  const balances: BalanceCase[] = [];
+  for (const [index, item] of list.entries()) {
+    if (isBalanceCase(item)) balances.push(readBalanceCase(path, item, index));
+    else readings.push(inlineCase(path, item, index));
+  }
+  // The energy is told by the case's name, so one of two would be lost.
+  const names = [...readings, ...balances].map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new InputError(path, [{ path: '', message: `has two cases with the id "${twice}"` }]);
+  return { readings, balances };
+}
+
+async function readFolder(folder: string): Promise<ReplayCase> {
+  const file = join(folder, 'case.json');
+  const { name, workgroup, table } = describe(file, await readJson(file), 0);
+  const path = await readingsFile(folder);
+  const fields = [...new Set(workgroup.energyStreams.map(({ field }) => field))];
+  return {
+    name,
+    workgroup,
+    async *readings() {
+      for await (const { deviceId = LONE_DEVICE, source = null, ...reading } of readCsv(path, fields))
+        yield { table, device: deviceId, source, ...reading };
+    },
+  };
+}
+
+async function readingsFile(folder: string): Promise<string> {
+  for (const path of ['readings.csv.gz', 'readings.csv'].map((file) => join(folder, file))) {
+    const isThere = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  throw new InputError(folder, [{ path: '', message: 'has neither readings.csv.gz nor readings.csv' }]);
+}
+
+function inlineCase(file: string, item: unknown, index: number): ReplayCase {
+  const { name, workgroup, table } = describe(file, item, index);
+  const parsed = z.object({ readings: z.array(inlineReadingSchema) }).safeParse(item, inWords);
+  if (!parsed.success) throw new InputError(`${file}, case ${name}`, zodProblems(parsed.error));
+  const readings = parsed.data.readings.map((reading, at): CaseReading => {
+    const eventTimeMs = parseInstant(reading.event_time);
+    if (eventTimeMs === undefined)
+      throw badInstant(`${file}, case ${name}`, `readings.${at}.event_time`, reading.event_time);
+    return {
+      table: reading.table ?? table,
+      device: reading.device ?? LONE_DEVICE,
+      source: reading.source ?? null,
+      eventTimeMs,
+      data: reading.data,
+    };
+  });
+  return {
+    name,
+    workgroup,
+    async *readings() {
+      yield* readings;
+    },
+  };
+}
+
+/** Nothing where it is nothing that a case may have. */
+function misspeltAs(key: string): Problem[] {
+  const meant = nearest(key, settings);
+  return meant === undefined ? [] : [{ path: key, message: describeUnknown(meant) }];
+}
+
+/** The configuration that a case describes; its streams belong to its table where they name none. */
+function describe(
+  file: string,
+  content: unknown,
+  index: number,
+): { name: string; workgroup: WorkgroupConfig; table: string } {
+  const described = describedSchema.safeParse(content, inWords);
+  if (!described.success) throw new InputError(`${file}, case ${index + 1}`, zodProblems(described.error));
+  const misspelt = Object.keys(described.data)
+    .filter((key) => !settings.includes(key))
+    .flatMap((key) => misspeltAs(key));
+  if (misspelt.length > 0) throw new InputError(`${file}, case ${index + 1}`, misspelt);
+  const {
+    id,
+    name = id ?? String(index + 1),
+    timezone,
+    table,
+    energyStreams,
+    devices,
+    totalSource,
+  } = described.data;
+  const ownTable = table ?? energyStreams.find((stream) => stream.table)?.table ?? 'readings';
+  const workgroup = workgroupSchema.safeParse(
+    {
+      id: `case-${index + 1}`,
+      timezone,
+      energyStreams: energyStreams.map((stream) => ({ table: ownTable, ...stream })),
+      devices,
+      totalSource,
+    },
+    inWords,
+  );
+  if (!workgroup.success) throw new InputError(`${file}, case ${name}`, zodProblems(workgroup.error));
+  return { name, workgroup: workgroup.data, table: ownTable };
+}
+
+async function readJson(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new InputError(file, [{ path: '', message: `cannot be read: ${errorMessage(error)}` }]);
+  });
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InputError(file, [
+      { path: '', message: `is no JSON that can be read: ${errorMessage(error)}` },
+    ]);
+  }
+}

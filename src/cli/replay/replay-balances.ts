@@ -1,0 +1,29 @@
+import { openQueryPool } from '../../report/query-pool.ts';
+import type { BalanceCase } from './balance-case.ts';
+import { type BalanceResult, runBalanceCase } from './run-balance-case.ts';
+
+const pool = {
+  folders: [],
+  threads: 2,
+  memoryMegabytes: 1_024,
+  queriesMax: 1,
+  waitingMax: 1,
+  queryMsMax: 600_000,
+};
+
+/** Computes cases of the energy balance, one after the other, in a database of their own in memory. */
+export async function replayBalances(
+  cases: readonly BalanceCase[],
+  signal: AbortSignal,
+  onReplayed: (name: string, result: BalanceResult) => void,
+): Promise<void> {
+  const database = await openQueryPool(pool);
+  try {
+    for (const one of cases) {
+      signal.throwIfAborted();
+      onReplayed(one.name, await database.run((connection) => runBalanceCase(connection, one), signal));
+    }
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,185 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type BalanceScope, scopeTables } from '../../balance/balance-scope.ts';
+import { type BalanceInputs, type BalanceResolution, balanceAnswerSql } from '../../balance/balance-sql.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { InputError } from '../../lib/errors.ts';
+import { type DayBounds, dayBounds, formatInstant, type LocalDate, localDateOf } from '../../lib/time.ts';
+import { createRoleResolver, type RoleSpan } from '../../roles/resolve-roles.ts';
+import { peakColumns, peakRows, roleSpanColumns, roleSpanRows } from '../../roles/role-rows.ts';
+import { jsonRowsSql } from '../../warehouse/json-rows.ts';
+import { loadSql } from '../../warehouse/load-sql.ts';
+import { queryText, type SqlParameters } from '../../warehouse/query.ts';
+import type { BalanceCase } from './balance-case.ts';
+import { readDevices } from './balance-case-devices.ts';
+import { intervalsOf } from './balance-case-intervals.ts';
+
+type Told = Record<string, unknown>;
+
+/** What a case comes to: balances by their period, and the energy of devices by day. Energy in Wh. */
+export type BalanceResult =
+  | {
+      intervals: Record<string, Told>;
+      day: Record<LocalDate, Told>;
+      month: Record<string, Told>;
+      zones: Record<string, { day: Record<LocalDate, Told>; month: Record<string, Told> }>;
+      dailyEnergy: Record<LocalDate, Record<string, { energyWh: number | null; flags: string[] }>>;
+      /** What is left of sources that contain others, by day. */
+      restWh: Record<LocalDate, Record<string, number | null>>;
+    }
+  | { error: string };
+
+/** Computes a case with the statements that the report is computed with. */
+export async function runBalanceCase(connection: DuckDBConnection, one: BalanceCase): Promise<BalanceResult> {
+  if (one.workgroup instanceof InputError)
+    return { error: one.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n') };
+  const { workgroup } = one;
+  const own = dayBounds(one.startDay, one.endDay, one.timezone);
+  const read = (resolution: BalanceResolution, days: readonly DayBounds[]) =>
+    readBalance(connection, one, workgroup, { own, days, resolution });
+  const day = await read('day', own);
+  const month = await read('month', own);
+  const zones: Record<string, { day: Record<string, Told>; month: Record<string, Told> }> = {};
+  for (const zone of one.zones) {
+    const days = daysOfZone(own, zone);
+    zones[zone] =
+      zone === one.timezone
+        ? { day, month }
+        : { day: await read('day', days), month: await read('month', days) };
+  }
+  return {
+    intervals: worthTelling(one, await read('interval', own)),
+    day,
+    month,
+    zones,
+    dailyEnergy: await readDevices(connection, one, workgroup, own),
+    restWh: Object.fromEntries(
+      Object.entries(day).map(([date, { restWh }]) => [date, restWh as Record<string, number | null>]),
+    ),
+  };
+}
+
+/** The days of a zone as far as they lie in the range, so that every zone tells the same energy. */
+function daysOfZone(own: readonly DayBounds[], zone: string): DayBounds[] {
+  const startMs = own[0]!.startMs;
+  const endMs = own.at(-1)!.endMs;
+  return dayBounds(localDateOf(startMs, zone), localDateOf(endMs - 1, zone), zone).map((one) => ({
+    ...one,
+    startMs: Math.max(one.startMs, startMs),
+    endMs: Math.min(one.endMs, endMs),
+  }));
+}
+
+async function readBalance(
+  connection: DuckDBConnection,
+  one: BalanceCase,
+  workgroup: WorkgroupConfig,
+  {
+    own,
+    days,
+    resolution,
+  }: { own: readonly DayBounds[]; days: readonly DayBounds[]; resolution: BalanceResolution },
+): Promise<Record<string, Told>> {
+  const scope: BalanceScope = {
+    id: one.name,
+    isSite: true,
+    nets: true,
+    members: one.sources.map(({ device, source, sign, from, to }) => ({ device, source, sign, from, to })),
+    absent: one.absent,
+  };
+  const scopes = scopeTables([scope]);
+  const inputs: BalanceInputs = {
+    own_day: jsonRowsSql('own_days', dayColumns),
+    zone_day: jsonRowsSql('zone_days', dayColumns),
+    ...scopes.tables,
+    role_span: jsonRowsSql('role_spans', roleSpanColumns),
+    device_peak: jsonRowsSql('peaks', peakColumns),
+    sources: [['source_interval', jsonRowsSql('source_intervals', intervalColumns)]],
+    rule: `SELECT * REPLACE ($tolerance_wh::DOUBLE AS tolerance_wh, $tolerance_percent::DOUBLE AS tolerance_percent, ${END_OF_TIME_MS} AS now_ms) FROM (\n${loadSql('balance/find_rule')}\n)`,
+  };
+  // Nothing is known of the shape of a day's energy, so of its intervals nothing is known at all.
+  const rows = own.flatMap((bounds) =>
+    one.sources.flatMap((source) => intervalsOf(source, bounds, resolution)),
+  );
+  const found = await queryText<{ period: string; value: { bytes: Uint8Array } }>(
+    connection,
+    balanceAnswerSql(inputs, resolution),
+    {
+      ...scopes.parameters,
+      own_days: dayRows(own),
+      zone_days: dayRows(days),
+      role_spans: roleSpanRows(spansOf(workgroup, one)),
+      peaks: peakRows(one.devices),
+      source_intervals: JSON.stringify(rows),
+      tolerance_wh: one.toleranceWh,
+      tolerance_percent: one.tolerancePercent,
+    } as unknown as SqlParameters,
+  );
+  return Object.fromEntries(
+    found.map(({ period, value }) => [period, named(JSON.parse(Buffer.from(value.bytes).toString()), one)]),
+  );
+}
+
+/** After everything that a case can tell. */
+const END_OF_TIME_MS = '9223372036854775807';
+const dayColumns = { day: 'DATE', start_ms: 'BIGINT', end_ms: 'BIGINT' };
+const intervalColumns = {
+  device: 'UUID',
+  source: 'VARCHAR',
+  own_day: 'DATE',
+  at_ms: 'BIGINT',
+  energy_wh: 'BIGINT',
+  is_known: 'BOOLEAN',
+  has_shape: 'BOOLEAN',
+  is_estimated: 'BOOLEAN',
+  step_wh: 'DOUBLE',
+};
+
+function dayRows(days: readonly DayBounds[]): string {
+  return JSON.stringify(days.map(({ day, startMs, endMs }) => ({ day, start_ms: startMs, end_ms: endMs })));
+}
+
+function spansOf(workgroup: WorkgroupConfig, one: BalanceCase): RoleSpan[] {
+  return createRoleResolver(workgroup).spans(one.sources.map(({ device, source }) => ({ device, source })));
+}
+
+/** Intervals in which something flowed, or is not known, and those that are asked for. */
+function worthTelling({ askedMs }: BalanceCase, intervals: Record<string, Told>): Record<string, Told> {
+  const asked = new Set(askedMs.map((ms) => formatInstant(ms).replace('.000Z', 'Z')));
+  return Object.fromEntries(
+    Object.entries(intervals).filter(
+      ([start, told]) => asked.has(start) || flows.some((field) => told[field] !== 0),
+    ),
+  );
+}
+
+const flows = [
+  ...[
+    'productionWh',
+    'consumptionWh',
+    'gridImportWh',
+    'gridExportWh',
+    'batteryChargeWh',
+    'batteryDischargeWh',
+  ],
+  'residualWh',
+];
+
+/** Devices by their names, as the case has them. */
+function named(told: Told, { deviceNames }: BalanceCase): Told {
+  const nameOf = (key: string) => {
+    const dot = key.indexOf('.');
+    const name = deviceNames.get(key.slice(0, dot));
+    return name === undefined ? key : name + key.slice(dot);
+  };
+  const rest = told.restWh as Record<string, number | null>;
+  const parts = told.parts as Array<{ device: string; within: string | null }>;
+  return {
+    ...told,
+    restWh: Object.fromEntries(Object.entries(rest).map(([key, wh]) => [nameOf(key), wh])),
+    parts: parts.map((part) => ({
+      ...part,
+      device: deviceNames.get(part.device) ?? part.device,
+      within: part.within && nameOf(part.within),
+    })),
+  };
+}

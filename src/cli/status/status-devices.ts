@@ -1,0 +1,89 @@
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import { TransientError } from '../../lib/errors.ts';
+import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
+import { lakeFolder } from '../../pipeline/assignment.ts';
+import { type DeviceState, readDeviceStates } from '../../report/device-states.ts';
+import { openLakeReader } from '../../report/lake-reader.ts';
+import { formatTable } from '../terminal/format-table.ts';
+
+/** A device as it is listed; instants as text. */
+interface ListedDevice {
+  workgroupId: string;
+  device: string;
+  name: string | undefined;
+  state: DeviceState['state'];
+  since: string | null;
+  reason: string | null;
+  lastSeen: string | null;
+}
+
+/**
+ * The devices of workgroups as they are published: whoever is offline first, the longest at the top.
+ * @throws TransientError where nothing of any of them is published yet
+ */
+export async function listDevices(
+  config: Config,
+  workgroups: readonly WorkgroupConfig[],
+  state: DeviceState['state'] | undefined,
+): Promise<ListedDevice[]> {
+  const lake = await openLakeReader({ lakeDir: lakeFolder(config) });
+  try {
+    const listed: ListedDevice[] = [];
+    const generations = await Promise.all(workgroups.map(({ id }) => lake.current(id)));
+    if (generations.every((generation) => generation === undefined)) {
+      throw new TransientError(
+        'NothingPublished',
+        `nothing is published below ${config.dataDir} yet; start a worker with "wattline up"`,
+      );
+    }
+    for (const [index, workgroup] of workgroups.entries()) {
+      const devices = await readDeviceStates(lake, generations[index], workgroup);
+      listed.push(
+        ...devices
+          .filter((one) => state === undefined || one.state === state)
+          .sort((a, b) => rank[a.state] - rank[b.state] || (a.sinceMs ?? 0) - (b.sinceMs ?? 0))
+          .map(({ sinceMs, lastSeenMs, ...one }) => ({
+            workgroupId: workgroup.id,
+            ...one,
+            since: instantOf(sinceMs),
+            lastSeen: instantOf(lastSeenMs),
+          })),
+      );
+    }
+    return listed;
+  } finally {
+    await lake.close();
+  }
+}
+
+const rank: Readonly<Record<DeviceState['state'], number>> = { offline: 0, online: 1, unknown: 2 };
+
+/** Instants as a clock in the zone of the workgroup shows them. */
+export function describeDevices(
+  listed: readonly ListedDevice[],
+  workgroups: readonly WorkgroupConfig[],
+  columnsMax: number,
+): string {
+  if (listed.length === 0) return 'no devices\n';
+  const zones = new Map(workgroups.map(({ id, timezone }) => [id, timezone]));
+  const local = ({ workgroupId }: ListedDevice, instant: string | null) =>
+    instant === null ? '-' : formatLocal(Date.parse(instant), zones.get(workgroupId)!);
+  const columns = [
+    { title: 'Workgroup', value: (one: ListedDevice) => one.workgroupId },
+    { title: 'Device', value: (one: ListedDevice) => one.device },
+    { title: 'Name', value: (one: ListedDevice) => one.name ?? '-' },
+    { title: 'State', value: (one: ListedDevice) => one.state },
+    { title: 'Since', value: (one: ListedDevice) => local(one, one.since) },
+    { title: 'Reason', value: (one: ListedDevice) => one.reason ?? '-' },
+    { title: 'Last seen', value: (one: ListedDevice) => local(one, one.lastSeen) },
+  ];
+  const table = formatTable(columns, listed, columnsMax);
+  return listed.every(({ since }) => since === null) ? `${table}\n${nobodySaid}` : table;
+}
+
+const nobodySaid =
+  'Nobody has said of any that it came or went; stream.deviceTimeout takes silence for it.\n';
+
+function instantOf(ms: UtcMs | null): string | null {
+  return ms === null ? null : formatInstant(ms);
+}

@@ -1,0 +1,140 @@
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import type { ImportSummary } from '../../import/import-summary.ts';
+import type { LandedImport } from '../../import/newest-imports.ts';
+import { TransientError } from '../../lib/errors.ts';
+import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
+import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
+import type { OpenImport } from '../../warehouse/shard-status.ts';
+import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import { createControl } from '../../worker-rpc/worker-rpc.ts';
+import { kwh, newsOfImport } from '../import/import-news.ts';
+
+/** A file whose import does not count, and whether somebody works on it. */
+export interface ListedImport extends Told<OpenImport> {
+  /** By the service, or by another process that has the warehouse open. */
+  isUnderWay: boolean;
+}
+
+/** Who does not answer at once is busy with something else. */
+const ANSWER_MS = 5 * SECOND_MS;
+
+/**
+ * The imports of a workgroup that have begun and do not count, from whoever has its warehouse open, or else from the warehouse.
+ * @param written what a worker wrote down last, where neither can be asked
+ */
+export async function listImports(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  written: readonly OpenImport[],
+): Promise<ListedImport[]> {
+  const control = createControl(config.dataDir);
+  const asked = await control.ask(workgroup.id, 'status', undefined, { withinMs: ANSWER_MS });
+  switch (asked.kind) {
+    case 'answer': {
+      const state = await control.ask(workgroup.id, 'importState', undefined, { withinMs: ANSWER_MS });
+      const path = state.kind === 'answer' && state.answer.kind === 'running' ? state.answer.path : undefined;
+      return asked.answer.imports.map((one) => ({
+        ...one,
+        isUnderWay: one.state === 'landing' && one.path === path,
+      }));
+    }
+    case 'failed':
+      return heldBySomebody(written);
+    case 'not-running': {
+      const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+      try {
+        const imports = await importsClosed(assignment, systemClock);
+        return imports.map((one) => ({ ...one, isUnderWay: false }));
+      } catch (error) {
+        if (!(error instanceof TransientError)) throw error;
+        return error.code === 'NoWarehouse' ? [] : heldBySomebody(written);
+      }
+    }
+    default:
+      return asked satisfies never;
+  }
+}
+
+/** An import that counts, with what is wrong with it. */
+export interface ListedNewestImport extends LandedImport {
+  warnings: string[];
+}
+
+/**
+ * The newest imports that count, with what became of them, from whoever has the warehouse open, or else from the warehouse.
+ * @returns none where nobody can say it now
+ */
+export async function listNewestImports(
+  config: Config,
+  workgroup: WorkgroupConfig,
+): Promise<ListedNewestImport[]> {
+  const newest = await askForNewest(config, workgroup);
+  return newest.map((one) => ({ ...one, warnings: newsOfImport(one.summary, workgroup, []).warnings }));
+}
+
+async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise<LandedImport[]> {
+  const control = createControl(config.dataDir);
+  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, { withinMs: ANSWER_MS });
+  if (asked.kind === 'answer') return asked.answer;
+  if (asked.kind === 'failed') return [];
+  const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+  try {
+    return await importsNewestClosed(assignment, systemClock);
+  } catch (error) {
+    if (error instanceof TransientError) return [];
+    throw error;
+  }
+}
+
+function heldBySomebody(written: readonly OpenImport[]): ListedImport[] {
+  return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
+}
+
+export function describeImport(workgroupId: string, listed: ListedImport): string {
+  return `import: ${workgroupId}, ${listed.path}: ${howFar(listed)}\n`;
+}
+
+function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: ListedImport): string {
+  const rows = `${rowsRead.toLocaleString('en')} rows`;
+  const at = formatInstant(updatedAtMs);
+  if (isUnderWay) return `being imported, ${rows} read by ${at}`;
+  return state === 'landing'
+    ? `stopped after ${rows} at ${at}, none of which count yet; the same "wattline import" goes on there`
+    : `given up at ${at} after ${rows}, none of which count; import it again`;
+}
+
+export function describeNewestImport(
+  workgroupId: string,
+  { path, landedAtMs, rowsLanded, rowsRejected, summary, warnings }: ListedNewestImport,
+): string {
+  const rejected = rowsRejected > 0 ? `, ${count(rowsRejected)} rejected` : '';
+  const [warning] = warnings;
+  const became =
+    warning === undefined
+      ? energyInWords(summary)
+      : `WARNING: ${warning.split('\n')[0]} "wattline import ${path} --table ${summary.table} --dry-run" says more`;
+  return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${count(rowsLanded)} rows${rejected}; ${became}\n`;
+}
+
+const SOURCES_SHOWN_MAX = 4;
+
+function energyInWords({ fields, firstDay, lastDay, devices, months }: ImportSummary): string {
+  const taken = sumOf(fields.flatMap(({ streams }) => streams.map((one) => one.taken)));
+  const rejected = sumOf(fields.flatMap((field) => Object.values(field.rejected)));
+  const bySource = [...Map.groupBy(months, ({ source }) => source)].map(
+    ([source, list]) => `${source} ${kwh(sumOf(list.map(({ energyWh }) => energyWh)))} kWh`,
+  );
+  const energy =
+    months.length === 0
+      ? 'no energy'
+      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${count(devices)} ${devices === 1 ? 'device' : 'devices'} from ${firstDay} to ${lastDay}`;
+  return `${count(taken)} readings taken${rejected > 0 ? `, ${count(rejected)} rejected` : ''}; ${energy}`;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
+}

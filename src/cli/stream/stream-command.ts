@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { runService, type Service } from '../../service/run-service.ts';
+import { addListenOptions, type ListenOptions, listenOn } from '../listen-options.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export function addStreamCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('stream')
+    .description('run only the real-time stream: ingest and reading')
+    .addHelpText('after', help);
+  addListenOptions(command).action((options: ListenOptions) =>
+    runService(command, terminal, (config, service) =>
+      runStream(listenOn(config, 'streamPort', options), service),
+    ),
+  );
+}
+
+/** Serves the stream until `service.signal` aborts. */
+export async function runStream(config: Config, service: Service): Promise<void> {
+  const { runRoles } = await import('../../service/start-roles.ts');
+  await runRoles({ ...config, http: { ...config.http, port: config.http.streamPort } }, ['stream'], service);
+}
+
+const help = `
+With stream.log: redis any number of processes serve one stream, each with the messages of all; otherwise there is one.
+
+Examples:
+  wattline stream
+  wattline stream --host 0.0.0.0 --port 8080
+  WATTLINE_STREAM_LOG=redis WATTLINE_STREAM_REDIS_URL=redis://streams:6379 wattline stream`;

@@ -1,0 +1,182 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { createAccess, type ListedToken } from '../../access/access.ts';
+import { type Permission, permissions } from '../../access/grant.ts';
+import { createAudit } from '../../audit/audit.ts';
+import { localActor } from '../../audit/local-actor.ts';
+import type { Config } from '../../config/config.ts';
+import { InputError, type Problem } from '../../lib/errors.ts';
+import { formatInstant, systemClock } from '../../lib/time.ts';
+import { parseQuantity } from '../../lib/units.ts';
+import { requireDataDir } from '../../service/hold-roles.ts';
+import { readConfig } from '../global-options.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export function addTokenCommand(program: Command, terminal: Terminal): void {
+  const token = program.command('token').description('make, list and revoke API tokens');
+  token
+    .command('create')
+    .description('make a token and print it; it is shown only once')
+    .argument('<subject>', 'who or what it is for')
+    .requiredOption('-w, --workgroup <id>', 'a workgroup it may use (can be repeated)', collect)
+    .option(
+      '-p, --permission <name>',
+      `one of ${permissions.join(', ')} (can be repeated)`,
+      collectPermission,
+    )
+    .option('-g, --device-group <name>', 'only devices of this group (can be repeated)', collect)
+    .option(
+      '-e, --expires <duration>',
+      'how long it holds, such as 30d (default: access.tokenLifetime)',
+      duration,
+    )
+    .addHelpText('after', createHelp)
+    .action((subject: string, options: CreateOptions, command: Command) =>
+      create(subject, options, command, terminal),
+    );
+  token
+    .command('list')
+    .description('list the tokens that were made here, newest first')
+    .addHelpText('after', listHelp)
+    .action((_options, command: Command) => list(command, terminal));
+  token
+    .command('revoke')
+    .description('end a token at once, everywhere')
+    .argument('<token-id>', 'its id, as "token list" shows it')
+    .addHelpText('after', revokeHelp)
+    .action((tokenId: string, _options, command: Command) => revoke(tokenId, command, terminal));
+}
+
+interface CreateOptions {
+  workgroup: string[];
+  permission?: Permission[];
+  deviceGroup?: string[];
+  expires?: number;
+}
+
+async function create(
+  subject: string,
+  options: CreateOptions,
+  command: Command,
+  terminal: Terminal,
+): Promise<void> {
+  const config = readConfig(command, terminal);
+  const problems = problemsOf(options, config);
+  if (problems.length > 0) throw new InputError('the token', problems);
+  const scope = {
+    permissions: options.permission ?? (['search:read'] satisfies Permission[]),
+    ...(options.deviceGroup && { deviceGroups: options.deviceGroup }),
+  };
+  const access = await openAccess(config);
+  const { token, issuedAtMs, expiresAtMs, ...rest } = await access.issue({
+    subject,
+    scopes: Object.fromEntries(options.workgroup.map((id) => [id, scope])),
+    lifetimeMs: options.expires ?? config.access.tokenLifetime,
+  });
+  const times = { issuedAt: formatInstant(issuedAtMs), expiresAt: formatInstant(expiresAtMs) };
+  printData(command, terminal, { token, ...rest, ...times }, () => `${token}\n`);
+  const allowed = scopesInWords(rest.scopes);
+  printNote(command, terminal, `token ${rest.tokenId} for ${subject}: ${allowed}; until ${times.expiresAt}`);
+}
+
+/** A token for what is not configured would be of no use, and the reason hard to find. */
+function problemsOf(options: CreateOptions, config: Config): Problem[] {
+  return options.workgroup.flatMap((id) => {
+    const workgroup = config.workgroups.find((each) => each.id === id);
+    if (!workgroup) return [{ path: '--workgroup', message: `"${id}" is not configured` }];
+    return (options.deviceGroup ?? [])
+      .filter((group) => !Object.hasOwn(workgroup.deviceGroups, group))
+      .map((group) => ({
+        path: '--device-group',
+        message: `"${group}" is not a device group of workgroup "${id}"`,
+      }));
+  });
+}
+
+async function list(command: Command, terminal: Terminal): Promise<void> {
+  const access = await openAccess(readConfig(command, terminal));
+  const tokens = access.list();
+  const data = tokens.map(({ issuedAtMs, expiresAtMs, revokedAtMs, ...rest }) => ({
+    ...rest,
+    issuedAt: formatInstant(issuedAtMs),
+    expiresAt: formatInstant(expiresAtMs),
+    ...(revokedAtMs !== undefined && { revokedAt: formatInstant(revokedAtMs) }),
+  }));
+  if (tokens.length === 0) printNote(command, terminal, 'no token has been made here');
+  printData(command, terminal, data, (columnsMax) =>
+    tokens.length === 0 ? '' : formatTable(tokenColumns, tokens, columnsMax),
+  );
+}
+
+const tokenColumns = [
+  { title: 'Token id', value: ({ tokenId }: ListedToken) => tokenId },
+  { title: 'State', value: ({ state }: ListedToken) => state },
+  {
+    title: 'Expires (UTC)',
+    value: ({ expiresAtMs }: ListedToken) => formatInstant(expiresAtMs).slice(0, 16).replace('T', ' '),
+  },
+  { title: 'Subject', value: ({ subject }: ListedToken) => subject },
+  { title: 'Allows', value: ({ scopes }: ListedToken) => scopesInWords(scopes) },
+];
+
+async function revoke(tokenId: string, command: Command, terminal: Terminal): Promise<void> {
+  // A token in the place of its id would be revoked by a name that nothing has, and go on to hold.
+  if (!/^[\w-]{1,128}$/.test(tokenId))
+    throw new InputError('the token', [
+      { path: 'token-id', message: 'is no id of a token; "wattline token list" shows the ids' },
+    ]);
+  const access = await openAccess(readConfig(command, terminal));
+  const { known, alreadyRevoked } = access.revoke(tokenId);
+  if (!known)
+    printNote(command, terminal, `no token with the id ${tokenId} was made here; it is refused all the same`);
+  const said = alreadyRevoked ? 'was revoked before' : 'is revoked';
+  printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
+}
+
+function openAccess({ dataDir, access: { jwksFile, issuer } }: Config) {
+  requireDataDir(dataDir);
+  const audit = createAudit({ dataDir, actor: localActor() });
+  return createAccess({ dataDir, jwksFile, issuer, clock: systemClock, audit });
+}
+
+function scopesInWords(scopes: ListedToken['scopes']): string {
+  const each = Object.entries(scopes).map(([workgroup, { permissions: allowed, deviceGroups }]) => {
+    const groups = deviceGroups ? ` (only ${deviceGroups.join(', ')})` : '';
+    return `${allowed.join(' ')} in ${workgroup}${groups}`;
+  });
+  return each.join('; ');
+}
+
+function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+function collectPermission(value: string, previous: Permission[] | undefined): Permission[] {
+  const permission = permissions.find((name) => name === value);
+  if (!permission) throw new InvalidArgumentError(`Use one of ${permissions.join(', ')}.`);
+  return [...(previous ?? []), permission];
+}
+
+function duration(value: string): number {
+  const ms = parseQuantity('duration', value);
+  if (ms === undefined || ms < 1_000) throw new InvalidArgumentError('Use a duration such as 12h or 30d.');
+  return Math.round(ms);
+}
+
+const createHelp = `
+The token alone goes to standard output, so it can be kept in a variable or a file.
+
+Examples:
+  wattline token create dashboard --workgroup home
+  wattline token create gateway -w home -p data:write --expires 365d > gateway.token
+  wattline token create tenant -w home -g flat-3 --json | jq -r .tokenId`;
+
+const listHelp = `
+Examples:
+  wattline token list
+  wattline token list --json | jq -r '.[] | select(.state == "active") | .tokenId'`;
+
+const revokeHelp = `
+Example:
+  wattline token revoke 5e1d0c52-4c0f-4c6e-9d0e-0f6f4d5d7a31`;

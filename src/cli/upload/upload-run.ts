@@ -1,0 +1,89 @@
+import { basename } from 'node:path';
+import { localActor } from '../../audit/local-actor.ts';
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import { TransientError } from '../../lib/errors.ts';
+import { type Clock, MINUTE_MS } from '../../lib/time.ts';
+import { uploadsClosed } from '../../pipeline/offline-operations.ts';
+import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { Service } from '../../service/run-service.ts';
+import type { UploadList } from '../../upload/list-uploads.ts';
+import { RefusedFile } from '../../upload/refusals.ts';
+import { stageUpload } from '../../upload/stage-upload.ts';
+import type { StoreOutcome } from '../../upload/store-upload.ts';
+import type { Upload } from '../../upload/upload-rows.ts';
+import { createControl } from '../../worker-rpc/worker-rpc.ts';
+
+export interface PutFile {
+  path: string;
+  outcome: Exclude<StoreOutcome, { kind: 'refused' }>;
+}
+
+/** For half a million rows on a busy machine. */
+const STORE_MS = 10 * MINUTE_MS;
+
+export interface PutOptions {
+  owner: WarehouseOwner;
+  dataDir: string;
+  again: boolean;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/**
+ * Stores files one after another, and publishes them where no service does.
+ * @param onFile told of each file that is stored, also where a later one is refused
+ */
+export async function putAll(
+  files: ReadonlyArray<{ path: string; upload: Upload }>,
+  { owner, dataDir, again, clock, signal }: PutOptions,
+  onFile: (file: PutFile) => void,
+): Promise<void> {
+  let isNew = false;
+  try {
+    for (const { path, upload } of files) {
+      signal.throwIfAborted();
+      const name = basename(path);
+      const staged = stageUpload(dataDir, upload, clock);
+      try {
+        const request = { path: staged.path, name, actor: localActor(), again };
+        const outcome = await owner.ask('upload', request, { signal, withinMs: STORE_MS });
+        if (outcome.kind === 'refused') throw new RefusedFile(name, outcome.problems, outcome.count);
+        isNew ||= outcome.kind === 'stored';
+        onFile({ path, outcome });
+      } finally {
+        staged.remove();
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const message = 'interrupted; the same command stores what is not stored yet, and says what is';
+    throw new TransientError('Interrupted', message, { cause: error });
+  } finally {
+    while (isNew && (await owner.followUp()) && !signal.aborted);
+  }
+}
+
+/** What was uploaded and counts, also where nothing was ever taken in. */
+export async function listAll(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  { clock }: Pick<Service, 'clock'>,
+): Promise<UploadList> {
+  const asked = await createControl(config.dataDir).ask(workgroup.id, 'uploads', undefined);
+  switch (asked.kind) {
+    case 'answer':
+      return asked.answer;
+    case 'failed':
+      throw asked.error;
+    case 'not-running':
+      return uploadsClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, clock).catch(
+        (error: unknown) => {
+          if (error instanceof TransientError && error.code === 'NoWarehouse')
+            return { budgets: [], meters: [] };
+          throw error;
+        },
+      );
+    default:
+      return asked satisfies never;
+  }
+}

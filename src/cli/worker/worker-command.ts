@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { runService, type Service } from '../../service/run-service.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export function addWorkerCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('worker')
+    .description('run only the pipeline: poll, land, roll up, publish')
+    .addHelpText('after', help)
+    .action(() => runService(command, terminal, runWorker));
+}
+
+/** Works on the shards that are this worker's until `service.signal` aborts. */
+export async function runWorker(config: Config, service: Service): Promise<void> {
+  const { runRoles } = await import('../../service/start-roles.ts');
+  await runRoles(config, ['worker'], service);
+}
+
+const help = `
+With queue.backend: redis any number of workers share the workgroups; with the embedded queue there is one.
+
+Examples:
+  wattline worker
+  WATTLINE_QUEUE_BACKEND=redis WATTLINE_REDIS_URL=redis://queue:6379 wattline worker`;

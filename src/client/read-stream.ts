@@ -1,0 +1,141 @@
+import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
+import { createNameTable } from '../decode/name-table.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import { advance } from './advance.ts';
+import { createInterpreter, failureOutcome, type Interpreter } from './interpret.ts';
+import { keepNew } from './keep-new.ts';
+import {
+  type AgainStep,
+  type Ask,
+  type AttemptBounds,
+  defaultBounds,
+  type FailStep,
+  type Position,
+  type RestartStep,
+  startPosition,
+} from './position.ts';
+import type { Gap, ReadOutcome } from './read-outcome.ts';
+import type { StreamSource } from './stream-source.ts';
+import { type Backoff, backoffMs, defaultBackoff, systemWaiting, type Waiting } from './with-retries.ts';
+
+/** Messages that have not been delivered before, and where that leaves the reader. */
+export interface StreamBatch {
+  /** Good until the next batch is asked for; see `messagesOf` for objects. */
+  columns: MessageColumns;
+  names: NameTable;
+  /** Keep this after the messages are safe, and start from it again. */
+  position: Position;
+  upToDate: boolean;
+  /** What could not be read before these messages. */
+  gap: Gap | undefined;
+  duplicates: number;
+  beyond: number;
+  outOfOrder: number;
+}
+
+export interface ReadStreamOptions {
+  /** Where to begin: a position of an earlier batch, or a place. Default: the oldest message there is. */
+  from?: Position | Ask;
+  signal?: AbortSignal;
+  /** Ends at the head of the stream instead of waiting for more. */
+  untilUpToDate?: boolean;
+  names?: NameTable;
+  /** The table of messages that name none. */
+  defaultTable?: string;
+  messagesMax?: number;
+  waitSeconds?: number;
+  /** At the head, ask this often where the server does not wait by itself. Default a second. */
+  pollEveryMs?: number;
+  waiting?: Waiting;
+  backoff?: Backoff;
+  bounds?: AttemptBounds;
+  /** Told of every read that has to be repeated, or repeated from another place. */
+  onSetback?: (step: AgainStep | RestartStep) => void;
+}
+
+/**
+ * Reads a stream from a position on, for ever: every message once and in order, whatever the server's dialect, through
+ * failures, renewed tokens and recreated logs. What the server has lost is said by the next batch's `gap`.
+ * Ends quietly when the signal is aborted.
+ * @throws TransientError when it failed too often in a row; TerminalError when trying again is of no use
+ */
+export async function* readStream(
+  source: StreamSource,
+  options: ReadStreamOptions = {},
+): AsyncGenerator<StreamBatch, void, undefined> {
+  const { waiting = systemWaiting, backoff = defaultBackoff, bounds = defaultBounds, signal } = options;
+  const names = options.names ?? createNameTable();
+  const interpret = createInterpreter(names, { defaultTable: options.defaultTable });
+  let position = positionFrom(options.from);
+  try {
+    while (!signal?.aborted) {
+      const askedAtMs = waiting.clock.now();
+      const outcome = await readOnce(source, position.ask, options, interpret);
+      if (outcome === 'quiet') {
+        if (options.untilUpToDate) return;
+        continue;
+      }
+      const step = advance(position, outcome, bounds);
+      if (step.kind === 'fail') throw failure(step);
+      const from = position;
+      position = step.position;
+      if (step.kind !== 'deliver') {
+        options.onSetback?.(step);
+        if (step.kind === 'again') {
+          await waiting.sleep(backoffMs(step.attempt, waiting.random, backoff, step.retryAfterMs), signal);
+        }
+        continue;
+      }
+      if (outcome.kind === 'batch' && (step.messages > 0 || step.gap || hasMoved(from, position))) {
+        const { columns } = outcome;
+        keepNew(columns, step.keep);
+        const { upToDate, gap, duplicates, beyond, outOfOrder } = step;
+        yield { columns, names, position, upToDate, gap, duplicates, beyond, outOfOrder };
+      }
+      source.landed?.(position.ask);
+      if (step.upToDate) {
+        if (options.untilUpToDate) return;
+        if (source.transport === 'socket') continue;
+        const restMs = (options.pollEveryMs ?? 1_000) - (waiting.clock.now() - askedAtMs);
+        if (restMs > 0) await waiting.sleep(restMs, signal);
+      }
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+}
+
+async function readOnce(
+  source: StreamSource,
+  ask: Ask,
+  { messagesMax, waitSeconds, signal }: ReadStreamOptions,
+  interpret: Interpreter,
+): Promise<ReadOutcome | 'quiet'> {
+  try {
+    const answer = await source.fetch({
+      ask,
+      ...(messagesMax !== undefined && { messagesMax }),
+      ...(waitSeconds !== undefined && { waitSeconds }),
+      ...(signal && { signal }),
+    });
+    if (answer === undefined) return 'quiet';
+    const outcome = interpret(answer);
+    source.recycle?.(answer.bytes.buffer);
+    return outcome;
+  } catch (error) {
+    signal?.throwIfAborted();
+    return failureOutcome(error);
+  }
+}
+
+function positionFrom(from: Position | Ask = { kind: 'oldest' }): Position {
+  return 'ask' in from ? from : startPosition(from);
+}
+
+function hasMoved(from: Position, to: Position): boolean {
+  return to.ask.kind === 'offset' && (from.ask.kind !== 'offset' || from.ask.offset !== to.ask.offset);
+}
+
+function failure({ code, message, retryable }: FailStep): Error {
+  return retryable ? new TransientError(code, message) : new TerminalError(code, message);
+}

@@ -1,0 +1,244 @@
+import { z } from 'zod';
+import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { nextCronInstant, parseCron } from '../lib/cron.ts';
+import { isTimeZone } from '../lib/time.ts';
+import { meterCodeSchema } from './meters.ts';
+
+/** What can be exported. */
+export const exportReports = [
+  'daily_energy',
+  'interval_energy',
+  'device_daily_energy',
+  'meter_data',
+  'budget_data',
+  'reconciliation',
+  'variance',
+  'balance',
+] as const;
+/** Which days a run holds, seen from the day on which it is due. */
+export const exportRanges = [
+  'yesterday',
+  'last_7_days',
+  'last_week',
+  'last_month',
+  'month_to_date',
+  'last_year',
+  'year_to_date',
+] as const;
+export const exportFormats = ['csv', 'parquet', 'xlsx', 'json'] as const;
+
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .refine((text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '', {
+    error: 'must not hold a name or a password: they belong into settings of their own',
+  });
+
+const s3Schema = z.strictObject({
+  /** Of any S3-compatible storage; the bucket is part of the path. */
+  endpoint: httpUrl.refine((text) => URL.canParse(text) && new URL(text).search === '', {
+    error: 'must be the address of the storage alone, such as "https://s3.eu-west-1.amazonaws.com"',
+  }),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{1,62}$/i, 'must be the name of a bucket, such as "energy-exports"'),
+  /** In front of each file's name. */
+  prefix: z
+    .string()
+    .regex(/^[\w!.*'()/ -]*$/, "may have letters, digits and _ - . / ! * ' ( )")
+    .refine((text) => !/^\/|\/\/|(^|\/)\.{1,2}(\/|$)/.test(text), {
+      error: 'must not begin with a slash, nor have empty parts or parts of dots alone',
+    })
+    .default(''),
+  region: z.string().min(1).default('us-east-1'),
+  accessKeyId: z.string().min(1, 'must not be empty'),
+  secretAccessKey: z.string().min(1, 'must not be empty'),
+});
+
+/** Those that say how the body is read, and what a retry is known by. */
+const OWN_HEADERS = /^(content-.*|transfer-encoding|host|idempotency-key|wattline-.*)$/i;
+
+const webhookSchema = z.strictObject({
+  url: httpUrl,
+  headers: z
+    .record(
+      z
+        .string()
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'is no name of a header')
+        .refine((name) => !OWN_HEADERS.test(name), { error: 'is a header that Wattline sets itself' }),
+      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'),
+    )
+    .default({}),
+  /** With one, each request is signed: an HMAC of its body. */
+  secret: z.string().min(8, 'must have 8 characters at least').optional(),
+});
+
+const destinationSchema = z
+  .strictObject({
+    /** Relative paths start at the folder of the configuration. */
+    folder: z.string().min(1).optional(),
+    s3: s3Schema.optional(),
+    webhook: webhookSchema.optional(),
+  })
+  .superRefine((destination, context) => {
+    if (Object.values(destination).filter(Boolean).length !== 1)
+      context.addIssue({ code: 'custom', message: 'must be one of folder, s3 and webhook' });
+  });
+
+const scheduleSchema = z.string().superRefine((text, context) => {
+  const pattern = parseCron(text);
+  if (typeof pattern === 'string') context.addIssue({ code: 'custom', message: pattern });
+  else if (nextCronInstant(pattern, 'Etc/UTC', 0) === undefined)
+    context.addIssue({ code: 'custom', message: 'never comes: there is no such day in any year' });
+});
+
+/** A report that is written to a file when it is due, and where the file goes. */
+const exportSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have small letters, digits, - and _ alone, 64 at most'),
+    workgroup: z.string(),
+    report: z.enum(exportReports, { error: `must be one of ${exportReports.join(', ')}` }),
+    range: z.enum(exportRanges, { error: `must be one of ${exportRanges.join(', ')}` }),
+    groupBy: z.literal('source', { error: 'must be "source", or be left out' }).optional(),
+    /** The only devices; without it, all. */
+    devices: z.array(deviceIdSchema).min(1, 'must name a device, or be left out').optional(),
+    /** Codes of the only meters; without them, all. */
+    meters: z.array(meterCodeSchema).min(1, 'must name a meter, or be left out').optional(),
+    /** The site that is compared, or balanced; without it a balance is of the workgroup. */
+    site: nameSchema.optional(),
+    /** What a row of a balance is of; a day by default. */
+    resolution: z.enum(['interval', 'day'], { error: 'must be interval or day' }).optional(),
+    /** Of the budget; by default the only one there is, of several `contract`, else `P50`. */
+    scenario: z.string().min(1, 'must name a scenario, or be left out').optional(),
+    format: z.enum(exportFormats, { error: `must be one of ${exportFormats.join(', ')}` }),
+    /** When it is due, as a cron pattern; without it, only when it is asked for. */
+    schedule: scheduleSchema.optional(),
+    /** Of the schedule; that of the workgroup by default. Days are always those of the workgroup. */
+    timezone: z
+      .string()
+      .refine(isTimeZone, { error: 'is not a time zone of the IANA database, such as "Europe/Paris"' })
+      .optional(),
+    destination: destinationSchema,
+  })
+  .superRefine((one, context) => {
+    const refuse = (at: string, message: string) => context.addIssue({ code: 'custom', path: [at], message });
+    for (const [setting, reports] of Object.entries(settingsOfReports)) {
+      if (one[setting as keyof typeof settingsOfReports] !== undefined && !reports.includes(one.report))
+        refuse(setting, `has no meaning for ${one.report}; it is for ${reports.join(', ')}`);
+    }
+    if (settingsOfReports.site.includes(one.report) && one.report !== 'balance' && one.site === undefined)
+      refuse('site', `must name the site that ${one.report} is of`);
+    if (one.timezone && !one.schedule) refuse('timezone', 'is that of the schedule, and there is none');
+  });
+
+/** Settings that some reports alone can be asked with. */
+const settingsOfReports: Readonly<
+  Record<
+    'groupBy' | 'devices' | 'meters' | 'site' | 'scenario' | 'resolution',
+    ReadonlyArray<(typeof exportReports)[number]>
+  >
+> = {
+  groupBy: ['daily_energy', 'interval_energy'],
+  devices: ['daily_energy', 'interval_energy', 'device_daily_energy'],
+  meters: ['meter_data', 'budget_data'],
+  site: ['reconciliation', 'variance', 'balance'],
+  scenario: ['budget_data', 'variance'],
+  resolution: ['balance'],
+};
+
+export const exportsSchema = z.array(exportSchema).default([]);
+export type ExportConfig = z.output<typeof exportSchema>;
+export type ExportReport = ExportConfig['report'];
+
+const named = z.object({ id: z.string() });
+const asked = z.object({
+  workgroup: z.string(),
+  report: z.string().optional().catch(undefined),
+  meters: z.array(z.string()).catch([]),
+  site: z.string().optional().catch(undefined),
+});
+const members = z.array(z.unknown()).catch([]);
+const sided = z.object({ name: z.string(), meters: members, devices: members });
+const workgroupSchema = z.object({
+  id: z.string(),
+  meters: z.array(z.object({ code: z.string() })).catch([]),
+  sites: z.array(sided).catch([]),
+  roles: members,
+});
+
+/**
+ * An export is known by its id, and is of a workgroup, of meters and of a site that there are. What is wrong otherwise is reported beside
+ * this.
+ */
+export function refuseWrongExports(
+  { exports, workgroups }: { exports?: unknown; workgroups?: unknown },
+  context: z.RefinementCtx,
+): void {
+  const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
+  const known = listOf(workgroups).flatMap((one) => workgroupSchema.safeParse(one).data ?? []);
+  const seen = new Set<string>();
+  for (const [index, one] of listOf(exports).entries()) {
+    const refuse = (at: Array<string | number>, message: string) =>
+      context.addIssue({ code: 'custom', path: ['exports', index, ...at], message });
+    const id = named.safeParse(one).data?.id;
+    if (id !== undefined && seen.has(id)) refuse(['id'], `"${id}" is used twice`);
+    if (id !== undefined) seen.add(id);
+    const question = asked.safeParse(one).data;
+    if (!question) continue;
+    const workgroup = known.find((other) => other.id === question.workgroup);
+    if (workgroup) refuseUnknown(question, workgroup, refuse);
+    else
+      refuse(
+        ['workgroup'],
+        `"${question.workgroup}" is not configured; there are ${namesOf(known.map((other) => other.id))}`,
+      );
+  }
+}
+
+function refuseUnknown(
+  { report, meters, site: wanted }: z.output<typeof asked>,
+  { id, meters: known, sites, roles }: z.output<typeof workgroupSchema>,
+  refuse: (at: Array<string | number>, message: string) => void,
+): void {
+  const codes = known.map(({ code }) => code);
+  if ((report === 'meter_data' || report === 'budget_data') && codes.length === 0)
+    refuse(['report'], `is of meters, and workgroup ${id} has none`);
+  if (report === 'balance' && roles.length === 0)
+    refuse(['report'], `is of sources with roles, and workgroup ${id} declares none`);
+  for (const [at, code] of meters.entries()) {
+    if (!codes.includes(code))
+      refuse(
+        ['meters', at],
+        `no meter of workgroup ${id} has the code "${code}"; there are ${namesOf(codes)}`,
+      );
+  }
+  if (wanted === undefined) return;
+  const site = sites.find(({ name }) => name === wanted);
+  if (!site) {
+    refuse(
+      ['site'],
+      `workgroup ${id} has no site "${wanted}"; there are ${namesOf(sites.map(({ name }) => name))}`,
+    );
+    return;
+  }
+  const lacks = [
+    ...(report !== 'balance' && site.meters.length === 0 ? ['meters'] : []),
+    ...((report === 'reconciliation' || report === 'balance') && site.devices.length === 0
+      ? ['devices']
+      : []),
+  ];
+  if (lacks.length > 0)
+    refuse(
+      ['site'],
+      `"${wanted}" has no ${lacks.join(' and no ')}, so that there is nothing to ${report === 'balance' ? 'balance' : 'compare'}`,
+    );
+}
+
+function namesOf(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  const more = names.length - NAMES_SHOWN_MAX;
+  return more > 0 ? `${shown} and ${more} more` : shown || 'none';
+}
+
+const NAMES_SHOWN_MAX = 20;

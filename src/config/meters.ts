@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { isLocalDate, type LocalDate } from '../lib/time.ts';
+import { absentSchema } from '../roles/role.ts';
+import { type CsvItems, metersOfCsv, sitesOfCsv } from './meter-files.ts';
+
+export const meterDirections = ['production', 'consumption', 'import', 'export'] as const;
+export type MeterDirection = (typeof meterDirections)[number];
+
+export const meterCodeSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -');
+const multiplier = z.number().finite().positive().default(1);
+const dateSchema = z.string().refine(isLocalDate, 'must be a day that exists, such as "2026-05-01"');
+
+export const meterSchema = z
+  .strictObject({
+    code: meterCodeSchema,
+    name: nameSchema.optional(),
+    /** Which way the energy goes that it counts. */
+    direction: z.enum(meterDirections, { error: `must be one of ${meterDirections.join(', ')}` }).optional(),
+    /** The device whose telemetry its readings are; without one they are uploaded. */
+    device: deviceIdSchema.optional(),
+    /** One source of that device, instead of the device as a whole. */
+    source: nameSchema.optional(),
+    /** What its values are multiplied by, such as the ratio of a current transformer. */
+    multiplier,
+  })
+  .refine(({ device, source }) => device !== undefined || source === undefined, {
+    path: ['source'],
+    error: 'is of a device: say which, or leave it out',
+  })
+  .refine((meter) => meter.device === undefined || meter.multiplier === 1, {
+    path: ['multiplier'],
+    error: 'is of uploaded values; those of a device are multiplied in its energy stream',
+  });
+
+/** A time of validity in local days, both included. */
+const validity = {
+  sign: z.union([z.literal(1), z.literal(-1)], { error: 'must be 1 or -1' }).default(1),
+  from: dateSchema.optional(),
+  to: dateSchema.optional(),
+};
+
+export const siteSchema = z
+  .strictObject({
+    name: nameSchema,
+    meters: z.array(z.strictObject({ code: meterCodeSchema, ...validity })).default([]),
+    devices: z
+      .array(z.strictObject({ id: deviceIdSchema, source: nameSchema.optional(), ...validity }))
+      .default([]),
+    /** Roles that it is known not to have, so that they are 0 and not unknown. */
+    absent: absentSchema,
+  })
+  .superRefine((site, context) => {
+    for (const name of ['meters', 'devices'] as const) {
+      refuseTimes(site[name], (index, message) =>
+        context.addIssue({ code: 'custom', path: [name, index, message.at], message: message.text }),
+      );
+    }
+  });
+
+export type MeterConfig = z.output<typeof meterSchema>;
+export type SiteConfig = z.output<typeof siteSchema>;
+
+export const metersSchema = listOrCsv(metersOfCsv, z.array(meterSchema).default([]));
+export const sitesSchema = listOrCsv(sitesOfCsv, z.array(siteSchema).default([]));
+
+/** A list, or the text of a CSV file of it, which `{ file: meters.csv }` stands for. */
+function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems, schema: Schema) {
+  return z.preprocess((value: unknown, context) => {
+    if (typeof value !== 'string') return value;
+    const read = itemsOf(value);
+    if (read.kind === 'items') return read.items;
+    context.addIssue({ code: 'custom', message: read.message });
+    return z.NEVER;
+  }, schema);
+}
+
+/** Roles that none of the sites has, and so the workgroup has not either. */
+export function absentInAll(sites: ReadonlyArray<Pick<SiteConfig, 'absent'>>): SiteConfig['absent'] {
+  const [first, ...others] = sites;
+  return first?.absent.filter((role) => others.every(({ absent }) => absent.includes(role))) ?? [];
+}
+
+/** What can only be seen of meters and sites together: names that are used twice, codes that no meter has. */
+export function refuseUnknownMeters(
+  { meters, sites }: { meters: readonly MeterConfig[]; sites: readonly SiteConfig[] },
+  context: z.RefinementCtx,
+): void {
+  const refuse = (path: Array<string | number>, message: string) =>
+    context.addIssue({ code: 'custom', path, message });
+  const codes = new Set<string>();
+  for (const [index, { code }] of meters.entries()) {
+    if (codes.has(code)) refuse(['meters', index, 'code'], `"${code}" is used twice`);
+    codes.add(code);
+  }
+  const names = new Set<string>();
+  for (const [index, site] of sites.entries()) {
+    if (names.has(site.name)) refuse(['sites', index, 'name'], `"${site.name}" is used twice`);
+    names.add(site.name);
+    for (const [at, { code }] of site.meters.entries()) {
+      if (!codes.has(code))
+        refuse(['sites', index, 'meters', at, 'code'], `no meter has the code "${code}"; meters lists them`);
+    }
+  }
+}
+
+interface Member {
+  code?: string;
+  id?: string;
+  source?: string | undefined;
+  from?: LocalDate | undefined;
+  to?: LocalDate | undefined;
+}
+
+/** A member counts once on each day: its times of validity may not overlap. */
+function refuseTimes(
+  members: readonly Member[],
+  refuse: (index: number, problem: { at: string; text: string }) => void,
+): void {
+  for (const [index, member] of members.entries()) {
+    const { from = '', to = '9999' } = member;
+    if (from > to) refuse(index, { at: 'to', text: `is before from (${from})` });
+    const twin = members
+      .slice(0, index)
+      .find((other) => isSame(other, member) && (other.from ?? '') <= to && from <= (other.to ?? '9999'));
+    if (twin) {
+      const text = `"${member.code ?? member.id}" is a member already at that time; let one end (to) before the other begins (from)`;
+      refuse(index, { at: member.code === undefined ? 'id' : 'code', text });
+    }
+  }
+}
+
+/** A device as a whole and one of its sources count the same energy. */
+function isSame(one: Member, other: Member): boolean {
+  if (one.code !== other.code || one.id !== other.id) return false;
+  return one.source === undefined || other.source === undefined || one.source === other.source;
+}

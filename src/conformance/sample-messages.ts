@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { MINUTE_MS, systemClock } from '../lib/time.ts';
+import { type Batch, batchOf, describe, integerOf, type Message } from './answer.ts';
+import { member } from './cbor-item.ts';
+import type { Probe, ReadOptions } from './probe.ts';
+import { must, NotTestable } from './rule.ts';
+
+/** Requests of messages that the sample is made of, so that they have several append times. */
+const REQUESTS = 4;
+const MESSAGES_PER_REQUEST = 3;
+const APART_MS = 5;
+const SAMPLE_MESSAGES = REQUESTS * MESSAGES_PER_REQUEST;
+/** The oldest messages may go while they are looked at, so younger ones are taken where there are enough. */
+const SAMPLE_AGE_MS = 20 * MINUTE_MS;
+
+/** A telemetry item of our device. */
+export function telemetryItem(probe: Probe, number: number, data: Record<string, unknown> = {}): object {
+  return {
+    device: probe.device,
+    source: 'conformance',
+    event_time: systemClock.now(),
+    msg_id: number,
+    data: { number, ...data },
+  };
+}
+
+/** Sends some messages into our table, once. @throws NotTestable where that is not possible */
+export function ownMessages(probe: Probe): Promise<void> {
+  return probe.once('own messages', async () => {
+    for (let request = 0; request < REQUESTS; request++) {
+      // Of another millisecond than the last.
+      await sleep(APART_MS);
+      const first = request * MESSAGES_PER_REQUEST;
+      const items = Array.from({ length: MESSAGES_PER_REQUEST }, (_, index) =>
+        telemetryItem(probe, first + index),
+      );
+      const answer = await probe.send(items);
+      if (answer.status !== 200) throw new NotTestable(`messages cannot be sent: ${describe(answer)}`);
+    }
+  });
+}
+
+/** A server may look at only so much of a log in one read that finds nothing. */
+const PAGES_MAX = 100;
+
+/**
+ * Some messages that follow each other in the table that is looked at, three at least.
+ * @throws NotTestable where it holds fewer
+ */
+export async function sampleOf(probe: Probe): Promise<Batch> {
+  if (probe.target.write) await ownMessages(probe);
+  return probe.once('sample', async () => {
+    const some = { limit: SAMPLE_MESSAGES, enough: 3 };
+    const young = await firstMessages(probe, `timestamp=${systemClock.now() - SAMPLE_AGE_MS}`, some);
+    const sample = young.messages.length >= 3 ? young : await firstMessages(probe, '', some);
+    if (sample.messages.length < 3)
+      throw new NotTestable(
+        `the table ${probe.table} holds ${sample.messages.length} messages, and three are needed`,
+      );
+    return sample;
+  });
+}
+
+/**
+ * The first batch that has enough messages, however many of other tables lie before them.
+ * @param start query of where to begin; empty for the oldest message
+ * @returns the last batch where none has
+ */
+export async function firstMessages(
+  probe: Probe,
+  start: string,
+  { limit, enough, ...options }: ReadOptions & { limit: number; enough: number },
+): Promise<Batch> {
+  for (let asked = start, pages = 1; ; pages++) {
+    const batch = batchOf(await probe.read(`${asked}${asked && '&'}limit=${limit}`, options));
+    const next = `offset=${batch.nextOffset}`;
+    const isOver = batch.upToDate === true || next === asked || pages === PAGES_MAX;
+    if (batch.messages.length >= enough || isOver) return batch;
+    asked = next;
+  }
+}
+
+/** A message in the sample, and the one that follows it. */
+export async function middleOf(probe: Probe): Promise<{ message: Message; next: Message; sample: Batch }> {
+  const sample = await sampleOf(probe);
+  const index = Math.floor(sample.messages.length / 2) - 1;
+  return { message: sample.messages[index]!, next: sample.messages[index + 1]!, sample };
+}
+
+/** Reads a table to its end. @returns the last read, and the messages of all */
+export async function readToTail(probe: Probe, query: string, options?: ReadOptions): Promise<Batch> {
+  const messages: Message[] = [];
+  for (let asked = query, pages = 1; ; pages++) {
+    const batch = batchOf(await probe.read(asked, options));
+    messages.push(...batch.messages);
+    const next = `offset=${batch.nextOffset}`;
+    if (batch.upToDate === true || next === asked || pages === PAGES_MAX) return { ...batch, messages };
+    asked = next;
+  }
+}
+
+/**
+ * Sends items and says where they went.
+ * @throws Breach where they are not accepted
+ */
+export async function sendOwn(
+  probe: Probe,
+  items: object[],
+  table?: string,
+): Promise<{ firstOffset: bigint; lastOffset: bigint; atMs: number }> {
+  const answer = await probe.send(items, table === undefined ? {} : { table });
+  const firstOffset = integerOf(member(answer.item, 'firstOffset'));
+  const lastOffset = integerOf(member(answer.item, 'lastOffset'));
+  must(
+    answer.status === 200 && firstOffset !== undefined && lastOffset !== undefined,
+    () => `${describe(answer)} instead of 200 with firstOffset and lastOffset`,
+    answer.sent,
+  );
+  return { firstOffset, lastOffset, atMs: answer.startedMs };
+}
+
+/** @throws Breach unless both hold the same messages in the same order */
+export function mustBeSame(
+  seen: Pick<Batch, 'messages' | 'sent'>,
+  expected: readonly Message[],
+  what: string,
+): void {
+  const offsets = (messages: readonly Message[]) => messages.map(({ offset }) => offset).join(', ');
+  must(
+    isDeepStrictEqual(
+      seen.messages.map(({ fields }) => fields),
+      expected.map(({ fields }) => fields),
+    ),
+    () => `${what}: messages ${offsets(seen.messages) || 'none'} instead of ${offsets(expected) || 'none'}`,
+    seen.sent,
+  );
+}

@@ -1,0 +1,223 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { admit, type Gate } from '../access/admit.ts';
+import { bearerToken } from '../access/bearer.ts';
+import type { Permission } from '../access/grant.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { InputError, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { isLocalDate } from '../lib/time.ts';
+import { bodySchema, requestOf } from './correction-body.ts';
+import { type CorrectionQuery, type CorrectionRequest, correctionLimits } from './correction-request.ts';
+import { type ToldCorrection, toldCorrectionSchema } from './list-corrections.ts';
+import type { CorrectOutcome } from './store-correction.ts';
+
+type Asked<Answer> = Promise<
+  { kind: 'answer'; answer: Answer } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
+>;
+
+export interface CorrectionRoutesOptions extends Pick<Gate, 'access' | 'audit'> {
+  workgroups: readonly WorkgroupConfig[];
+  /** Ask the process that has the warehouse of a workgroup open. */
+  correct(
+    workgroupId: string,
+    args: { request: CorrectionRequest; author: string; dryRun: boolean },
+  ): Asked<CorrectOutcome>;
+  list(workgroupId: string, query: CorrectionQuery): Asked<ToldCorrection[]>;
+}
+
+const url = '/api/v1/orgs/:workgroupId/corrections';
+const BODY_BYTES_MAX = 16 * 1024;
+const ABSENT_SECONDS = 10;
+const LIST_DEFAULT = 100;
+
+const flag = z.enum(['true', 'false'], { error: 'must be "true" or "false"' }).optional();
+const once = { error: 'must be given once' };
+const count = (most: number) =>
+  z
+    .string(once)
+    .regex(/^\d{1,9}$/, { error: `must be a number from 1 to ${most}` })
+    .transform(Number)
+    .refine((value) => value >= 1 && value <= most, { error: `must be a number from 1 to ${most}` })
+    .optional();
+
+const storeQuerySchema = z.object({
+  dryRun: flag.meta({ description: 'With `true`, says what it would change and stores nothing' }),
+});
+const listQuerySchema = z.object({
+  device: z.string(once).pipe(deviceIdSchema).optional().meta({ description: 'Only of this device' }),
+  source: z.string(once).pipe(nameSchema).optional().meta({ description: 'Only of sources of this name' }),
+  day: z
+    .string(once)
+    .refine(isLocalDate, { error: 'must be a day that exists, such as 2026-11-20' })
+    .optional()
+    .meta({ description: "Only those with a part in this day of the workgroup's time zone" }),
+  inForce: flag.meta({ description: 'With `true`, only those in force: not undone ones, and no undos' }),
+  before: count(999_999_999).meta({ description: 'Only those with a lower id: the next page' }),
+  limit: count(correctionLimits.shownMax).meta({
+    description: `At most so many, ${LIST_DEFAULT} unless it is given, ${correctionLimits.shownMax} at most`,
+  }),
+});
+
+const storedSchema = z.object({
+  outcome: z.enum(['stored', 'stored-before', 'checked']).meta({
+    description:
+      'stored; stored-before: the same was stored before with the same key, nothing was done; checked: a dry run',
+  }),
+  correction: toldCorrectionSchema,
+});
+const listSchema = z.object({ corrections: z.array(toldCorrectionSchema) });
+const errorSchema = z.object({
+  error: z.string(),
+  message: z.string(),
+  status: z.number().int(),
+  retryable: z.boolean(),
+  parameter: z.string().optional(),
+});
+const errors = { 401: errorSchema, 403: errorSchema, 429: errorSchema, 503: errorSchema };
+
+/** `POST .../corrections` stores one, `GET .../corrections` lists them. */
+export function registerCorrectionRoutes(app: FastifyInstance, options: CorrectionRoutesOptions): void {
+  const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
+  const enter = async (request: FastifyRequest, permission: Permission) => {
+    const { workgroupId } = request.params as { workgroupId: string };
+    const admission = await admit(gate, bearerToken(request.headers.authorization), workgroupId, [
+      permission,
+    ]);
+    return { ...admission, workgroupId };
+  };
+  const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof enter>>>();
+  const params = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
+
+  app.post(
+    url,
+    {
+      attachValidation: true,
+      bodyLimit: BODY_BYTES_MAX,
+      // Whoever may not correct sends no body for nothing.
+      onRequest: async (request) => void admitted.set(request, await enter(request, 'data:correct')),
+      schema: {
+        summary: 'Correct what was measured',
+        description:
+          'Excludes readings, sets the energy of intervals or of a day, estimates a gap, or undoes another correction. Answered once it is stored and computed, with the days that it changed; reports have it as soon as it is published, within seconds. Needs `data:correct`. A token of device groups corrects its own devices only.',
+        tags: ['report'],
+        params,
+        querystring: storeQuerySchema,
+        body: bodySchema,
+        response: {
+          200: storedSchema,
+          400: errorSchema.meta({ description: '`parameter` names what is wrong. Nothing was stored' }),
+          ...errors,
+          413: errorSchema,
+          415: errorSchema,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { devices, grant, workgroupId } = admitted.get(request)!;
+      if (request.validationError) throw request.validationError;
+      const { dryRun } = request.query as z.output<typeof storeQuerySchema>;
+      const wanted = requestOf(request.body as z.output<typeof bodySchema>);
+      if (devices !== 'all') await checkDevices(wanted, devices, (query) => options.list(workgroupId, query));
+      const author = `token:${grant.tokenId} ${grant.subject}`;
+      reply.header('Cache-Control', 'no-store');
+      return answerOf(
+        await options.correct(workgroupId, { request: wanted, author, dryRun: dryRun === 'true' }),
+        workgroupId,
+      );
+    },
+  );
+
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Corrections',
+        description:
+          'What people have corrected, newest first: undone ones and undos among them. Read from the warehouse, so it has what was just stored; the worker has to run on the same machine.',
+        tags: ['report'],
+        params,
+        querystring: listQuerySchema,
+        response: { 200: listSchema, 400: errorSchema, ...errors },
+      },
+    },
+    async (request, reply) => {
+      const { devices, workgroupId } = await enter(request, 'search:read');
+      if (request.validationError) throw request.validationError;
+      const {
+        device,
+        inForce,
+        limit = LIST_DEFAULT,
+        ...asked
+      } = request.query as z.output<typeof listQuerySchema>;
+      const visible = devices === 'all' ? undefined : [...devices];
+      const wanted = device === undefined ? visible : (visible ?? [device]).filter((one) => one === device);
+      const query = {
+        ...asked,
+        limit,
+        inForce: inForce === 'true',
+        ...(wanted && { devices: wanted }),
+      };
+      reply.header('Cache-Control', 'private, no-store');
+      return { corrections: answerOf(await options.list(workgroupId, query), workgroupId) };
+    },
+  );
+  rejectOtherMethods(app, url, ['GET', 'POST']);
+}
+
+/** What a token may not see does not exist. */
+async function checkDevices(
+  request: CorrectionRequest,
+  devices: ReadonlySet<string>,
+  list: (query: CorrectionQuery) => Asked<ToldCorrection[]>,
+): Promise<void> {
+  if (request.kind === 'undo') {
+    const id = request.correctionId;
+    const found = await list({ devices: [...devices], before: id + 1, limit: 1 });
+    if (found.kind === 'answer' && found.answer[0]?.id !== id)
+      throw refusal('correction', `there is no correction ${id}`);
+    return;
+  }
+  if (!devices.has(request.device)) throw refusal('device', 'no reading of this device has been taken in');
+  if (request.kind === 'fill' && request.like && !devices.has(request.like.device))
+    throw refusal('like', 'no reading of this device has been taken in');
+}
+
+function answerOf<Answer>(outcome: Awaited<Asked<Answer>>, workgroupId: string): Answer {
+  switch (outcome.kind) {
+    case 'answer':
+      return outcome.answer;
+    case 'not-running':
+      throw unavailable(
+        `no worker on this machine has the data of ${workgroupId} open, so that nothing was done; send it again once it does`,
+      );
+    case 'failed':
+      throw refusalOf(outcome.error);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function refusalOf(error: Error): Error {
+  if (error instanceof InputError) {
+    const [problem] = error.problems;
+    return refusal(problem!.path, problem!.message);
+  }
+  if (!isRetryable(error)) return error instanceof TerminalError ? error : new Error(error.message);
+  if (error instanceof TransientError && error.code === 'NothingRolledUp') return unavailable(error.message);
+  const busy = unavailable('the worker cannot store it just now; send it again in a moment');
+  busy.cause = error;
+  return busy;
+}
+
+function unavailable(message: string): StreamError {
+  return new StreamError('StorageUnavailable', message, {}, ABSENT_SECONDS);
+}
+
+function refusal(parameter: string, message: string): StreamError {
+  return new StreamError('InvalidRequest', `${parameter}: ${message}`, { parameter });
+}

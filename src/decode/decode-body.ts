@@ -1,0 +1,164 @@
+import { MalformedError } from '../cbor/malformed-error.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { jsonDepth, parseJsonExact } from '../lib/json-text.ts';
+import { clearColumns, createColumns } from './columns-buffer.ts';
+import type { MessageColumns, NameTable } from './message-columns.ts';
+import { appendMessage, type ColumnsOptions } from './messages-to-columns.ts';
+import { isMap, readOffset } from './parse-values.ts';
+
+/** What an answer says beside its messages; undefined where it does not say. */
+export interface BodyFacts {
+  nextOffset: bigint | undefined;
+  earliestOffset: bigint | undefined;
+  upToDate: boolean | undefined;
+  epoch: string | undefined;
+  clamped: string | undefined;
+  requestId: string | undefined;
+}
+
+/** An answer: messages as columns (possibly none), or an error whatever HTTP status it came with. */
+export type DecodedBody =
+  | (BodyFacts & { kind: 'batch'; columns: MessageColumns })
+  | (BodyFacts & { kind: 'error'; error: string; message: string; members: Record<string, unknown> });
+
+/** Where servers of this shape put their messages, in the order in which they are believed. */
+export const messageLists: readonly string[] = ['messages', 'records', 'data', 'results', 'rows', 'items'];
+/** Where they put the next position, likewise. `offset` is one only in a map that is not itself a message. */
+const positions = ['nextOffset', 'next_offset', 'cursor', 'offset'];
+/** The members of an answer that are read; of all others it is only known that they are there. */
+export const readMembers: ReadonlySet<string> = new Set([
+  ...positions,
+  'earliestOffset',
+  'earliest_offset',
+  'upToDate',
+  'up_to_date',
+  'epoch',
+  'clamped',
+  'requestId',
+  'error',
+  'message',
+  'status',
+  'retryable',
+  'parameter',
+]);
+
+/** The members of an answer's map; those that are not in `readMembers` may hold anything. */
+export type BodyMembers = ReadonlyMap<string, unknown>;
+
+/** What a map at the root is: an answer, one message of a sequence, or neither. */
+export function rootKind(members: BodyMembers, hasList: boolean): 'answer' | 'message' | 'unknown' {
+  if (hasList || isError(members.get('error'))) return 'answer';
+  if (positions.slice(0, -1).some((key) => members.has(key))) return 'answer';
+  if (!members.has('offset')) return 'unknown';
+  return ['data', 'device', 'device_id', 'deviceId', 'kind', 'state', 'actor'].some((key) => members.has(key))
+    ? 'message'
+    : 'answer';
+}
+
+/** Reads an answer that has been decoded already, as JSON is: a root map or array, or several in a sequence. */
+export function bodyFromRoots(
+  roots: readonly unknown[],
+  names: NameTable,
+  options: ColumnsOptions = {},
+): DecodedBody {
+  const columns = options.columns ?? createColumns();
+  clearColumns(columns);
+  const merged = new Map<string, unknown>();
+  let read = 0;
+  const append = (message: unknown) => {
+    if (++read > limits.messagesPerBodyMax) throw tooManyMessages(0);
+    appendMessage(columns, names, message, undefined, options.defaultTable);
+  };
+  for (const root of roots) {
+    if (Array.isArray(root)) {
+      for (const message of root) append(message);
+      continue;
+    }
+    const members = new Map(isMap(root) ? Object.entries(root) : []);
+    const list = messageLists.find((key) => Array.isArray(members.get(key)));
+    const kind = rootKind(members, list !== undefined);
+    if (kind === 'answer') {
+      for (const message of (list ? members.get(list) : []) as unknown[]) append(message);
+      for (const [key, value] of members) if (readMembers.has(key)) merged.set(key, value);
+    } else if (kind === 'unknown' && roots.length === 1) throw notAnAnswer(0);
+    else append(root);
+  }
+  return bodyOf(merged, columns);
+}
+
+/** Reads an answer in JSON, or in JSON lines. */
+export function bodyFromJson(bytes: Uint8Array, names: NameTable, options: ColumnsOptions = {}): DecodedBody {
+  return bodyFromRoots(parseRoots(new TextDecoder().decode(bytes)), names, options);
+}
+
+function parseRoots(text: string): unknown[] {
+  if (jsonDepth(text) > limits.depthMax) {
+    throw new MalformedError(`nested more than ${limits.depthMax} levels deep`, 0);
+  }
+  try {
+    return [parseJsonExact(text)];
+  } catch {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    try {
+      if (lines.length > 1) return lines.map((line) => parseJsonExact(line));
+    } catch {}
+    throw new MalformedError('neither CBOR, JSON nor JSON lines', 0);
+  }
+}
+
+/** The answer that these members and messages make. */
+export function bodyOf(members: BodyMembers, columns: MessageColumns): DecodedBody {
+  const facts: BodyFacts = {
+    nextOffset: positionOf(members),
+    earliestOffset: readOffset(members.get('earliestOffset') ?? members.get('earliest_offset')),
+    upToDate: booleanOf(members.get('upToDate') ?? members.get('up_to_date')),
+    epoch: textOf(members.get('epoch')),
+    clamped: textOf(members.get('clamped')),
+    requestId: textOf(members.get('requestId')),
+  };
+  const error = members.get('error');
+  if (!isError(error)) return { kind: 'batch', columns, ...facts };
+  const inner = isMap(error) ? error : {};
+  const code =
+    textOf(error) ?? textOf(inner.error) ?? textOf(inner.code) ?? textOf(inner.name) ?? textOf(inner.type);
+  return {
+    kind: 'error',
+    error: code ?? 'Unknown',
+    message: textOf(members.get('message')) ?? textOf(inner.message) ?? code ?? 'an error without a message',
+    members: { ...Object.fromEntries(members), ...inner },
+    ...facts,
+  };
+}
+
+export function notAnAnswer(position: number): MalformedError {
+  return new MalformedError('an answer without messages, position or error', position);
+}
+
+export function tooManyMessages(position: number): MalformedError {
+  return new MalformedError(`more than ${limits.messagesPerBodyMax} messages in an answer`, position);
+}
+
+function isError(error: unknown): boolean {
+  return (typeof error === 'string' && error !== '') || error === true || isMap(error);
+}
+
+function positionOf(members: BodyMembers): bigint | undefined {
+  for (const key of positions) {
+    const value = members.get(key);
+    if (value === undefined || value === null) continue;
+    const position = readOffset(value);
+    if (position !== undefined) return position;
+    // A text that is no number is a cursor of another kind, which the next position need not be.
+    if (typeof value !== 'string')
+      throw new MalformedError(`${key} is not an offset that kept all its digits`, 0);
+  }
+  return undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}

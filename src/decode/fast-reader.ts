@@ -1,0 +1,159 @@
+import { reserveMessage } from './columns-buffer.ts';
+import { DEVICE_TEXT_BYTES, readDevice } from './device-words.ts';
+import { beginFields, createFieldScan, type FieldScan, scanFields } from './fast-fields.ts';
+import { KEY_BYTES_MAX, member, memberAt, NONE } from './member-keys.ts';
+import { type MessageColumns, messageKinds, type NameTable } from './message-columns.ts';
+import { createNameCache } from './name-cache.ts';
+import { isFieldName, isName, isTableName } from './parse-values.ts';
+import { createScan, type Scan, type ScannedNames, scanInstant, scanName, scanUint } from './scan-bytes.ts';
+
+/**
+ * Reads telemetry of our own shape from bytes into columns, without an object, and only that: members in any order,
+ * each once, integers and floats of any width. At anything else it gives up without a trace, and the slow road decides.
+ */
+export interface FastReader {
+  scan: Scan;
+  columns: MessageColumns;
+  tables: ScannedNames;
+  sources: ScannedNames;
+  fields: FieldScan;
+  /** The slots used last, which mostly are used again. */
+  tableSlot: number;
+  sourceSlot: number;
+}
+
+const REQUIRED =
+  member.offset |
+  member.table |
+  member.kind |
+  member.device |
+  member.eventTime |
+  member.storeTime |
+  member.data;
+const MEMBERS_MAX = 9;
+const TELEMETRY = messageKinds.indexOf('telemetry');
+/** The upper word of 2^53 - 1. */
+const SAFE_HIGH_MAX = 0x1f_ffff;
+
+export function createFastReader(names: NameTable, columns: MessageColumns): FastReader {
+  const named = (isValid: (name: string) => boolean): ScannedNames => ({
+    cache: createNameCache(),
+    isValid,
+    idOf: (name) => names.idOf(name),
+  });
+  return {
+    scan: createScan(),
+    columns,
+    tables: named(isTableName),
+    sources: named(isName),
+    fields: createFieldScan(named(isFieldName)),
+    tableSlot: 0,
+    sourceSlot: 0,
+  };
+}
+
+export function beginBody(reader: FastReader, bytes: Uint8Array): void {
+  reader.scan.bytes = bytes;
+  reader.scan.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Appends the message at `start`. @returns its end, or -1 where it is not of this shape */
+export function readMessage(reader: FastReader, start: number): number {
+  const { columns, scan, fields } = reader;
+  const { bytes, view } = scan;
+  let at = start;
+  const head = bytes[at++]!;
+  let left: number;
+  if (head >= 0xa0 && head < 0xb8) left = head & 31;
+  else if (head === 0xb8) left = bytes[at++]!;
+  else if (head === 0xb9 && at + 2 <= bytes.length) {
+    left = view.getUint16(at);
+    at += 2;
+  } else return NONE;
+  if (left > MEMBERS_MAX) return NONE;
+  reserveMessage(columns);
+  const index = columns.count;
+  columns.source[index] = -1;
+  columns.messageIdValid[index] = 0;
+  beginFields(fields);
+  let seen = 0;
+  for (; left > 0; left--) {
+    if (at + KEY_BYTES_MAX > bytes.length) return NONE;
+    const which = memberAt(view, at);
+    if (which < 0 || (seen & which) !== 0) return NONE;
+    seen |= which;
+    at = readMember(reader, which, index, at + 1 + (bytes[at]! & 31));
+    if (at < 0) return NONE;
+  }
+  if ((seen & REQUIRED) !== REQUIRED) return NONE;
+  columns.kind[index] = TELEMETRY;
+  columns.deviceValid[index] = 1;
+  if (fields.other !== '') columns.other.set(index, `{${fields.other}}`);
+  columns.count = index + 1;
+  return at;
+}
+
+/** Reads one member's value. @returns its end, or -1 */
+function readMember(reader: FastReader, which: number, index: number, at: number): number {
+  const { scan, columns, tables, sources } = reader;
+  const { bytes } = scan;
+  let end: number;
+  switch (which) {
+    case member.offset:
+      end = scanUint(scan, at);
+      setPair(columns.offset, index, scan.words);
+      return end;
+    case member.table:
+      end = scanName(scan, at, tables, reader.tableSlot);
+      if (end < 0) return NONE;
+      reader.tableSlot = scan.slot;
+      columns.table[index] = tables.cache.ids[scan.slot]!;
+      return end;
+    case member.kind:
+      return isTelemetry(scan, at) ? at + 10 : NONE;
+    case member.device:
+      return bytes[at] === 0x78 &&
+        bytes[at + 1] === DEVICE_TEXT_BYTES &&
+        readDevice(bytes, at + 2, columns.device, index * 4)
+        ? at + 2 + DEVICE_TEXT_BYTES
+        : NONE;
+    case member.source:
+      if (bytes[at] === 0xf6) return at + 1;
+      end = scanName(scan, at, sources, reader.sourceSlot);
+      if (end < 0) return NONE;
+      reader.sourceSlot = scan.slot;
+      columns.source[index] = sources.cache.ids[scan.slot]!;
+      return end;
+    case member.eventTime:
+      end = scanInstant(scan, at);
+      setPair(columns.eventTime, index, scan.words);
+      return end;
+    case member.storeTime:
+      end = scanInstant(scan, at);
+      setPair(columns.storeTime, index, scan.words);
+      return end;
+    case member.messageId:
+      end = scanUint(scan, at);
+      setPair(columns.messageId, index, scan.words);
+      columns.messageIdValid[index] = 1;
+      return scan.words[1]! > SAFE_HIGH_MAX ? NONE : end;
+    default:
+      return scanFields(scan, reader.fields, at, columns, index);
+  }
+}
+
+/** Whether the text at `at` is "telemetry". */
+function isTelemetry({ bytes, view }: Scan, at: number): boolean {
+  return (
+    at + 10 <= bytes.length &&
+    bytes[at] === 0x69 &&
+    view.getUint32(at + 1) === 0x74656c65 &&
+    view.getUint32(at + 5) === 0x6d657472 &&
+    bytes[at + 9] === 0x79
+  );
+}
+
+function setPair(column: Uint32Array, index: number, words: Uint32Array): void {
+  column[index * 2] = words[0]!;
+  column[index * 2 + 1] = words[1]!;
+}

@@ -1,0 +1,214 @@
+import { decodeCbor } from '../cbor/cbor-codec.ts';
+import {
+  BREAK,
+  type CborBytes,
+  cborBytes,
+  checkItem,
+  headLength,
+  headValue,
+  skipItem,
+} from '../cbor/check-cbor.ts';
+import { decodeCheckedItem } from '../cbor/decode-item.ts';
+import { MalformedError } from '../cbor/malformed-error.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { clearColumns, createColumns } from './columns-buffer.ts';
+import {
+  type BodyFacts,
+  bodyFromJson,
+  bodyOf,
+  type DecodedBody,
+  messageLists,
+  notAnAnswer,
+  readMembers,
+  rootKind,
+  tooManyMessages,
+} from './decode-body.ts';
+import { beginBody, createFastReader, type FastReader, readMessage } from './fast-reader.ts';
+import type { MessageColumns, NameTable } from './message-columns.ts';
+import { appendMessage } from './messages-to-columns.ts';
+
+export type { BodyFacts, DecodedBody };
+
+export interface MessageDecoder {
+  /**
+   * Decodes the answer of a read, of our server or another vendor's: CBOR, a CBOR sequence or JSON, told apart by
+   * their bytes. The columns are the decoder's own and hold until the next call.
+   * @throws MalformedError where the answer as a whole cannot be read; single bad messages are in `rejected`
+   */
+  decode(body: Uint8Array, options?: { defaultTable?: string | undefined }): DecodedBody;
+}
+
+/**
+ * A decoder that walks the bytes once, straight into columns. Messages of our own shape never become objects; any
+ * other is decoded and read by the tolerant road, one by one. Ids of `names` must keep their meaning for its lifetime.
+ */
+export function createMessageDecoder(names: NameTable): MessageDecoder {
+  const columns = createColumns();
+  const fast = createFastReader(names, columns);
+  return {
+    decode(body, options = {}) {
+      const { defaultTable } = options;
+      clearColumns(columns);
+      if (looksLikeJson(body)) return bodyFromJson(body, names, { defaultTable, columns });
+      // A Buffer is made plain, so that the hot loop sees one kind of array.
+      const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+      beginBody(fast, bytes);
+      return walkBody({ source: cborBytes(bytes, { knownTags: true }), columns, fast, names, defaultTable });
+    },
+  };
+}
+
+/** No answer in CBOR begins with the bytes that JSON begins with: they are text of 2^59 bytes, or integers. */
+function looksLikeJson(body: Uint8Array): boolean {
+  let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  while (body[at] === 0x20 || body[at] === 0x09 || body[at] === 0x0a || body[at] === 0x0d) at++;
+  return body[at] === 0x7b || body[at] === 0x5b;
+}
+
+const SELF_DESCRIBED = 55799;
+
+interface Walk {
+  source: CborBytes;
+  columns: MessageColumns;
+  fast: FastReader;
+  names: NameTable;
+  defaultTable: string | undefined;
+}
+
+function walkBody(walk: Walk): DecodedBody {
+  const { bytes } = walk.source;
+  const merged = new Map<string, unknown>();
+  let at = 0;
+  while (at < bytes.length) {
+    const start = afterSelfDescription(walk.source, at);
+    const major = start < bytes.length ? bytes[start]! >> 5 : -1;
+    if (major === 4) at = walkMessages(walk, start);
+    else if (major === 5) at = walkRootMap(walk, start, merged);
+    else {
+      at = skipItem(walk.source, start);
+      if (start === 0 && at === bytes.length) throw notAnAnswer(0);
+      at = walkMessage(walk, start);
+    }
+  }
+  return bodyOf(merged, walk.columns);
+}
+
+/** Past any tag that says no more than that what follows is CBOR. */
+function afterSelfDescription(source: CborBytes, start: number): number {
+  const { bytes } = source;
+  let at = start;
+  while (at < bytes.length && bytes[at]! >> 5 === 6) {
+    const after = at + headLength(bytes[at]!);
+    if (after > bytes.length || headValue(source, at) !== SELF_DESCRIBED) break;
+    at = after;
+  }
+  return at;
+}
+
+/** An answer, or one message of a sequence. Its list of messages is read on the way, wherever it stands. */
+function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): number {
+  const { source, columns } = walk;
+  const { bytes } = source;
+  const mark = markOf(columns);
+  const members = new Map<string, unknown>();
+  let list = Number.POSITIVE_INFINITY;
+  let at = firstItem(source, start);
+  for (let left = headValue(source, start); left !== 0; left--) {
+    if (left < 0 && bytes[at] === BREAK) {
+      at++;
+      break;
+    }
+    const keyAt = at;
+    at = checkItem(source, at);
+    const key = bytes[keyAt]! >> 5 === 3 ? (decodeCheckedItem(source, keyAt) as string) : undefined;
+    if (key === undefined) throw new MalformedError('a map key that is not text', keyAt);
+    if (members.has(key)) throw new MalformedError('the same key twice in a map', keyAt);
+    const valueAt = at;
+    const rank = messageLists.indexOf(key);
+    const listAt = rank < 0 ? at : afterSelfDescription(source, at);
+    if (rank >= 0 && listAt < bytes.length && bytes[listAt]! >> 5 === 4) {
+      if (rank < list) {
+        list = rank;
+        backTo(columns, mark);
+        at = walkMessages(walk, listAt);
+      } else at = skipItem(source, at);
+      members.set(key, undefined);
+    } else if (readMembers.has(key)) {
+      at = checkItem(source, at);
+      members.set(key, decodeCheckedItem(source, valueAt));
+    } else {
+      at = skipItem(source, at);
+      members.set(key, undefined);
+    }
+  }
+  const kind = rootKind(members, list < messageLists.length);
+  if (kind === 'answer') {
+    for (const [key, value] of members) if (readMembers.has(key)) merged.set(key, value);
+  } else if (kind === 'unknown' && start === 0 && at === bytes.length) throw notAnAnswer(start);
+  else walkMessage(walk, start);
+  return at;
+}
+
+function walkMessages(walk: Walk, start: number): number {
+  const { source } = walk;
+  const { bytes } = source;
+  let at = firstItem(source, start);
+  for (let left = headValue(source, start); left !== 0; left--) {
+    if (left < 0 && bytes[at] === BREAK) return at + 1;
+    at = walkMessage(walk, at);
+  }
+  return at;
+}
+
+function walkMessage(walk: Walk, at: number): number {
+  const { source, columns, fast, names, defaultTable } = walk;
+  if (columns.count + columns.rejected.length >= limits.messagesPerBodyMax) throw tooManyMessages(at);
+  const fastEnd = readMessage(fast, at);
+  if (fastEnd >= 0) return fastEnd;
+  const end = skipItem(source, at);
+  const bytes = source.bytes.subarray(at, end);
+  let message: unknown;
+  try {
+    message = decodeCbor(bytes, { knownTags: true });
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    columns.rejected.push({
+      offset: undefined,
+      reason: 'malformed',
+      detail: error.message,
+      bytes: bytes.slice(),
+    });
+    return end;
+  }
+  appendMessage(columns, names, message, bytes, defaultTable);
+  return end;
+}
+
+/** Where the first item of an array or map stands, once its head has been found to be whole and possible. */
+function firstItem(source: CborBytes, start: number): number {
+  const { bytes } = source;
+  const initial = bytes[start]!;
+  const info = initial & 31;
+  const at = start + headLength(initial);
+  if ((info > 27 && info < 31) || at > bytes.length)
+    throw new MalformedError('the head of an array or map is broken', start);
+  if (headValue(source, start) * (initial >> 5 === 5 ? 2 : 1) > bytes.length - at) {
+    throw new MalformedError('an array or map longer than the bytes', start);
+  }
+  return at;
+}
+
+interface Mark {
+  count: number;
+  rejected: number;
+}
+
+function markOf(columns: MessageColumns): Mark {
+  return { count: columns.count, rejected: columns.rejected.length };
+}
+
+function backTo(columns: MessageColumns, mark: Mark): void {
+  for (const index of columns.other.keys()) if (index >= mark.count) columns.other.delete(index);
+  columns.count = mark.count;
+  columns.rejected.length = mark.rejected;
+}

@@ -1,0 +1,99 @@
+import { jsonText } from '../lib/json-text.ts';
+import { clearColumns, createColumns, reserveFields, reserveMessage } from './columns-buffer.ts';
+import { readDevice } from './device-words.ts';
+import type { MessageColumns, NameTable } from './message-columns.ts';
+import { messageKinds } from './message-columns.ts';
+import { messageFrom, type PlainMessage } from './parse-message.ts';
+import { EXTRA_MEMBER } from './parse-values.ts';
+
+export interface ColumnsOptions {
+  /** The table of messages that name none. */
+  defaultTable?: string | undefined;
+  /** Buffers to fill again instead of new ones. */
+  columns?: MessageColumns;
+}
+
+/**
+ * The slow and tolerant road from decoded messages (of JSON, or CBOR of any spelling) to columns. What is not a message
+ * is in `rejected` with its reason, and as JSON text for bytes.
+ */
+export function columnsFromMessages(
+  messages: readonly unknown[],
+  names: NameTable,
+  options: ColumnsOptions = {},
+): MessageColumns {
+  const columns = options.columns ?? createColumns(messages.length);
+  clearColumns(columns);
+  for (const message of messages) appendMessage(columns, names, message, undefined, options.defaultTable);
+  return columns;
+}
+
+/** Appends one decoded message, or rejects it with the bytes it was decoded from. */
+export function appendMessage(
+  columns: MessageColumns,
+  names: NameTable,
+  value: unknown,
+  bytes: Uint8Array | undefined,
+  defaultTable: string | undefined,
+): void {
+  const message = messageFrom(value, defaultTable);
+  if (message.kind === 'message') {
+    append(columns, names, message);
+    return;
+  }
+  const { offset, reason, detail } = message;
+  columns.rejected.push({ offset, reason, detail, bytes: bytes?.slice() ?? Buffer.from(jsonText(value)) });
+}
+
+function append(columns: MessageColumns, names: NameTable, message: PlainMessage): void {
+  reserveMessage(columns);
+  const index = columns.count;
+  columns.offset[index * 2] = Number(message.offset & 0xffff_ffffn);
+  columns.offset[index * 2 + 1] = Number(message.offset >> 32n);
+  columns.table[index] = names.idOf(message.table);
+  columns.source[index] = message.source === undefined ? -1 : names.idOf(message.source);
+  columns.kind[index] = messageKinds.indexOf(message.messageKind);
+  columns.deviceValid[index] = message.device === undefined ? 0 : 1;
+  if (message.device !== undefined) readDevice(Buffer.from(message.device), 0, columns.device, index * 4);
+  setWords(columns.eventTime, index, message.eventTimeMs);
+  setWords(columns.storeTime, index, message.storeTimeMs);
+  setWords(columns.messageId, index, message.messageId ?? 0);
+  columns.messageIdValid[index] = message.messageId === undefined ? 0 : 1;
+  const other = appendFields(columns, names, message);
+  if (other !== '') columns.other.set(index, `{${other}}`);
+  columns.count = index + 1;
+}
+
+/** Appends the numeric fields; what does not fit them comes back as members of JSON text. */
+function appendFields(columns: MessageColumns, names: NameTable, message: PlainMessage): string {
+  const index = columns.count;
+  let fieldCount = columns.fieldStart[index]!;
+  let other = '';
+  if (message.messageKind === 'telemetry') {
+    const fields = Object.entries(message.data);
+    reserveFields(columns, fieldCount + fields.length);
+    for (const [name, value] of fields) {
+      if (typeof value === 'number') {
+        columns.fieldId[fieldCount] = names.idOf(name);
+        columns.number[fieldCount++] = value;
+      } else other = withMember(other, name, jsonText(value));
+    }
+    if (Object.keys(message.members).length > 0)
+      other = withMember(other, EXTRA_MEMBER, jsonText(message.members));
+  } else {
+    other = jsonText(message.members).slice(1, -1);
+  }
+  columns.fieldStart[index + 1] = fieldCount;
+  return other;
+}
+
+/** JSON members with one more; both roads to columns build their text with it. */
+export function withMember(members: string, name: string, json: string): string {
+  return `${members}${members === '' ? '' : ','}${JSON.stringify(name)}:${json}`;
+}
+
+/** Writes a whole number from 0 to 2^53 as a pair of 32-bit words, low word first. */
+export function setWords(words: Uint32Array, index: number, value: number): void {
+  words[index * 2] = value % 0x1_0000_0000;
+  words[index * 2 + 1] = Math.floor(value / 0x1_0000_0000);
+}

@@ -1,0 +1,45 @@
+import {
+  cborMajor,
+  createWriter,
+  writeBigint,
+  writeHead,
+  writeNumber,
+  writeSimple,
+  writeText,
+  written,
+} from '../cbor/cbor-writer.ts';
+import type { ReadBody } from '../contract/messages.ts';
+
+/** All of a read's answer but its messages; on a socket the frame also names its subscription. */
+export type ReadBodyHead = Omit<ReadBody, 'messages'> & { requestId?: string };
+
+/**
+ * The head of an answer, up to and including the array head of `messages`, its last member. Exactly `count` stored
+ * messages follow it as they are, so serving a batch neither decodes nor encodes one.
+ */
+export function readBodyHeader(head: ReadBodyHead): Uint8Array {
+  const writer = createWriter(256);
+  const members = 6 + (head.requestId === undefined ? 0 : 1) + (head.clamped === undefined ? 0 : 1);
+  writeHead(writer, cborMajor.map, members);
+  if (head.requestId !== undefined) {
+    writeText(writer, 'requestId');
+    writeText(writer, head.requestId);
+  }
+  writeText(writer, 'nextOffset');
+  writeBigint(writer, head.nextOffset);
+  writeText(writer, 'count');
+  writeNumber(writer, head.count);
+  writeText(writer, 'upToDate');
+  writeSimple(writer, head.upToDate);
+  writeText(writer, 'earliestOffset');
+  writeBigint(writer, head.earliestOffset);
+  writeText(writer, 'epoch');
+  writeText(writer, head.epoch);
+  if (head.clamped !== undefined) {
+    writeText(writer, 'clamped');
+    writeText(writer, head.clamped);
+  }
+  writeText(writer, 'messages');
+  writeHead(writer, cborMajor.array, head.count);
+  return written(writer);
+}

@@ -1,0 +1,152 @@
+import { listOf, plainNumber } from './explain-words.ts';
+import type { DeviceTold } from './explained-schema.ts';
+
+/** What is declared of a source of a device on a day, and what it has on it. */
+export interface SourceFacts {
+  source: string;
+  role: string | null;
+  negativeRole: string | null;
+  /** Whether it is part of the energy of the device, and which part of it: all, or the intervals in which it rose or fell. */
+  counts: boolean;
+  part: 'whole' | 'rise' | 'fall';
+  /** `sources` of the device names it, or names none. */
+  isListed: boolean;
+  /** The source of the device that contains it. */
+  container: string | null;
+  /** Nobody says what it is, though it matters. */
+  lacksRole: boolean;
+  hasEnergy: boolean;
+  /** Of the part that counts (Wh); null where there is none. */
+  energyWh: number | null;
+}
+
+interface DeviceFacts {
+  totalSource: string | null;
+  energyRole: string | null;
+  energyWh: number | null;
+  flags: readonly string[];
+}
+
+type Rule = DeviceTold['rule'];
+
+/** Says by which rule a device is told, which sources count and why the others do not, and why it has its flags (see docs/balance.md). */
+export function describeDevice(sources: readonly SourceFacts[], facts: DeviceFacts): DeviceTold {
+  const rule = ruleOf(sources, facts);
+  const role = roleOf(sources, rule, facts);
+  return {
+    rule,
+    role,
+    energyWh: facts.energyWh,
+    text: ruleText(rule, role, sources, facts),
+    sources: sources.map((one) => ({
+      source: one.source,
+      role: one.role,
+      negativeRole: one.negativeRole,
+      counts: one.counts,
+      part: one.part,
+      energyWh: one.energyWh,
+      reason: reasonOf(one, sources, rule, role, facts),
+    })),
+    flags: (['mixed', 'undeclared', 'incomplete'] as const)
+      .filter((flag) => facts.flags.includes(flag))
+      .map((flag) => ({ flag, reason: flagReason(flag, sources) })),
+  };
+}
+
+function ruleOf(sources: readonly SourceFacts[], { totalSource, energyRole }: DeviceFacts): Rule {
+  if (sources.some(({ source }) => source === totalSource)) return 'total_source';
+  if (energyRole !== null) return 'energy_role';
+  if (!sources.some(({ counts, role }) => counts && role !== null)) return 'no_role';
+  return rolesOf(sources).length > 1 ? 'several_roles' : 'one_role';
+}
+
+/** The roles that the device could be told by, each once. */
+function rolesOf(sources: readonly SourceFacts[]): string[] {
+  const roles = sources
+    .filter(({ isListed, role }) => isListed && role !== null)
+    .flatMap(({ role, negativeRole }) => [role, negativeRole])
+    .filter((role) => role !== null && role !== 'other');
+  return [...new Set(roles as string[])];
+}
+
+function roleOf(sources: readonly SourceFacts[], rule: Rule, { energyRole }: DeviceFacts): string | null {
+  if (rule === 'total_source' || rule === 'no_role') return null;
+  const counted = sources.find(({ counts }) => counts);
+  return energyRole ?? (counted?.part === 'fall' ? counted.negativeRole : (counted?.role ?? null));
+}
+
+function ruleText(
+  rule: Rule,
+  role: string | null,
+  sources: readonly SourceFacts[],
+  { totalSource }: DeviceFacts,
+): string {
+  switch (rule) {
+    case 'total_source':
+      return `the device is its total source ${totalSource} alone`;
+    case 'energy_role':
+      return `the device is told by its sources of the role ${role}, which is its energyRole`;
+    case 'one_role':
+      return `the device is told by its sources of the role ${role}`;
+    case 'several_roles': {
+      const others = rolesOf(sources).filter((one) => one !== role);
+      return `the device has several roles and is told by ${role}, the first of them; ${listOf(others)} ${others.length === 1 ? 'is' : 'are'} something else and not added`;
+    }
+    case 'no_role':
+      return sources.length === 1
+        ? 'the device is its only source'
+        : 'no source of the device has a role, so all of them are added';
+    default:
+      return rule satisfies never;
+  }
+}
+
+function reasonOf(
+  one: SourceFacts,
+  sources: readonly SourceFacts[],
+  rule: Rule,
+  role: string | null,
+  { totalSource }: DeviceFacts,
+): string {
+  if (!one.counts) return whyNot(one, sources, rule, role, totalSource);
+  const silent = one.hasEnergy ? '' : '; it has no energy on this day';
+  if (rule === 'total_source') return `the total source${silent}`;
+  if (one.role === null) return `no role is declared${silent}`;
+  if (one.part === 'whole') return `has the role ${role}${silent}`;
+  const open = one.hasEnergy && one.energyWh === null;
+  return `counts as ${role} where it ${one.part === 'rise' ? 'rises' : 'falls'}${silent}${open ? '; its readings are too far apart to tell that from the rest' : ''}`;
+}
+
+function whyNot(
+  one: SourceFacts,
+  sources: readonly SourceFacts[],
+  rule: Rule,
+  role: string | null,
+  totalSource: string | null,
+): string {
+  if (rule === 'total_source') return `the total source ${totalSource} stands for the device`;
+  if (!one.isListed) return 'the setting sources of the device does not name it';
+  if (one.role === null) return 'no role is declared of it on this day';
+  const container = sources.find(({ source }) => source === one.container);
+  if (container?.isListed && container.role !== null) return `${one.container} measures it too`;
+  return `its role is ${[one.role, ...(one.negativeRole === null ? [] : [one.negativeRole])].join(' or ')}, not ${role}`;
+}
+
+function flagReason(flag: string, sources: readonly SourceFacts[]): string {
+  if (flag === 'mixed') return `its sources have the roles ${listOf(rolesOf(sources))}`;
+  const isUndeclared = flag === 'undeclared';
+  const named = sources.filter((one) => (isUndeclared ? one.lacksRole : one.counts && one.energyWh === null));
+  const names = listOf(named.map(({ source }) => source));
+  if (isUndeclared) return `no role is declared of ${names} on this day`;
+  return named.length === 0
+    ? 'a source that the device is declared to have has no energy on this day'
+    : `nothing is known of ${names} on this day`;
+}
+
+/** The energy of the device as a sum of what counts; undefined where nothing is added. */
+export function sumText({ sources, energyWh }: DeviceTold): string | undefined {
+  const terms = sources.filter(({ counts, energyWh: own }) => counts && own !== null);
+  if (energyWh === null || terms.length < 2) return undefined;
+  const text = terms.map(({ source, energyWh: own }) => `${plainNumber(own!)} (${source})`);
+  return `${text.join(' + ')} = ${plainNumber(energyWh)} Wh`;
+}

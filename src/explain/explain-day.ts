@@ -1,0 +1,192 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../lib/time.ts';
+import { bindStoredStreams } from '../rollup/bind-streams.ts';
+import { createWorkingTables, run, type Working } from '../rollup/working.ts';
+import { declareDevices } from '../warehouse/declared-devices.ts';
+import { query } from '../warehouse/query.ts';
+import { explainDevice } from './explain-device.ts';
+import { knownOf, readSeries, type Series } from './explain-series.ts';
+import { explainSource } from './explain-source.ts';
+import { clockOf, counted, instant, plainNumber } from './explain-words.ts';
+import type { Day } from './explained-day.ts';
+import type { DeviceTold, ExplainArgs, Explained, ExplainedSource } from './explained-schema.ts';
+
+export interface ExplainOptions {
+  workgroup: WorkgroupConfig;
+  nowMs: UtcMs;
+}
+
+/**
+ * Explains a day of a device: everything that its reported energy follows from, as of one moment, from the warehouse's own tables and
+ * with the roll-up's own statements. Writes nothing but temporary tables of the connection.
+ */
+export async function explainDay(
+  connection: DuckDBConnection,
+  args: ExplainArgs,
+  options: ExplainOptions,
+): Promise<Explained> {
+  await connection.run('BEGIN');
+  try {
+    return await explain(connection, args, options);
+  } finally {
+    await connection.run('ROLLBACK');
+  }
+}
+
+async function explain(
+  connection: DuckDBConnection,
+  { device, day: date, source }: ExplainArgs,
+  { workgroup, nowMs }: ExplainOptions,
+): Promise<Explained> {
+  const streams = await bindStoredStreams(connection);
+  const timezone = streams[0]?.timezone ?? workgroup.timezone;
+  const bound: Working = { connection, timezone, closeAfterMs: 0 };
+  await run(bound, 'find_rules', { all: true });
+  await createWorkingTables(bound);
+  // What cannot be computed cannot be traced either: its readings are shown, and what is stored.
+  await run(bound, 'leave_out_set_aside');
+  await run(bound, 'forget_left_out');
+  await run(bound, 'find_register_changes');
+  const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
+  const day: Day = { day: date, startMs, endMs, clock: clockOf(date, timezone) };
+
+  const all = await readSeries(connection, device);
+  const bySource = Map.groupBy(all, (one) => one.source);
+  const asked = source === undefined ? [...bySource.keys()] : bySource.has(source) ? [source] : [];
+  const sources: ExplainedSource[] = [];
+  if (endMs > startMs && startMs <= nowMs) {
+    for (const name of asked) {
+      const series = bySource.get(name)!;
+      if (!isNear(series, day) && !(await hasVersions(connection, { device, source: name, day: date })))
+        continue;
+      const explained = await explainSource(connection, {
+        device,
+        source: name,
+        day,
+        timezone,
+        streams,
+        series,
+      });
+      if (explained.result || explained.versions.length > 0 || hasReadings(explained, day))
+        sources.push(explained);
+    }
+  }
+  await declareDevices(connection, workgroup);
+  const told = all.length === 0 ? null : await explainDevice(connection, { device, day });
+  const counting = told?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
+  const counted = source === undefined ? sources.filter((one) => counting.includes(one.source)) : sources;
+  const energyWh = source === undefined ? (told?.energyWh ?? null) : (sources[0]?.result?.energyWh ?? null);
+  const { outcome, text } = judge({
+    date,
+    timezone,
+    day,
+    nowMs,
+    all,
+    source,
+    sources,
+    counted,
+    told,
+    energyWh,
+  });
+  return {
+    workgroup: workgroup.id,
+    timezone,
+    device,
+    name: workgroup.devices.find(({ id }) => id === device)?.name ?? null,
+    day: date,
+    start: instant(startMs),
+    end: instant(endMs),
+    hours: (endMs - startMs) / HOUR_MS,
+    outcome,
+    text,
+    takenIn: await readTakenIn(connection),
+    energyWh,
+    countingSources: counting,
+    told,
+    sources,
+    known: all.map(knownOf),
+    nearestDays: await readNearestDays(connection, device, date),
+  };
+}
+
+function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): boolean {
+  const [from, to] = [instant(startMs), instant(endMs)];
+  return readings.some(({ time }) => time >= from && time < to);
+}
+
+/** Whether a reading can say anything of the day: on the way to one far from them all lie years of intervals. */
+function isNear(series: readonly Series[], { startMs, endMs }: Day): boolean {
+  return series.some(({ firstMs, lastMs }) => firstMs - DAY_MS < endMs && lastMs + DAY_MS > startMs);
+}
+
+async function hasVersions(
+  connection: DuckDBConnection,
+  key: { device: string; source: string; day: LocalDate },
+): Promise<boolean> {
+  return (await query(connection, 'explain/find_versions', key)).length > 0;
+}
+
+function judge(facts: {
+  date: LocalDate;
+  timezone: string;
+  day: Day;
+  nowMs: UtcMs;
+  all: readonly Series[];
+  source: string | undefined;
+  sources: readonly ExplainedSource[];
+  /** Those of them that the device is the sum of, and how it is told. */
+  counted: readonly ExplainedSource[];
+  told: DeviceTold | null;
+  energyWh: number | null;
+}): Pick<Explained, 'outcome' | 'text'> {
+  const { date, timezone, day, nowMs, all, source, sources, counted: own, told, energyWh } = facts;
+  if (all.length === 0) {
+    return {
+      outcome: 'unknown_device',
+      text: 'no reading of this device has been taken in, by any of the configured energy streams',
+    };
+  }
+  if (source !== undefined && !all.some((one) => one.source === source)) {
+    const names = [...new Set(all.map((one) => one.source))].join(', ');
+    return {
+      outcome: 'unknown_source',
+      text: `the device has no readings of a source "${source}"; it has ${names}`,
+    };
+  }
+  if (day.endMs <= day.startMs)
+    return { outcome: 'no_day', text: `${timezone} left ${date} out: there was no such day` };
+  if (day.startMs > nowMs) return { outcome: 'future', text: `${date} has not begun in ${timezone}` };
+  if (sources.length === 0)
+    return { outcome: 'no_readings', text: `of ${date} there is no reading, and no energy` };
+  const running = day.endMs > nowMs ? ', and the day is not over' : '';
+  if (energyWh === null && sources.some(({ result }) => result)) {
+    return {
+      outcome: 'explained',
+      text: `incomplete: ${told?.text}, and of that there is no energy on this day; what other sources have is not added up${running}`,
+    };
+  }
+  if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };
+  return {
+    outcome: 'explained',
+    text: `${plainNumber(energyWh)} Wh${own.length > 1 ? `, from ${counted(own.length, 'source')}` : ''}${running}`,
+  };
+}
+
+async function readTakenIn(connection: DuckDBConnection): Promise<Explained['takenIn']> {
+  const [row] = await query<{ batch: string | null; waiting: number }>(connection, 'explain/find_taken_in');
+  return { batch: row!.batch, batchesWaiting: row!.waiting };
+}
+
+async function readNearestDays(
+  connection: DuckDBConnection,
+  device: string,
+  day: LocalDate,
+): Promise<Explained['nearestDays']> {
+  const [row] = await query<{ before: string | null; after: string | null }>(
+    connection,
+    'explain/find_nearest_days',
+    { device, day },
+  );
+  return { before: row?.before ?? null, after: row?.after ?? null };
+}

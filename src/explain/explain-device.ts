@@ -1,0 +1,115 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { table } from '../balance/balance-sql.ts';
+import { noSplits, splitSql } from '../balance/device-day-sql.ts';
+import { addDays } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { query, queryText } from '../warehouse/query.ts';
+import { describeDevice, type SourceFacts } from './describe-device.ts';
+import type { Day } from './explained-day.ts';
+import type { DeviceTold } from './explained-schema.ts';
+
+/**
+ * How the report tells a device on a day: by its own statements, from the stored days and from what is declared (see `declareDevices`).
+ * @returns null where no source of it is known
+ */
+export async function explainDevice(
+  connection: DuckDBConnection,
+  { device, day }: { device: string; day: Day },
+): Promise<DeviceTold | null> {
+  const key = { device, day: day.day };
+  await createTable(
+    connection,
+    'chosen',
+    `SELECT * FROM (${loadSql('publish/select_daily_energy')}) ${ofDevice}`,
+    {
+      device,
+      start_day: day.day,
+      end_day: addDays(day.day, 1),
+    },
+  );
+  const rows = await query<SourceRow>(connection, 'explain/find_device_sources', key);
+  if (rows.length === 0) return null;
+  const splits = await readSplits(connection, rows, key, day);
+  const [told] = await queryText<{ energy_wh: number | null; flags: { items: string[] } }>(
+    connection,
+    `WITH ${table('source_day', loadSql('report/select_source_day'))},\n${table('device_day', loadSql('balance/sum_device_day'))}\n${loadSql('explain/find_device_day')}`,
+  );
+  const facts = rows.map(
+    (row): SourceFacts => ({
+      source: row.source,
+      role: row.role,
+      negativeRole: row.negative_role,
+      counts: row.counts,
+      part: row.part,
+      isListed: row.is_listed,
+      container: row.container,
+      lacksRole: row.role === null && row.is_listed && (!row.lacks_with_energy || row.energy_wh !== null),
+      hasEnergy: row.energy_wh !== null,
+      energyWh: row.part === 'whole' ? row.energy_wh : (splits.get(row.source)?.[row.part] ?? null),
+    }),
+  );
+  const { total_source, energy_role } = rows[0]!;
+  return describeDevice(facts, {
+    totalSource: total_source,
+    energyRole: energy_role,
+    energyWh: told?.energy_wh ?? null,
+    flags: told?.flags.items ?? [],
+  });
+}
+
+type SourceRow = {
+  source: string;
+  role: string | null;
+  negative_role: string | null;
+  counts: boolean;
+  part: SourceFacts['part'];
+  lacks_with_energy: boolean;
+  total_source: string | null;
+  energy_role: string | null;
+  is_listed: boolean;
+  container: string | null;
+  energy_wh: number | null;
+};
+
+const ofDevice = 'WHERE device = $device::UUID';
+
+/** How much registers that may fall rose and fell, by source; looked at only where the device counts one of the two. */
+async function readSplits(
+  connection: DuckDBConnection,
+  rows: readonly SourceRow[],
+  { device, day }: { device: string; day: string },
+  { startMs, endMs }: Day,
+): Promise<Map<string, { rise: number | null; fall: number | null }>> {
+  if (!rows.some(({ counts, part }) => counts && part !== 'whole')) {
+    await createTable(connection, 'rise_fall', noSplits, {});
+    return new Map();
+  }
+  const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
+  const [intervals, series] = ['publish/select_interval_energy', 'publish/select_series'].map(
+    (name) => `SELECT * FROM (${loadSql(name)}) ${ofDevice}`,
+  );
+  await createTable(connection, 'told_interval', intervals!, { device, ...bounds });
+  await createTable(connection, 'told_series', series!, { device });
+  const splits = splitSql({
+    wanted: loadSql('report/select_split_days'),
+    own_day: 'SELECT $day::DATE AS day, $start_ms::BIGINT AS start_ms, $end_ms::BIGINT AS end_ms',
+    daily_energy: 'FROM chosen',
+    interval_energy: 'FROM told_interval',
+    series: 'FROM told_series',
+  });
+  await createTable(connection, 'rise_fall', splits, { day, ...bounds });
+  const found = await query<{ source: string; rise_wh: number | null; fall_wh: number | null }>(
+    connection,
+    'explain/find_splits',
+  );
+  return new Map(found.map(({ source, rise_wh, fall_wh }) => [source, { rise: rise_wh, fall: fall_wh }]));
+}
+
+async function createTable(
+  connection: DuckDBConnection,
+  name: string,
+  select: string,
+  parameters: Record<string, string | bigint>,
+): Promise<void> {
+  await queryText(connection, `CREATE OR REPLACE TEMP TABLE ${name} AS\n${select}`, parameters);
+}

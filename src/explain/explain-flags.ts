@@ -1,0 +1,92 @@
+import { ruleConstants } from '../rollup/rules.ts';
+import { plainDuration } from './explain-words.ts';
+import type { Boundary, Event, ExplainedCorrection, Flag } from './explained-schema.ts';
+
+type Span = Flag['spans'][number];
+
+const kindsOf: Readonly<Record<string, ReadonlyArray<Event['kind']>>> = {
+  reset: ['reset', 'register_change'],
+  rollover: ['rollover'],
+  rebase: ['rebase'],
+  jitter: ['jitter'],
+  spike: ['spike'],
+  glitch: ['glitch'],
+  gap: ['gap'],
+  carry_over: ['carry_over'],
+};
+
+/** Why a day has each of its flags. */
+export function flagsOf(
+  names: readonly string[],
+  meanings: ReadonlyMap<string, string>,
+  facts: {
+    events: readonly Event[];
+    boundaries: readonly Boundary[];
+    uncovered: readonly Span[];
+    coverage: string;
+    /** Declared sources of the device that have no energy. */
+    missing: readonly string[];
+    /** What other methods say that contradict. */
+    contradictions: readonly string[];
+    /** What each method says, the chosen one first. */
+    methods: readonly string[];
+    /** What people have corrected, or undone. */
+    corrections: readonly ExplainedCorrection[];
+  },
+): Flag[] {
+  return names.map((flag) => ({ flag, meaning: meanings.get(flag) ?? flag, ...reasonOf(flag, facts) }));
+}
+
+function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason: string; spans: Span[] } {
+  if (flag === 'estimated') {
+    const wide = facts.boundaries.flatMap(({ time, before, after }) => {
+      if (!before || !after) return [];
+      const lengthMs = Date.parse(after.time) - Date.parse(before.time);
+      return lengthMs > ruleConstants.wide_ms.value
+        ? [{ from: before.time, to: after.time, time, lengthMs }]
+        : [];
+    });
+    const reason = wide.map(
+      ({ lengthMs }) => `a boundary lies inside ${plainDuration(lengthMs)} without readings`,
+    );
+    const filled = facts.corrections.filter(({ kind, undoneBy }) => kind === 'fill' && undoneBy === null);
+    reason.push(...filled.map(({ id }) => `correction ${id} is an estimate`));
+    return {
+      reason: reason.join('; '),
+      spans: [...wide, ...filled].map(({ from, to }) => ({ from, to })),
+    };
+  }
+  if (flag === 'partial') return { reason: facts.coverage, spans: [...facts.uncovered] };
+  if (flag === 'incomplete') {
+    return {
+      reason: `of the declared sources of the device ${facts.missing.join(', ')} have no energy`,
+      spans: [],
+    };
+  }
+  if (flag === 'unavailable') {
+    const reason =
+      'a field of this source is set aside, because its computation fails: wattline status says why';
+    return { reason, spans: [] };
+  }
+  if (flag === 'substituted') {
+    const [chosen, ...others] = facts.methods;
+    return {
+      reason: `read from another method, because ${chosen}, and the first one must be wrong: ${others.join('; ')}`,
+      spans: [],
+    };
+  }
+  if (flag === 'contradicted') return { reason: facts.contradictions.join('; '), spans: [] };
+  if (flag === 'corrected') {
+    const inForce = facts.corrections.filter(({ kind, undoneBy }) => kind !== 'undo' && undoneBy === null);
+    return {
+      reason: inForce.map(({ id, reason }) => `correction ${id}: ${reason}`).join('; '),
+      spans: inForce.map(({ from, to }) => ({ from, to })),
+    };
+  }
+  const kinds = kindsOf[flag] ?? [];
+  const events = facts.events.filter(({ kind }) => kinds.includes(kind));
+  return {
+    reason: events.map(({ text }) => text).join('; '),
+    spans: events.map(({ from, to }) => ({ from, to })),
+  };
+}

@@ -1,0 +1,329 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EnergyMethod } from '../config/energy-stream.ts';
+import { HOUR_MS, type UtcMs } from '../lib/time.ts';
+import type { StreamSettings } from '../rollup/bind-streams.ts';
+import { trace } from '../rollup/trace.ts';
+import { bindDays, run } from '../rollup/working.ts';
+import { query } from '../warehouse/query.ts';
+import { flagsOf } from './explain-flags.ts';
+import { gapsOf, partsOf, powerSum, readPower, wattHours } from './explain-power.ts';
+import { readBracket, readEvents, readReadings } from './explain-readings.ts';
+import {
+  endBoundary,
+  eventsOfLines,
+  joinSpans,
+  type Line,
+  readRegister,
+  registerSum,
+  segmentsOf,
+  startBoundary,
+} from './explain-register.ts';
+import { type Candidate, readLimits, type Series, streamsOf } from './explain-series.ts';
+import { readVersions } from './explain-versions.ts';
+import { counted, instant, plainDuration, plainNumber } from './explain-words.ts';
+import { type Day, flagBits, type Span } from './explained-day.ts';
+import type { Event, ExplainedSource, Interval, Reading, Result, Sum } from './explained-schema.ts';
+import { readCorrections } from './read-corrections.ts';
+
+export interface SourceOptions {
+  device: string;
+  source: string;
+  day: Day;
+  timezone: string;
+  streams: ReadonlyArray<StreamSettings & { streamId: number }>;
+  /** Of the device and source, in the order of the configuration; at least one. */
+  series: readonly Series[];
+}
+
+/** Corrections by which a day is told otherwise than it is measured. */
+const SETTING_KINDS: ReadonlySet<string> = new Set(['set', 'set_day', 'fill']);
+
+/** Explains a day of one source of a device, from what is stored of it and from the roll-up's own steps. */
+export async function explainSource(
+  connection: DuckDBConnection,
+  { device, source, day, timezone, streams, series }: SourceOptions,
+): Promise<ExplainedSource> {
+  const { startMs, endMs } = day;
+  const key = { device, source };
+  const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
+  const working = { connection, timezone, closeAfterMs: 0 };
+  await query(connection, 'explain/ask_day', { ...key, ...bounds });
+  if (!(await trace(working))) {
+    await bindDays(working, startMs, endMs, true);
+  }
+  await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
+  await run(working, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await run(working, 'substitute_methods');
+  await run(working, 'find_contradictions');
+  const candidates = await query<Candidate>(connection, 'explain/find_candidates', { source });
+  const flags = await readFlags(connection);
+  const stored = await readResult(connection, key, day, flags.namesOf);
+  const streamId = stored?.streamId ?? candidates.find(({ place }) => place === 1)?.stream_id;
+  const told = series.find((one) => one.streamId === streamId) ?? series[0]!;
+
+  const bracket = await readBracket(connection, told, day);
+  const { readings, leftOut: readingsLeftOut } = await readReadings(connection, told, bracket);
+  const leftOut = await query<{ series_id: number }>(connection, 'rollup/left_out_series');
+  const isLeftOut = leftOut.some(({ series_id }) => series_id === told.seriesId);
+  const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, told, bracket, day);
+  const coveredMilliseconds = candidates.find(({ place }) => place === 1)?.covered_ms ?? 0;
+  const coverage = {
+    coveredMilliseconds,
+    uncovered: energy.uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
+    text: coverageText(coveredMilliseconds, energy.uncovered, day),
+  };
+  const missing = await query<{ source: string }>(connection, 'explain/find_missing_sources', {
+    device,
+    day: day.day,
+  });
+  const result = stored && withField(stored, series);
+  const corrections = await readCorrections(connection, key, day);
+  // Of the series that the day is read from, which need not be the first that covers it.
+  const measuredWh = candidates.find(({ stream_id }) => stream_id === told.streamId)?.energy_wh ?? null;
+  const isSet = corrections.some(({ kind, undoneBy }) => undoneBy === null && SETTING_KINDS.has(kind));
+  const { lines, uncovered: _, sum, ...shown } = energy;
+  return {
+    source,
+    result,
+    streams: streamsOf(source, streams, series, candidates, day),
+    limits: isLeftOut
+      ? null
+      : await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
+    readings: annotate(readings, lines),
+    readingsLeftOut,
+    ...shown,
+    intervals: await readIntervals(connection, told, day),
+    coverage,
+    flags: flagsOf(result?.flags ?? [], flags.meanings, {
+      events: energy.events,
+      boundaries: energy.boundaries ? [energy.boundaries.start, energy.boundaries.end] : [],
+      uncovered: coverage.uncovered,
+      coverage: coverage.text,
+      missing: missing.map((one) => one.source),
+      contradictions: await readContradictions(connection, source, series),
+      methods: candidates.map((one) => saysOf(one, series)),
+      corrections,
+    }),
+    versions: await readVersions(connection, key, day, bracket, { flagNames: flags.namesOf, corrections }),
+    corrections,
+    measuredWh,
+    sum: { ...sum, agrees: sum.energyWh === ((isSet ? measuredWh : result?.energyWh) ?? 0) },
+  };
+}
+
+type Energy = Pick<ExplainedSource, 'events' | 'boundaries' | 'segments' | 'parts' | 'partsLeftOut'> & {
+  sum: Omit<Sum, 'agrees'>;
+  uncovered: Span[];
+  lines: readonly Line[];
+};
+
+/** Of a series that is set aside: nothing follows from its readings. */
+function nothingOf(day: Day): Energy {
+  return {
+    events: [],
+    boundaries: null,
+    segments: [],
+    parts: [],
+    partsLeftOut: 0,
+    sum: { energyWh: 0, exactWh: null, text: 'not computed, because the series is set aside' },
+    uncovered: complement([], day),
+    lines: [],
+  };
+}
+
+/** How the energy follows from the readings, by what they are readings of. */
+async function readEnergy(
+  connection: DuckDBConnection,
+  series: Series,
+  bracket: Span,
+  day: Day,
+): Promise<Energy> {
+  if (!isRegister(series.method)) {
+    const power = await readPower(connection, series.seriesId, day);
+    const parts = partsOf(power);
+    const spikes = await readEvents(connection, series, bracket, day);
+    return {
+      events: [...spikes, ...gapsOf(power, day)].sort(byTime),
+      boundaries: null,
+      segments: [],
+      parts,
+      partsLeftOut: power.count - parts.length,
+      sum: powerSum(power),
+      uncovered: complement(power.covered, day),
+      lines: [],
+    };
+  }
+  const register = await readRegister(connection, series.seriesId, day);
+  const stored = await readEvents(connection, series, bracket, day);
+  const events = [...stored, ...eventsOfLines(register, stored, series.method, day)];
+  const segments = segmentsOf(register, events, day);
+  const covered = register.lines.filter((line) => line.covered);
+  return {
+    events: events.sort(byTime),
+    boundaries: {
+      start: startBoundary(register, series.method, day),
+      end: endBoundary(register, series.method, day),
+    },
+    segments,
+    parts: [],
+    partsLeftOut: 0,
+    sum: registerSum(segments),
+    uncovered: complement(
+      covered.map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms })),
+      day,
+    ),
+    lines: register.lines,
+  };
+}
+
+function byTime(one: Event, other: Event): number {
+  return one.from < other.from ? -1 : one.from > other.from ? 1 : 0;
+}
+
+function isRegister(method: EnergyMethod): boolean {
+  return method === 'total_energy' || method === 'daily_energy';
+}
+
+/** What of the day no span covers. */
+function complement(spans: readonly Span[], { startMs, endMs }: Day): Span[] {
+  const gaps: Span[] = [];
+  let fromMs = startMs;
+  for (const span of joinSpans(spans)) {
+    if (span.fromMs > fromMs) gaps.push({ fromMs, toMs: span.fromMs });
+    fromMs = Math.max(fromMs, span.toMs);
+  }
+  if (fromMs < endMs) gaps.push({ fromMs, toMs: endMs });
+  return gaps;
+}
+
+const STRETCHES_TOLD_MAX = 8;
+
+function coverageText(coveredMs: number, uncovered: readonly Span[], { startMs, endMs, clock }: Day): string {
+  const text = `measurements cover ${plainDuration(coveredMs)} of ${plainNumber((endMs - startMs) / HOUR_MS)} h`;
+  if (uncovered.length === 0) return 'measurements cover all of the day';
+  const told = uncovered
+    .slice(0, STRETCHES_TOLD_MAX)
+    .map((one) => `${clock(one.fromMs)} to ${clock(one.toMs)}`);
+  const left = uncovered.length - told.length;
+  const more = left > 0 ? ` and ${counted(left, 'more stretch')}` : '';
+  return `${text}; not ${told.join(', ')}${more}`;
+}
+
+/** Says what is special about the use of each of a register's readings. */
+function annotate(readings: readonly Reading[], lines: readonly Line[]): Reading[] {
+  const ending = firstBy(lines, ({ t1 }) => t1);
+  const beginning = firstBy(
+    lines.filter(({ flags }) => (flags & flagBits.joined) === 0),
+    ({ t0 }) => t0,
+  );
+  return readings.map((reading) => {
+    if (reading.fate !== 'used' || reading.value === null) return reading;
+    const atMs = Date.parse(reading.time);
+    const line = ending.get(atMs);
+    if (!line) {
+      // The first one has no line that ends at it.
+      const first = beginning.get(atMs);
+      const held = first?.covered && first.c0 > reading.value;
+      return held ? { ...reading, reason: 'jitter', indexWh: first.c0 } : reading;
+    }
+    const reason =
+      line.flags & flagBits.jitter ? 'jitter' : line.flags & flagBits.carryOver ? 'carry_over' : null;
+    return { ...reading, reason, indexWh: line.c1 === reading.value ? null : line.c1 };
+  });
+}
+
+function firstBy(lines: readonly Line[], key: (line: Line) => UtcMs): Map<UtcMs, Line> {
+  return new Map(lines.toReversed().map((line) => [key(line), line]));
+}
+
+/** What other methods that cover the day have measured, where they contradict the one that it is read from. */
+async function readContradictions(
+  connection: DuckDBConnection,
+  source: string,
+  series: readonly Series[],
+): Promise<string[]> {
+  const rows = await query<{ stream_id: number; energy_wh: number }>(
+    connection,
+    'explain/find_contradictions',
+    {
+      source,
+    },
+  );
+  return rows.map((row) => saysOf(row, series));
+}
+
+function saysOf(
+  { stream_id, energy_wh }: { stream_id: number; energy_wh: number },
+  series: readonly Series[],
+): string {
+  const { table, field, method } = series.find(({ streamId }) => streamId === stream_id)!;
+  return `${table}.${field} (${method}) says ${plainNumber(energy_wh)} Wh`;
+}
+
+async function readIntervals(
+  connection: DuckDBConnection,
+  { seriesId }: Series,
+  { startMs, endMs }: Day,
+): Promise<Interval[]> {
+  const rows = await query<{
+    start_ms: number;
+    energy_wh: number;
+    exact_nwh: bigint | null;
+    covered_ms: number;
+  }>(connection, 'explain/find_intervals', {
+    series_id: seriesId,
+    start_ms: BigInt(startMs),
+    end_ms: BigInt(endMs),
+  });
+  return rows.map((row) => ({
+    start: instant(row.start_ms),
+    energyWh: row.energy_wh,
+    exactWh: row.exact_nwh === null ? null : wattHours(String(row.exact_nwh)),
+    coveredMilliseconds: row.covered_ms,
+  }));
+}
+
+type Stored = Omit<Result, 'table' | 'field'> & { streamId: number };
+
+async function readResult(
+  connection: DuckDBConnection,
+  key: { device: string; source: string },
+  { day }: Day,
+  namesOf: (bits: number) => string[],
+): Promise<Stored | null> {
+  const [row] = await query<{
+    energy_wh: number;
+    method: EnergyMethod;
+    stream_id: number;
+    flags: number;
+    coverage: number;
+    status: Result['status'];
+    version: number;
+    computed_at_ms: number;
+  }>(connection, 'explain/find_day', { ...key, day });
+  return row === undefined
+    ? null
+    : {
+        energyWh: row.energy_wh,
+        method: row.method,
+        status: row.status,
+        version: row.version,
+        computedAt: instant(row.computed_at_ms),
+        coverage: row.coverage,
+        flags: namesOf(row.flags),
+        streamId: row.stream_id,
+      };
+}
+
+function withField({ streamId, ...stored }: Stored, series: readonly Series[]): Result {
+  const own = series.find((one) => one.streamId === streamId);
+  return { ...stored, table: own?.table ?? '', field: own?.field ?? '' };
+}
+
+async function readFlags(connection: DuckDBConnection) {
+  const rows = await query<{ bit: number; flag: string; meaning: string }>(connection, 'explain/list_flags');
+  return {
+    meanings: new Map(rows.map(({ flag, meaning }) => [flag, meaning])),
+    namesOf: (bits: number) => rows.filter(({ bit }) => bits & bit).map(({ flag }) => flag),
+  };
+}

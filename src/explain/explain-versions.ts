@@ -1,0 +1,147 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { EnergyMethod } from '../config/energy-stream.ts';
+import { query } from '../warehouse/query.ts';
+import { percent } from './explain-series.ts';
+import { counted, instant, maybeInstant, plainNumber } from './explain-words.ts';
+import type { Day, Span } from './explained-day.ts';
+import type { Cause, ExplainedCorrection, Version } from './explained-schema.ts';
+
+type VersionRow = {
+  energy_wh: number | null;
+  method: EnergyMethod | null;
+  flags: number | null;
+  coverage: number | null;
+  version: number;
+  computed_at_ms: number;
+  batch_id: bigint;
+  causes: { items: string[] } | null;
+};
+type CauseRow = {
+  batch_id: bigint;
+  origin: string | null;
+  landed_at_ms: number | null;
+  readings: number;
+  late_readings: number;
+  from_ms: number;
+  to_ms: number;
+  touches_day: boolean;
+};
+
+/** How many batches are told of each version. */
+const CAUSES_MAX = 20;
+
+/** Every version of a day with what is different and which batches came since the one before. */
+export async function readVersions(
+  connection: DuckDBConnection,
+  key: { device: string; source: string },
+  day: Day,
+  bracket: Span,
+  {
+    flagNames,
+    corrections,
+  }: { flagNames: (bits: number) => string[]; corrections: readonly ExplainedCorrection[] },
+): Promise<Version[]> {
+  const rows = await query<VersionRow>(connection, 'explain/find_versions', { ...key, day: day.day });
+  const versions: Version[] = [];
+  for (const [index, row] of rows.entries()) {
+    const before = rows[index - 1];
+    const causes = await readCauses(connection, key, day, bracket, { before, row });
+    const flags = flagNames(row.flags ?? 0);
+    const changes = before ? changesOf(before, row, flagNames) : [];
+    versions.push({
+      version: row.version,
+      energyWh: row.energy_wh,
+      method: row.method,
+      flags,
+      coverage: row.coverage,
+      computedAt: instant(row.computed_at_ms),
+      batch: String(row.batch_id),
+      changes,
+      batches: causes.length,
+      causes: causes.slice(0, CAUSES_MAX),
+      text: correctionSentence(corrections, row, changes) ?? sentence(causes, changes, before !== undefined),
+    });
+  }
+  return versions;
+}
+
+async function readCauses(
+  connection: DuckDBConnection,
+  key: { device: string; source: string },
+  day: Day,
+  bracket: Span,
+  { before, row }: { before: VersionRow | undefined; row: VersionRow },
+): Promise<Cause[]> {
+  // Of all that came before the first version, only the readings around the day say something.
+  const looked = before ? { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } : bracket;
+  const rows = await query<CauseRow>(connection, 'explain/find_causes', {
+    ...key,
+    after_batch: before?.batch_id ?? -1n,
+    upto_batch: row.batch_id,
+    low_ms: BigInt(bracket.fromMs),
+    high_ms: BigInt(bracket.toMs),
+    from_ms: BigInt(looked.fromMs),
+    to_ms: BigInt(looked.toMs),
+    end_ms: BigInt(day.endMs),
+  });
+  const causes = rows.map(
+    (one): Cause => ({
+      batch: String(one.batch_id),
+      origin: one.origin,
+      landedAt: maybeInstant(one.landed_at_ms),
+      readings: one.readings,
+      lateReadings: one.late_readings,
+      from: instant(one.from_ms),
+      to: instant(one.to_ms),
+      touchesDay: one.touches_day,
+    }),
+  );
+  return causes.some(({ touchesDay }) => touchesDay) ? causes.filter(({ touchesDay }) => touchesDay) : causes;
+}
+
+function changesOf(before: VersionRow, row: VersionRow, flagNames: (bits: number) => string[]): string[] {
+  const changes: string[] = [];
+  const told = (value: number | null) => (value === null ? 'none' : `${plainNumber(value)} Wh`);
+  if (before.energy_wh !== row.energy_wh)
+    changes.push(`energy ${told(before.energy_wh)} -> ${told(row.energy_wh)}`);
+  if (before.method !== row.method)
+    changes.push(`method ${before.method ?? 'none'} -> ${row.method ?? 'none'}`);
+  const [old, now] = [flagNames(before.flags ?? 0), flagNames(row.flags ?? 0)];
+  for (const flag of now) if (!old.includes(flag)) changes.push(`flag ${flag} came`);
+  for (const flag of old) if (!now.includes(flag)) changes.push(`flag ${flag} went`);
+  const share = (value: number | null) => (value === null ? 'none' : percent(value));
+  if (before.coverage !== row.coverage)
+    changes.push(`coverage ${share(before.coverage)} -> ${share(row.coverage)}`);
+  return changes;
+}
+
+/** A correction is computed as it is stored, so that its versions have its time. */
+function correctionSentence(
+  corrections: readonly ExplainedCorrection[],
+  { computed_at_ms, causes }: VersionRow,
+  changes: readonly string[],
+): string | undefined {
+  const { id, author, reason } = corrections.find(({ at }) => at === instant(computed_at_ms)) ?? {};
+  const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
+  if (id !== undefined) return `${what}correction ${id} by ${author}: ${reason}`;
+  return causes === null || !causes.items.includes('correction')
+    ? undefined
+    : `${what}a correction of another day or source`;
+}
+
+function sentence(causes: readonly Cause[], changes: readonly string[], isLater: boolean): string {
+  const readings = causes.reduce((sum, one) => sum + one.readings, 0);
+  const late = causes.reduce((sum, one) => sum + one.lateReadings, 0);
+  const origins = [...new Set(causes.map(({ origin }) => origin ?? 'a batch that is no longer known'))].join(
+    ', ',
+  );
+  const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
+  const brought = `${counted(readings, 'reading')} in ${causes.length === 1 ? `batch ${causes[0]!.batch}` : counted(causes.length, 'batch')} from ${origins}`;
+  if (causes.length === 0) {
+    return `${what}${isLater ? 'no reading came; the settings, or limits that are learnt, had changed' : 'nothing is known of its readings'}`;
+  }
+  if (!isLater) return brought;
+  if (!causes[0]!.touchesDay) return `${what}${brought}, not of this day, changed what had happened before`;
+  if (late === 0) return `${what}${brought}`;
+  return `${what}${brought}, ${late < readings ? `of which ${plainNumber(late)} for this day, after it was over` : 'after the day was over'}`;
+}

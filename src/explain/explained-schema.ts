@@ -1,0 +1,365 @@
+import { z } from 'zod';
+import { energyMethods } from '../config/energy-stream.ts';
+import { wholeWh } from '../contract/whole-wh.ts';
+
+/**
+ * An explanation as it is told: JSON, in which instants are ISO 8601 in UTC, energy is Wh and power is W. Everything that a day's Wh
+ * follows from, so that a person can work it out again by hand.
+ */
+
+const time = z.iso.datetime();
+const maybeTime = time.nullable();
+const wh = wholeWh;
+const method = z.enum(energyMethods);
+const span = z.object({ from: time, to: time });
+
+const readingSchema = z
+  .object({
+    time,
+    value: z
+      .number()
+      .nullable()
+      .meta({ description: 'Wh or W, whatever unit it came in; null where it has none' }),
+    fate: z
+      .enum(['used', 'glitch', 'spike', 'standstill', 'excluded', 'repeated', 'revised', 'rejected'])
+      .meta({
+        description:
+          'used; glitch, spike, standstill: left out, see events; excluded: by a person, see corrections; repeated: the same value came before; revised: another value of the same time counts; rejected: see reason',
+      }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it is not used, or what is special about its use' }),
+    text: z.string().nullable().meta({ description: 'What was sent, where it was rejected' }),
+    indexWh: z.number().nullable().meta({
+      description:
+        'The index of a register at this reading, where it is not the value itself: held high, or counted on',
+    }),
+    batch: z.string().meta({ description: 'Batch that it landed in' }),
+    landedAt: maybeTime,
+  })
+  .meta({ description: 'A reading inside the day, or one of those around it that it takes' });
+export type Reading = z.output<typeof readingSchema>;
+
+const eventSchema = z.object({
+  kind: z.enum([
+    'reset',
+    'rollover',
+    'rebase',
+    'register_change',
+    'glitch',
+    'spike',
+    'standstill',
+    'jitter',
+    'carry_over',
+    'gap',
+    'midnight',
+  ]),
+  from: time,
+  to: time,
+  valueBefore: z.number().nullable(),
+  valueAfter: z.number().nullable(),
+  energyWh: z.number().meta({ description: 'Energy booked for the step itself' }),
+  text: z.string().meta({ description: 'The same as a sentence' }),
+});
+export type Event = z.output<typeof eventSchema>;
+
+const pointSchema = z.object({ time, indexWh: z.number() });
+const boundarySchema = z
+  .object({
+    time,
+    how: z.enum(['reading', 'interpolated', 'shaped', 'restart', 'daily_register', 'unknown']).meta({
+      description:
+        'reading: there is one; interpolated: on a straight line between two; shaped: between two, as the power beside it was; restart: a daily register begins at zero; daily_register: told by the daily register beside it; unknown: no reading on one side',
+    }),
+    indexWh: z.number().nullable(),
+    roundedWh: wh.nullable().meta({ description: 'Energy is the difference of the rounded index' }),
+    before: pointSchema.nullable(),
+    after: pointSchema.nullable(),
+    fraction: z
+      .number()
+      .nullable()
+      .meta({ description: 'Which part of the growth from before to after has come by then, 0 to 1' }),
+    power: z
+      .object({
+        beforeWh: z.number(),
+        allWh: z.number(),
+        beforeMilliseconds: z.number(),
+        allMilliseconds: z.number(),
+      })
+      .nullable()
+      .meta({
+        description:
+          'Of shaped boundaries: energy by the power up to the boundary and in all, and the time that it is known of. Time without power takes its even share, and no more than what allWh leaves of the growth. The rest of the growth is divided as the power is, beforeWh of allWh',
+      }),
+    text: z.string(),
+  })
+  .meta({ description: 'The index of a register where the day begins or ends' });
+export type Boundary = z.output<typeof boundarySchema>;
+
+const segmentSchema = z
+  .object({
+    from: time,
+    to: time,
+    fromWh: z.number(),
+    toWh: z.number(),
+    energyWh: wh.meta({ description: 'toWh, rounded, minus fromWh, rounded' }),
+    begins: z.string().meta({ description: 'Why the index begins anew here' }),
+  })
+  .meta({ description: 'A stretch in which the index of a register grows without a break' });
+export type Segment = z.output<typeof segmentSchema>;
+
+const partSchema = z
+  .object({
+    from: time,
+    to: time,
+    milliseconds: z.number(),
+    fromW: z.number(),
+    toW: z.number(),
+    covered: z.boolean().meta({ description: 'false: not integrated' }),
+    energyWh: z.number().meta({ description: '(fromW + toW) / 2 over the milliseconds, to nine decimals' }),
+  })
+  .meta({ description: 'A straight line of power, cut at 15-minute intervals' });
+export type Part = z.output<typeof partSchema>;
+
+const intervalSchema = z.object({
+  start: time,
+  energyWh: wh,
+  exactWh: z
+    .string()
+    .nullable()
+    .meta({ description: 'Before rounding, where there is no register to round' }),
+  coveredMilliseconds: z.number().int(),
+});
+export type Interval = z.output<typeof intervalSchema>;
+
+const limitSchema = z.object({
+  value: z.number().nullable(),
+  from: z.enum(['configured', 'learnt', 'default', 'none']),
+  text: z.string().meta({ description: 'Where it comes from' }),
+});
+export type Limit = z.output<typeof limitSchema>;
+const limitsSchema = z.object({
+  maxPowerW: limitSchema,
+  jitterWh: limitSchema,
+  resolutionWh: limitSchema,
+  modulusWh: limitSchema,
+  maxGapMilliseconds: limitSchema,
+  intervalMilliseconds: limitSchema,
+});
+export type Limits = z.output<typeof limitsSchema>;
+
+const asSchema = z.string().nullable().meta({
+  description:
+    'The source that its energy is booked as, whatever source a message names; null: the one that it names',
+});
+
+const streamSchema = z.object({
+  place: z.number().int().meta({ description: 'In the order of the configuration, from 1' }),
+  table: z.string(),
+  field: z.string(),
+  as: asSchema,
+  method,
+  unit: z.string(),
+  chosen: z.boolean(),
+  reason: z.string().meta({ description: 'Why it was chosen, or why not' }),
+  energyWh: wh
+    .nullable()
+    .meta({ description: 'What the day comes to by this field; null where nothing covers it' }),
+  coverage: z.number().nullable(),
+  firstReading: maybeTime,
+  lastReading: maybeTime,
+});
+export type Stream = z.output<typeof streamSchema>;
+
+const causeSchema = z.object({
+  batch: z.string(),
+  origin: z.string().nullable().meta({ description: 'stream, or the name of an import' }),
+  landedAt: maybeTime,
+  readings: z.number().int().meta({ description: 'Readings of this device and source that it brought' }),
+  lateReadings: z.number().int().meta({ description: 'Those of them that landed after the day was over' }),
+  from: time,
+  to: time,
+  touchesDay: z.boolean().meta({
+    description: 'Whether some are in the day or next to it; those further away change what events are',
+  }),
+});
+export type Cause = z.output<typeof causeSchema>;
+
+const versionSchema = z.object({
+  version: z.number().int(),
+  energyWh: wh.nullable().meta({ description: 'null where the day was withdrawn' }),
+  method: method.nullable(),
+  flags: z.array(z.string()),
+  coverage: z.number().nullable(),
+  computedAt: time,
+  batch: z.string().meta({ description: 'The newest batch that was taken in' }),
+  changes: z.array(z.string()).meta({ description: 'What is different from the version before' }),
+  batches: z.number().int().meta({ description: 'How many batches brought readings since then' }),
+  causes: z.array(causeSchema).meta({ description: 'The first of those batches' }),
+  text: z.string(),
+});
+export type Version = z.output<typeof versionSchema>;
+
+const flagSchema = z.object({
+  flag: z.string(),
+  meaning: z.string(),
+  reason: z.string(),
+  spans: z.array(span),
+});
+export type Flag = z.output<typeof flagSchema>;
+
+const correctionSchema = z
+  .object({
+    id: z.number().int(),
+    kind: z.enum(['exclude', 'set', 'set_day', 'fill', 'undo']),
+    from: time,
+    to: time,
+    energyWh: wh
+      .nullable()
+      .meta({ description: 'What was set or estimated in all; null where readings are excluded' }),
+    undoes: z.number().int().nullable(),
+    undoneBy: z.number().int().nullable().meta({ description: 'null while it is in force' }),
+    reason: z.string(),
+    author: z.string(),
+    at: time,
+    beforeWh: wh.nullable().meta({ description: 'What the day was without it, as it was made' }),
+    afterWh: wh.nullable().meta({ description: 'What the day was with it, as it was made' }),
+    text: z.string(),
+  })
+  .meta({ description: 'What a person has corrected of the day, or undone of it' });
+export type ExplainedCorrection = z.output<typeof correctionSchema>;
+
+const resultSchema = z.object({
+  energyWh: wh,
+  method,
+  table: z.string(),
+  field: z.string(),
+  status: z.enum(['provisional', 'final', 'restated']),
+  version: z.number().int(),
+  computedAt: time,
+  coverage: z.number(),
+  flags: z.array(z.string()),
+});
+export type Result = z.output<typeof resultSchema>;
+
+const sumSchema = z.object({
+  energyWh: wh,
+  exactWh: z.string().nullable(),
+  agrees: z.boolean().meta({
+    description:
+      'Whether it is what is stored of the day; where energy was set or estimated, of what is measured',
+  }),
+  text: z.string(),
+});
+export type Sum = z.output<typeof sumSchema>;
+
+const sourceSchema = z.object({
+  source: z.string(),
+  result: resultSchema.nullable().meta({ description: 'What is reported; null where the day has no energy' }),
+  streams: z.array(streamSchema),
+  limits: limitsSchema.nullable(),
+  readings: z.array(readingSchema),
+  readingsLeftOut: z
+    .number()
+    .int()
+    .meta({ description: 'Further readings, where there are too many to tell' }),
+  events: z.array(eventSchema),
+  boundaries: z.object({ start: boundarySchema, end: boundarySchema }).nullable(),
+  segments: z.array(segmentSchema).meta({ description: 'Of registers: their energies add up to the day' }),
+  parts: z
+    .array(partSchema)
+    .meta({ description: 'Of power: their energies add up to the day, rounded at its end' }),
+  partsLeftOut: z.number().int(),
+  intervals: z.array(intervalSchema),
+  coverage: z.object({ coveredMilliseconds: z.number().int(), uncovered: z.array(span), text: z.string() }),
+  flags: z.array(flagSchema),
+  versions: z.array(versionSchema),
+  corrections: z.array(correctionSchema),
+  measuredWh: wh.nullable().meta({
+    description:
+      'What measurements come to without energy that was set or estimated; null where they say nothing',
+  }),
+  sum: sumSchema,
+});
+export type ExplainedSource = z.output<typeof sourceSchema>;
+
+const knownSchema = z.object({
+  source: z.string(),
+  table: z.string(),
+  field: z.string(),
+  as: asSchema,
+  method,
+  firstReading: time,
+  lastReading: time,
+});
+export type Known = z.output<typeof knownSchema>;
+
+const deviceToldSchema = z
+  .object({
+    rule: z.enum(['total_source', 'energy_role', 'one_role', 'several_roles', 'no_role']).meta({
+      description:
+        'total_source: its total source alone; energy_role: its sources of the role that it is declared to be told by; one_role: its sources of their only role; several_roles: its sources of the first of production, consumption, grid_import, grid_export, battery_discharge, battery_charge; no_role: all of its sources',
+    }),
+    role: z
+      .string()
+      .nullable()
+      .meta({ description: 'Which it is told by; null where it is not told by a role' }),
+    energyWh: wh
+      .nullable()
+      .meta({ description: 'null where something that counts has no energy, or nothing has' }),
+    text: z.string().meta({ description: 'The rule as a sentence' }),
+    sources: z.array(
+      z.object({
+        source: z.string(),
+        role: z.string().nullable(),
+        negativeRole: z.string().nullable(),
+        counts: z.boolean(),
+        part: z.enum(['whole', 'rise', 'fall']).meta({
+          description: 'Of a register that may fall only the intervals may count in which it rose, or fell',
+        }),
+        energyWh: wh.nullable().meta({ description: 'Energy of that part' }),
+        reason: z.string().meta({ description: 'Why it counts, or why not' }),
+      }),
+    ),
+    flags: z.array(z.object({ flag: z.enum(['mixed', 'undeclared', 'incomplete']), reason: z.string() })),
+  })
+  .meta({ description: 'How the device as a whole is told on this day, by what is declared of its sources' });
+export type DeviceTold = z.output<typeof deviceToldSchema>;
+
+export const explainedSchema = z.object({
+  workgroup: z.string(),
+  timezone: z.string(),
+  device: z.string(),
+  name: z.string().nullable(),
+  day: z.string(),
+  start: time,
+  end: time,
+  hours: z.number(),
+  outcome: z.enum(['explained', 'unknown_device', 'unknown_source', 'future', 'no_day', 'no_readings']),
+  text: z.string().meta({ description: 'What it comes to, as a sentence' }),
+  takenIn: z.object({
+    batch: z.string().nullable(),
+    batchesWaiting: z.number().int().meta({ description: 'Landed, but not rolled up yet' }),
+  }),
+  energyWh: wh.nullable().meta({ description: 'What is reported of the device; null where nothing is' }),
+  countingSources: z.array(z.string()).meta({
+    description:
+      'The sources that the energy of the device is the sum of on this day, by the rule that `told` names',
+  }),
+  told: deviceToldSchema.nullable().meta({ description: 'null where no source of the device is known' }),
+  sources: z.array(sourceSchema),
+  known: z.array(knownSchema).meta({ description: 'Which readings of the device there are, at any time' }),
+  nearestDays: z.object({ before: z.string().nullable(), after: z.string().nullable() }).meta({
+    description: 'The days with energy before and after this one',
+  }),
+});
+export type Explained = z.output<typeof explainedSchema>;
+
+export interface ExplainArgs {
+  /** Its id, lower case. */
+  device: string;
+  day: string;
+  /** Only this source; undefined for all of the device. */
+  source?: string | undefined;
+}

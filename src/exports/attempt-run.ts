@@ -1,0 +1,143 @@
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Audit } from '../audit/audit.ts';
+import { auditRun } from '../audit/audited-run.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { ExportConfig } from '../config/export-settings.ts';
+import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import { contentTypeOf, deliver } from './deliver.ts';
+import { type ExportLedger, type ExportRun, runName } from './export-ledger.ts';
+import { parsePeriod } from './export-period.ts';
+import { writeExportFile } from './write-export-file.ts';
+
+/** What exports act on. */
+export interface ExportDeps {
+  dataDir: string;
+  /** Reads the lake, and writes below `exports/` of the data folder. */
+  lake: LakeReader;
+  audit: Audit;
+  clock: Clock;
+  log: Log;
+}
+
+/** One export, where its runs are recorded, and whose report it is. */
+export interface OpenExport {
+  config: ExportConfig;
+  workgroup: WorkgroupConfig;
+  ledger: ExportLedger;
+}
+
+/**
+ * Makes the file of a run, where there is none, and brings it where it should be. What is known of the run is in the ledger
+ * before the next step, so that whatever cuts it off, the next attempt goes on there, and what is delivered twice is the same file.
+ * @throws what went wrong; it is in the ledger then, with when it is tried again
+ */
+export async function attemptRun(
+  { config, workgroup, ledger }: OpenExport,
+  run: ExportRun,
+  deps: ExportDeps,
+  signal: AbortSignal,
+): Promise<ExportRun> {
+  const { audit, clock, log } = deps;
+  let current = run;
+  const keep = (facts: Partial<ExportRun>) => {
+    current = { ...current, ...facts };
+    ledger.save(current);
+  };
+  try {
+    await auditRun(audit, workgroup.id, {
+      what: 'export',
+      target: `${config.id} ${runName(run)}`,
+      data: { report: config.report, reason: run.reason, attempt: run.attempts + 1 },
+      work: async () => {
+        if (!(await isInOutbox(ledger, current))) {
+          keep({ state: 'planned' });
+          keep({
+            file: await writeRun({ config, workgroup, ledger }, current, deps, signal),
+            state: 'waiting',
+          });
+        }
+        const file = current.file!;
+        const to = await deliver(
+          config.destination,
+          {
+            ...file,
+            path: join(ledger.outbox, file.name),
+            contentType: contentTypeOf(file.name),
+            idempotencyKey: `${config.id}/${runName(current)}`,
+          },
+          signal,
+        );
+        const { lastError, nextAttemptAt, ...rest } = current;
+        current = {
+          ...rest,
+          state: 'delivered',
+          attempts: run.attempts + 1,
+          delivered: { at: formatInstant(clock.now()), to },
+        };
+        ledger.save(current);
+        await rm(join(ledger.outbox, file.name), { force: true });
+      },
+      summary: () => ({ rows: current.file?.rows, bytes: current.file?.bytes, to: current.delivered?.to }),
+    });
+  } catch (error) {
+    // Being told to stop is no failure.
+    if (!signal.aborted) keep(failureOf(run, error, clock.now()));
+    throw error;
+  }
+  const { rows, bytes, generation } = current.file!;
+  log.info(
+    { shard: workgroup.id, export: config.id, run: runName(run), rows, bytes, generation },
+    'export.delivered',
+  );
+  return current;
+}
+
+const RETRY_MS_MAX = HOUR_MS;
+
+function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<ExportRun> {
+  const attempts = run.attempts + 1;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
+  const retryMs = Math.min(RETRY_MS_MAX, MINUTE_MS * 2 ** (attempts - 1));
+  return {
+    attempts,
+    lastError: { at: formatInstant(nowMs), code, message: errorMessage(error) },
+    ...(isRetryable(error)
+      ? { nextAttemptAt: formatInstant(nowMs + retryMs) }
+      : { state: 'failed' as const, nextAttemptAt: undefined }),
+  };
+}
+
+async function isInOutbox({ outbox }: ExportLedger, { state, file }: ExportRun): Promise<boolean> {
+  if (state === 'planned' || !file) return false;
+  const found = await stat(join(outbox, file.name)).catch(() => undefined);
+  return found?.size === file.bytes;
+}
+
+async function writeRun(
+  { config, workgroup, ledger }: OpenExport,
+  run: ExportRun,
+  { lake }: ExportDeps,
+  signal: AbortSignal,
+) {
+  const generation = await lake.current(workgroup.id);
+  if (!generation)
+    throw new TransientError(
+      'NothingPublished',
+      `nothing of workgroup ${workgroup.id} is published yet; start a worker with "wattline up"`,
+    );
+  return writeExportFile(
+    lake,
+    generation,
+    {
+      query: { config, workgroup, period: parsePeriod(run.period)! },
+      format: config.format,
+      name: `${config.id}_${runName(run)}.${config.format}`,
+      folder: ledger.outbox,
+    },
+    signal,
+  );
+}

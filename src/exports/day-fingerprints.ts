@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { LocalDate } from '../lib/time.ts';
+import { queryText } from '../warehouse/query.ts';
+import { type ColumnName, columnType } from './export-columns.ts';
+import type { RowSelect } from './exported-report.ts';
+
+/** What the rows of a day come to. Their energy counts, and not what stands beside it: that a day has become final is no change of it. */
+export interface DayFingerprint {
+  day: LocalDate;
+  rows: number;
+  /** Wh */
+  energyWh: number;
+  hash: string;
+}
+
+export async function readFingerprints(
+  connection: DuckDBConnection,
+  select: RowSelect,
+): Promise<DayFingerprint[]> {
+  const found = await queryText<{ day: string; row_count: bigint; energy_wh: bigint | null; hash: string }>(
+    connection,
+    fingerprintSql(select),
+    select.parameters,
+  );
+  return found.map(({ day, row_count, energy_wh, hash }) => ({
+    day,
+    rows: Number(row_count),
+    energyWh: Number(energy_wh ?? 0),
+    hash,
+  }));
+}
+
+/**
+ * Each key is worth a factor that nobody chose, and a day the sum of its energies by the factors of their keys: that takes one multiplication
+ * of a row instead of a hash, does not depend on the order of rows, and is the same in every version of DuckDB.
+ */
+function fingerprintSql({ sql, key, energies }: RowSelect): string {
+  // Keys times instants would be as many as there are rows.
+  const [instants, names] = [true, false].map((wanted) =>
+    key.filter((name) => (columnType(name).sql === 'TIMESTAMPTZ') === wanted),
+  ) as [ColumnName[], ColumnName[]];
+  const parts = [names, instants].filter((part) => part.length > 0);
+  const factors = parts.map((part, index) => {
+    const text = part.map((name) => (instants.includes(name) ? `epoch_ms(${name})` : name)).join(', ');
+    return `factor${index} AS (SELECT *, (md5_number_lower(concat_ws('/', ${text})) >> 34)::HUGEINT AS of_part${index} FROM (SELECT DISTINCT ${part.join(', ')} FROM exported))`;
+  });
+  const product = parts.map((_, index) => `of_part${index}`).join(' * ');
+  const hashes = energies.map(
+    (name) => `sum((coalesce(${name}, ${UNKNOWN_WH}) + ${OFFSET_WH}) * ${product})`,
+  );
+  return `WITH exported AS NOT MATERIALIZED (SELECT day, ${[...key, ...energies].join(', ')} FROM (\n${sql}\n)), ${factors.join(', ')}
+SELECT day::VARCHAR AS day, count(*) AS row_count, sum(${energies[0]})::BIGINT AS energy_wh, concat_ws(' ', ${hashes.join(', ')}) AS hash
+FROM exported ${parts.map((part, index) => `JOIN factor${index} USING (${part.join(', ')})`).join(' ')}
+GROUP BY day ORDER BY day`;
+}
+
+/** A null is told from every energy, and a zero counts. Sums stay below 128 bits for a million rows a day. */
+const UNKNOWN_WH = -(2 ** 41);
+const OFFSET_WH = 2 ** 42;
+
+/** One hash of all days. */
+export function hashOf(days: readonly DayFingerprint[]): string {
+  const hash = createHash('sha256');
+  for (const { day, rows, hash: ofDay } of days) hash.update(`${day} ${rows} ${ofDay}\n`);
+  return hash.digest('hex');
+}

@@ -1,0 +1,66 @@
+import { cronInstants, parseCron } from '../lib/cron.ts';
+import { formatInstant, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import type { OpenExport } from './attempt-run.ts';
+import type { ExportProgress, ExportRun } from './export-ledger.ts';
+import { type ExportPeriod, periodAt } from './export-period.ts';
+import { questionOf } from './question-of.ts';
+
+/** After a long absence the newest periods count; whoever wants those before runs them by hand. */
+const CATCH_UP_MAX = 31;
+
+/**
+ * Enters what has come due into the ledger: a run for each period of the schedule's instants since the last time, those of an absence included.
+ * A new export begins with what comes.
+ */
+export function planDue(open: OpenExport, nowMs: UtcMs): void {
+  const { ledger } = open;
+  const progress = ledger.progress();
+  // The tick that finds a new export may be its own.
+  const known = progress ?? { dueAfter: formatInstant(nowMs - MINUTE_MS) };
+  const due = duePeriods(open, known, nowMs);
+  for (const { period } of due) {
+    if (ledger.runsOf(period.name).length === 0)
+      ledger.save(newRun(open, period, { revision: 1, reason: 'schedule', nowMs }));
+  }
+  const last = due.at(-1);
+  if (last) ledger.setProgress({ ...known, dueAfter: formatInstant(last.atMs) });
+  else if (!progress) ledger.setProgress(known);
+}
+
+/** What the schedule's instants since the last time ask for. */
+export function duePeriods(
+  { config, workgroup }: OpenExport,
+  { dueAfter }: Pick<ExportProgress, 'dueAfter'>,
+  nowMs: UtcMs,
+): Array<{ atMs: UtcMs; period: ExportPeriod }> {
+  const pattern = parseCron(config.schedule ?? '');
+  if (typeof pattern === 'string') return [];
+  const zone = config.timezone ?? workgroup.timezone;
+  const afterMs = Date.parse(dueAfter);
+  return cronInstants(pattern, zone, { afterMs, untilMs: nowMs, max: CATCH_UP_MAX }).map((atMs) => ({
+    atMs,
+    period: periodAt(config.range, atMs, workgroup.timezone),
+  }));
+}
+
+export function newRun(
+  { config, workgroup }: OpenExport,
+  { name, startDay, endDay }: ExportPeriod,
+  { revision, reason, nowMs }: Pick<ExportRun, 'revision' | 'reason'> & { nowMs: UtcMs },
+): ExportRun {
+  return {
+    format: 1,
+    exportId: config.id,
+    workgroupId: config.workgroup,
+    report: config.report,
+    question: questionOf(config, workgroup),
+    period: name,
+    startDay,
+    endDay,
+    revision,
+    reason,
+    state: 'planned',
+    plannedAt: formatInstant(nowMs),
+    attempts: 0,
+  };
+}

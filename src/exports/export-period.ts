@@ -1,0 +1,65 @@
+import type { ExportConfig } from '../config/export-settings.ts';
+import { addDays, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+
+/** The days that one run of an export holds, and what that is called: `2026-11-20`, `2026-11`, `2026` or `2026-11-14_to_2026-11-20`. */
+export interface ExportPeriod {
+  name: string;
+  startDay: LocalDate;
+  /** Included. */
+  endDay: LocalDate;
+}
+
+/** Which days a range means at an instant, where the workgroup is. They are over by then. */
+export function periodAt(range: ExportConfig['range'], nowMs: UtcMs, zone: string): ExportPeriod {
+  const today = localDateOf(nowMs, zone);
+  const yesterday = addDays(today, -1);
+  switch (range) {
+    case 'yesterday':
+      return periodOf(yesterday, yesterday);
+    case 'last_7_days':
+      return periodOf(addDays(today, -7), yesterday);
+    case 'last_week': {
+      const sinceMonday = (new Date(`${today}T00:00:00Z`).getUTCDay() + 6) % 7;
+      return periodOf(addDays(today, -sinceMonday - 7), addDays(today, -sinceMonday - 1));
+    }
+    case 'last_month': {
+      const last = addDays(`${today.slice(0, 7)}-01`, -1);
+      return periodOf(`${last.slice(0, 7)}-01`, last);
+    }
+    case 'month_to_date':
+      return periodOf(`${yesterday.slice(0, 7)}-01`, yesterday);
+    case 'last_year': {
+      const year = Number(today.slice(0, 4)) - 1;
+      return periodOf(`${year}-01-01`, `${year}-12-31`);
+    }
+    case 'year_to_date':
+      return periodOf(`${yesterday.slice(0, 4)}-01-01`, yesterday);
+    default:
+      return range satisfies never;
+  }
+}
+
+/** Reads a period as it is called. @returns undefined where it names no days */
+export function parsePeriod(text: string): ExportPeriod | undefined {
+  if (/^\d{4}$/.test(text) && text !== '0000') return periodOf(`${text}-01-01`, `${text}-12-31`);
+  if (/^\d{4}-\d{2}$/.test(text) && isLocalDate(`${text}-01`))
+    return periodOf(`${text}-01`, lastOfMonth(text));
+  const [start = '', end = start, ...rest] = text.split('_to_');
+  if (rest.length > 0 || !isLocalDate(start) || !isLocalDate(end) || end < start) return undefined;
+  return periodOf(start, end);
+}
+
+/** The same days are called the same, so that nothing is exported twice. */
+function periodOf(startDay: LocalDate, endDay: LocalDate): ExportPeriod {
+  const named = (name: string) => ({ name, startDay, endDay });
+  if (startDay === endDay) return named(startDay);
+  const month = startDay.slice(0, 7);
+  if (startDay === `${month}-01` && endDay === lastOfMonth(month)) return named(month);
+  const year = startDay.slice(0, 4);
+  if (startDay === `${year}-01-01` && endDay === `${year}-12-31`) return named(year);
+  return named(`${startDay}_to_${endDay}`);
+}
+
+function lastOfMonth(month: string): LocalDate {
+  return addDays(`${addDays(`${month}-28`, 4).slice(0, 7)}-01`, -1);
+}

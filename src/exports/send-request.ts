@@ -1,0 +1,63 @@
+import { createReadStream } from 'node:fs';
+import { type Dispatcher, request } from 'undici';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
+
+export interface SendRequest {
+  method: 'PUT' | 'POST' | 'HEAD';
+  url: string;
+  headers: Record<string, string>;
+  /** The file that is the body. */
+  bodyPath?: string;
+}
+
+export interface SendAnswer {
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  /** The beginning of the body. */
+  text: string;
+}
+
+const SILENCE_MS_MAX = 60 * SECOND_MS;
+const ANSWER_BYTES_MAX = 16_384;
+
+/**
+ * One request with a file as its body; redirects are not followed, because they would take credentials elsewhere.
+ * @throws TransientError where there is no answer
+ */
+export async function send(
+  { method, url, headers, bodyPath }: SendRequest,
+  signal: AbortSignal,
+): Promise<SendAnswer> {
+  const body = bodyPath === undefined ? null : createReadStream(bodyPath);
+  try {
+    const answer = await request(url, {
+      method,
+      headers,
+      body,
+      signal,
+      headersTimeout: SILENCE_MS_MAX,
+      bodyTimeout: SILENCE_MS_MAX,
+    });
+    return { status: answer.statusCode, headers: answer.headers, text: await beginning(answer.body) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = error instanceof Error && 'code' in error ? String(error.code) : errorMessage(error);
+    throw new TransientError('DestinationUnreachable', `${new URL(url).host} does not answer (${why})`, {
+      cause: error,
+    });
+  } finally {
+    body?.destroy();
+  }
+}
+
+async function beginning(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= ANSWER_BYTES_MAX) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

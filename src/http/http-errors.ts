@@ -1,0 +1,110 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { encodeCbor } from '../cbor/cbor-codec.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+
+/** Routes of the stream answer in CBOR, errors included; all others in JSON. */
+export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** Routes of reports and uploads. They refuse parameters that they do not know; those of the stream pass over them, as its contract says. */
+export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
+
+/** Sends an error in the form of the route it belongs to, with the headers that go with it. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, error: StreamError): FastifyReply {
+  reply.code(error.status).header('Cache-Control', 'no-store');
+  const retryAfterSeconds =
+    error.retryAfterSeconds ??
+    (error.status === 429 || error.status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
+  // Closing while the body still arrives would reset the connection, and the caller would never see the answer.
+  if (error.code === 'PayloadTooLarge') reply.removeHeader('connection');
+  const challenge = challengeOf(error);
+  if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
+  if (request.url.startsWith(STREAM_ROUTES_PREFIX)) {
+    const body = encodeCbor(error.body());
+    return reply.type('application/cbor').send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+  }
+  // Serialised here: a response schema of the route is for its successes.
+  return reply
+    .type('application/json; charset=utf-8')
+    .serializer((body) => String(body))
+    .send(JSON.stringify(error.body(), (_, value) => (typeof value === 'bigint' ? String(value) : value)));
+}
+
+/** RFC 6750 section 3: no error code where no token was sent. */
+function challengeOf(error: StreamError): string | undefined {
+  switch (error.code) {
+    case 'AuthenticationRequired':
+      return 'Bearer';
+    case 'InvalidToken':
+      return 'Bearer error="invalid_token"';
+    case 'InsufficientScope':
+      return `Bearer error="insufficient_scope", scope="${error.details.required?.join(' ') ?? ''}"`;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * What a caller may know of anything that was thrown. A fault of ours is logged and becomes an Internal error with the
+ * request's id and nothing of its text.
+ */
+export function toStreamError(error: unknown, request: FastifyRequest, log: Log): StreamError {
+  // Nobody reads the answer: the caller went away while the body was on its way.
+  if (request.raw.destroyed && !request.raw.complete)
+    return new StreamError('InvalidRequest', 'the request ended before its body did');
+  const known = knownError(error);
+  if (known !== undefined) {
+    if (known.status === 503 && known.cause !== undefined)
+      log.error({ requestId: request.id, problem: errorMessage(known.cause) }, 'http.unavailable');
+    return known;
+  }
+  log.error(
+    {
+      requestId: request.id,
+      route: request.routeOptions.url,
+      problem: errorMessage(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    },
+    'http.internal-error',
+  );
+  return new StreamError(
+    'Internal',
+    'something went wrong on our side; the correlation id names the log entry',
+    {
+      correlationId: request.id,
+    },
+  );
+}
+
+function knownError(error: unknown): StreamError | undefined {
+  if (error instanceof StreamError) return error;
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const [first] = error.validation;
+    const parameter = first?.instancePath.split('/').filter(Boolean).join('.') ?? '';
+    return new StreamError(
+      'InvalidRequest',
+      `${parameter || 'the request'}: ${first?.message ?? 'is not valid'}`,
+      {
+        ...(parameter && { parameter }),
+      },
+    );
+  }
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string' || !code.startsWith('FST_') || typeof statusCode !== 'number')
+    return undefined;
+  if (statusCode === 413) return new StreamError('PayloadTooLarge', 'the body is too large');
+  if (statusCode === 415)
+    return new StreamError(
+      'UnsupportedMediaType',
+      'this Content-Type is not read here; messages are sent as application/cbor, application/json or application/x-ndjson',
+    );
+  if (statusCode === 404)
+    return new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is');
+  if (statusCode === 503) return new StreamError('Draining', 'the service is shutting down');
+  return statusCode < 500 ? new StreamError('InvalidRequest', 'the request cannot be read') : undefined;
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
+import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
+import { refuseUnknownParameters } from './query-parameters.ts';
+import { createRateLimit, rateLimitKey } from './rate-limit.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set to false where no token is needed and callers poll often, such as health checks. */
+    rateLimited?: boolean;
+  }
+}
+
+export interface HttpServerOptions {
+  log: Log;
+  /** For each token, or address where there is none. */
+  requestsPerMinuteMax: number;
+  clock?: Clock;
+  /** Bytes of a request's body, where a route does not say otherwise. */
+  bodyBytesMax?: number;
+  /** How long requests that are under way have to end once the server closes; then their connections are cut. */
+  closeWithinMs?: number;
+}
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
+const CONNECTIONS_MAX = 10_000;
+const CLOSE_MS = 4 * SECOND_MS;
+/** How long a caller may take to read why its connection ends. */
+const LEAVE_MS = SECOND_MS;
+/** A client that sends its request byte by byte, or reads nothing of its answer, is cut off after this. */
+const timeoutsMs = {
+  headers: 10 * SECOND_MS,
+  request: 60 * SECOND_MS,
+  socketIdle: 90 * SECOND_MS,
+  keepAlive: 75 * SECOND_MS,
+  check: 5 * SECOND_MS,
+} as const;
+
+/**
+ * The HTTP server that all roles put their routes on, with what is the same for each of them: limits, time-outs,
+ * rate limiting, errors in the contract's form, log events without query strings or tokens. Schemas are zod.
+ */
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { log, clock = systemClock } = options;
+  const app: FastifyInstance = Fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
+    requestTimeout: timeoutsMs.request,
+    connectionTimeout: timeoutsMs.socketIdle,
+    keepAliveTimeout: timeoutsMs.keepAlive,
+    exposeHeadRoutes: false,
+    // Clients that take us for a proxy name the whole address, which a server must accept (RFC 9112 section 3.2.2).
+    rewriteUrl: ({ url = '/' }) => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/',
+    routerOptions: { maxParamLength: 512 },
+    http: {
+      headersTimeout: timeoutsMs.headers,
+      connectionsCheckingInterval: timeoutsMs.check,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Looked for below, so that what is missing is said.
+      requireHostHeader: false,
+      // Whoever would rather speak HTTP/2 is answered as he asked (RFC 9110 section 7.8); Java's client offers it every time.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+    },
+    frameworkErrors: (error, request, reply) => {
+      sendError(request, reply, toStreamError(error, request, log));
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  // Nothing is expected of us but to go on (RFC 9110 section 10.1.1 lets a server pass over anything else).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  // Node looks after the time-outs of requests only while it listens: a slow one would hold a closing server up for ever.
+  app.addHook('preClose', (done) => {
+    setTimeout(() => app.server.closeAllConnections(), options.closeWithinMs ?? CLOSE_MS).unref();
+    done();
+  });
+  refuseUnknownParameters(app, REPORT_ROUTES_PREFIX, validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+
+  const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Content-Type-Options', 'nosniff');
+    reply.header('X-Request-Id', request.id);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      return done(new StreamError('InvalidRequest', 'Host: HTTP/1.1 needs this header'));
+    if (request.routeOptions.config.rateLimited === false) return done();
+    const waitSeconds = limit.take(rateLimitKey(request.headers.authorization, request.ip));
+    if (waitSeconds === 0) return done();
+    done(new StreamError('RateLimited', 'too many requests with this token', {}, waitSeconds));
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    log.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        durationMs: Math.round(reply.elapsedTime),
+      },
+      'http.request',
+    );
+    done();
+  });
+  app.setErrorHandler((error, request, reply) =>
+    sendError(request, reply, toStreamError(error, request, log)),
+  );
+  app.setNotFoundHandler((request, reply) =>
+    sendError(
+      request,
+      reply,
+      new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is'),
+    ),
+  );
+  return app;
+}
+
+/** Answers other methods at an address that exists with 405, not with 404. Call it after the address's own routes. */
+export function rejectOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+  app.route({
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    url,
+    schema: { hide: true },
+    // Before the body is read, whatever its type.
+    onRequest: (_request, reply, done) => {
+      reply.header('Allow', allowed.join(', '));
+      done(new StreamError('MethodNotAllowed', `this address takes ${allowed.join(', ')}`));
+    },
+    handler: () => undefined,
+  });
+}
+
+/** What arrives is not HTTP, or came too slowly: there is no request to answer, only a connection to end. */
+function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = brokenRequests[error.code ?? ''] ?? [400, 'this is not an HTTP request'];
+  endWithError(socket, status, 'InvalidRequest', message);
+}
+
+const brokenRequests: Readonly<Record<string, [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+};
+
+/** Answers on a connection that no request's reply can be sent on, and ends it. */
+export function endWithError(socket: Duplex, status: number, error: StreamErrorCode, message: string): void {
+  const body = JSON.stringify({ error, message, status, retryable: false });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  // Whoever has read it leaves; nobody else is waited for.
+  const timer = setTimeout(() => socket.destroy(), LEAVE_MS);
+  socket.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifySchemaCompiler } from 'fastify';
+import { z } from 'zod';
+import { StreamError } from '../contract/stream-errors.ts';
+import { nearest } from '../lib/input-words.ts';
+
+/** A name of a caller is shown up to here. */
+const NAME_CHARACTERS_MAX = 60;
+/** A part of a known name counts as meant from this length on: `zone` is timezone, `to` is nothing. */
+const PART_CHARACTERS_MIN = 3;
+
+/**
+ * Refuses parameters of a query that are not known, empty, or given more than once where one value is taken: for every route below an
+ * address, also for those that take no parameters. A parameter that is silently ignored would answer another question.
+ * @param compile makes the check of the values, which follows
+ */
+export function refuseUnknownParameters(
+  app: FastifyInstance,
+  prefix: string,
+  compile: FastifySchemaCompiler<z.ZodType>,
+): void {
+  app.addHook('onRoute', (route) => {
+    if (!route.url.startsWith(prefix) || route.schema?.hide || route.schema?.querystring) return;
+    route.schema = { ...route.schema, querystring: z.object({}) };
+  });
+  app.setValidatorCompiler<z.ZodType>((route) => {
+    const checkValues = compile(route);
+    const { schema, httpPart, url } = route;
+    if (httpPart !== 'querystring' || !url?.startsWith(prefix)) return checkValues;
+    if (!(schema instanceof z.ZodObject)) throw new TypeError(`the query of ${url} must be a z.object`);
+    const shape = new Map(Object.entries<z.ZodType>(schema.shape));
+    return (query: Record<string, unknown>) => {
+      const error = checkNames(query, shape);
+      return error ? { error } : checkValues(query);
+    };
+  });
+}
+
+function checkNames(
+  query: Record<string, unknown>,
+  shape: ReadonlyMap<string, z.ZodType>,
+): StreamError | undefined {
+  const unknown = Object.keys(query).filter((name) => !shape.has(name));
+  if (unknown.length > 0) return unknownError(unknown, [...shape.keys()]);
+  for (const [name, value] of Object.entries(query)) {
+    const values = Array.isArray(value) ? value : [value];
+    if (values.includes('')) return refusal(name, 'is empty; give it a value, or leave it out');
+    if (values.length > 1 && !takesList(shape.get(name)!))
+      return refusal(name, `is given ${values.length} times; give it once`);
+  }
+  return undefined;
+}
+
+function unknownError(unknown: readonly string[], known: readonly string[]): StreamError {
+  const verb = unknown.length === 1 ? 'is not a known parameter' : 'are not known parameters';
+  const meant = [...new Set(unknown.map((name) => meantBy(name, known)))].filter(
+    (name) => name !== undefined,
+  );
+  const takes = `his request takes ${listed(known)}`;
+  if (meant.length === 0) return refusal(unknown, `${verb}; t${takes}`);
+  const question =
+    unknown.length === 1
+      ? `is it ${meant[0]}`
+      : `${meant.length === 1 ? 'is' : 'are'} ${listed(meant)} meant`;
+  return refusal(unknown, `${verb}; ${question}? T${takes}`);
+}
+
+/** The known name that differs by a letter or two, or the only one that what was written is a part of. */
+function meantBy(written: string, known: readonly string[]): string | undefined {
+  const near = nearest(written, known);
+  if (near !== undefined || written.length < PART_CHARACTERS_MIN) return near;
+  const longer = known.filter((name) => name.toLowerCase().includes(written.toLowerCase()));
+  return longer.length === 1 ? longer[0] : undefined;
+}
+
+function takesList(schema: z.core.$ZodType): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return takesList(schema.unwrap());
+  if (schema instanceof z.ZodUnion) return schema.options.some(takesList);
+  return schema instanceof z.ZodArray;
+}
+
+function refusal(names: string | readonly string[], message: string): StreamError {
+  const list = [names].flat();
+  const shown = list.map((name) =>
+    name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}...` : name || '""',
+  );
+  return new StreamError('InvalidRequest', `${shown.slice(0, 5).join(', ')}: ${message}`, {
+    parameter: list[0]!,
+  });
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return 'no parameters';
+  return names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { readDevice } from '../decode/device-words.ts';
+import { InputError } from '../lib/errors.ts';
+import type { Mapping } from './import-mapping.ts';
+
+/** Finds the device that a text of the file means: a UUID in any case, or a name that has one. */
+export interface Devices {
+  /** @returns the words of its UUID as in `MessageColumns.device`; undefined where nobody knows it */
+  find(text: string): Uint32Array | undefined;
+  /** The same for a UUID as DuckDB holds it: a signed integer of 128 bits, which is those words. */
+  ofUuid(id: bigint): Uint32Array;
+}
+
+/** The device of a file that tells of one and does not say which: also what `replay` takes. */
+export const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
+/** What is remembered of the texts of a file; a column with more is no column of devices. */
+const KNOWN_MAX = 100_000;
+
+/** @throws InputError where the one device of the whole file is a name that nobody knows */
+export function createDevices(
+  workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>,
+  { device }: Mapping,
+): Devices {
+  const names = new Map(
+    workgroup.devices.flatMap(({ id, name }) => (name === undefined ? [] : [[name, id]])),
+  );
+  for (const [name, id] of Object.entries(device.names)) names.set(name, id);
+  const known = new Map<string, Uint32Array | undefined>();
+
+  function look(text: string): Uint32Array | undefined {
+    const words = wordsOf(text) ?? wordsOf(names.get(text) ?? '');
+    return words ?? (device.unknown === 'derive' ? wordsOf(derivedId(workgroup.id, text)) : undefined);
+  }
+
+  function find(text: string): Uint32Array | undefined {
+    if (known.has(text)) return known.get(text);
+    if (known.size >= KNOWN_MAX) known.clear();
+    const words = look(text);
+    known.set(text, words);
+    return words;
+  }
+
+  const uuids = new Map<bigint, Uint32Array>();
+  function ofUuid(id: bigint): Uint32Array {
+    let words = uuids.get(id);
+    if (!words) {
+      if (uuids.size >= KNOWN_MAX) uuids.clear();
+      words = Uint32Array.from([0n, 32n, 64n, 96n], (shift) => Number((id >> shift) & 0xffff_ffffn));
+      uuids.set(id, words);
+    }
+    return words;
+  }
+
+  if (device.id !== undefined && !find(device.id)) {
+    throw new InputError('the mapping', [
+      {
+        path: 'device.id',
+        message: `"${device.id}" is neither a UUID nor the name of a device in the configuration`,
+      },
+    ]);
+  }
+  return { find, ofUuid };
+}
+
+function wordsOf(text: string): Uint32Array | undefined {
+  const bytes = Buffer.from(text);
+  const words = new Uint32Array(4);
+  return bytes.length === 36 && readDevice(bytes, 0, words, 0) ? words : undefined;
+}
+
+/** A UUID that follows from a name (RFC 9562, version 5), so that every import of the same workgroup finds the same. */
+export function derivedId(workgroupId: string, name: string): string {
+  const hash = createHash('sha1').update(NAMESPACE).update(`${workgroupId}/${name}`).digest().subarray(0, 16);
+  hash[6] = (hash[6]! & 0x0f) | 0x50;
+  hash[8] = (hash[8]! & 0x3f) | 0x80;
+  return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+const NAMESPACE = Buffer.from('6f1d3b6e5f0c4d3b9a3e2b7c51f0a9d4', 'hex');

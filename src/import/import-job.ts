@@ -1,0 +1,124 @@
+import type { Audit } from '../audit/audit.ts';
+import { auditRun } from '../audit/audited-run.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { TransientError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { takenIn } from '../warehouse/stage-progress.ts';
+import { type ImportOutcome, type ImportProgress, type ImportRequest, importFile } from './import-file.ts';
+
+/** Imports of one open warehouse, one file at a time, in the background of what else it does. */
+export interface ImportJob {
+  /**
+   * Begins with a file. Asking again for the one that is under way changes nothing.
+   * @throws TransientError where another is under way
+   */
+  start(request: ImportRequest): void;
+  /** @throws what the last file has failed with */
+  state(): Promise<ImportState>;
+  /** Stops what is under way, so that it can be gone on with. */
+  stop(): Promise<void>;
+}
+
+export type ImportState =
+  | { kind: 'idle' }
+  | { kind: 'running'; path: string; progress: ImportProgress }
+  | {
+      kind: 'ended';
+      path: string;
+      outcome: ImportOutcome;
+      /** The last batches that every energy stream has taken in, and whose energy readers of the lake see. */
+      rolledUpBatchId: number;
+      publishedBatchId: number;
+    };
+
+export interface ImportJobOptions {
+  workgroup: WorkgroupConfig;
+  threads: number;
+  /** Takes note of each file that is imported. */
+  audit: Audit;
+  clock: Clock;
+  log: Log;
+}
+
+interface Run {
+  request: ImportRequest;
+  progress: ImportProgress | undefined;
+  controller: AbortController;
+  ended: Promise<void>;
+  result: { outcome: ImportOutcome } | { error: unknown } | undefined;
+}
+
+export function createImportJob(shard: Shard, options: ImportJobOptions): ImportJob {
+  let run: Run | undefined;
+
+  function begin(request: ImportRequest): Run {
+    const controller = new AbortController();
+    const begun: Run = {
+      request,
+      controller,
+      progress: undefined,
+      result: undefined,
+      ended: Promise.resolve(),
+    };
+    const onProgress = (progress: ImportProgress) => {
+      begun.progress = progress;
+    };
+    const { path, table } = request;
+    begun.ended = auditRun(options.audit, options.workgroup.id, {
+      what: 'import',
+      target: path,
+      data: { table },
+      work: () => importFile(shard, request, { ...options, signal: controller.signal, onProgress }),
+      summary: ({ kind, counts: { rejected: _, ...counts } }) => ({ outcome: kind, ...counts }),
+    }).then(
+      (outcome) => {
+        begun.result = { outcome };
+      },
+      (error: unknown) => {
+        begun.result = { error: controller.signal.aborted ? stopped(request) : error };
+      },
+    );
+    return begun;
+  }
+
+  return {
+    start(request) {
+      if (!run || run.result) run = begin(request);
+      else if (JSON.stringify(run.request) !== JSON.stringify(request)) {
+        throw new TransientError(
+          'ImportRunning',
+          `${run.request.path} is being imported; wait until it is done`,
+        );
+      }
+    },
+    async state() {
+      if (!run) return { kind: 'idle' };
+      const { path } = run.request;
+      if (!run.result) return { kind: 'running', path, progress: { ...nothingYet, ...run.progress } };
+      if ('error' in run.result) throw run.result.error;
+      const { outcome } = run.result;
+      const stages = await shard.read((connection) => takenIn(connection, options.workgroup));
+      return { kind: 'ended', path, outcome, ...stages };
+    },
+    async stop() {
+      run?.controller.abort();
+      await run?.ended;
+    },
+  };
+}
+
+const nothingYet: ImportProgress = {
+  phase: 'checking',
+  fileBytes: 0,
+  bytesChecked: 0,
+  rowsRead: 0,
+  rowsLanded: 0,
+  rowsRejected: 0,
+  rowsExpected: undefined,
+};
+
+function stopped({ path }: ImportRequest): TransientError {
+  return new TransientError('ImportStopped', `the import of ${path} was stopped; run it again to go on`);
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { isTimeZone } from '../lib/time.ts';
+
+/** How a file is written. By its name where the mapping does not say. */
+export const fileFormats = ['csv', 'ndjson', 'parquet'] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
+/** Numbers that count from 1970-01-01T00:00Z in this unit; how many milliseconds one is. */
+export const epochUnits = { seconds: 1e3, milliseconds: 1, microseconds: 1e-3, nanoseconds: 1e-6 } as const;
+export type EpochUnit = keyof typeof epochUnits;
+
+/** What loggers write where they have no value. */
+export const usualNullTexts = ['', '-', '--', 'NULL', 'null', 'NaN', 'nan', 'NA', 'N/A', 'n/a'] as const;
+
+const columnSchema = z.string().min(1).max(512);
+const oneCharacter = z.string().length(1, 'must be one character');
+
+function isZone(zone: string): boolean {
+  return /^[+-](0\d|1[0-4]):[0-5]\d$/.test(zone) || isTimeZone(zone);
+}
+
+function isTimeFormat(format: string): boolean {
+  return format === 'iso' || Object.hasOwn(epochUnits, format) || format.includes('%');
+}
+
+/**
+ * What the columns of a file mean. Columns are named as in the file's first line, by their number from 1 where it has no such line
+ * (`column1`), and in JSON by the member's name or, below it, a path such as `/data/power`.
+ */
+export const mappingSchema = z
+  .strictObject({
+    format: z.enum(fileFormats).optional(),
+    /** Found out from the file where they are not given. */
+    csv: z
+      .strictObject({
+        delimiter: oneCharacter.optional(),
+        quote: oneCharacter.optional(),
+        /** Whether the first line names the columns. */
+        header: z.boolean().optional(),
+        /** Lines before that. */
+        skipLines: z.number().int().min(0).max(10_000).optional(),
+        encoding: z.enum(['utf-8', 'utf-16', 'latin-1']).default('utf-8'),
+      })
+      .prefault({}),
+    time: z.strictObject({
+      /** Several are joined by a blank: a date and a time of day. */
+      column: z.union([columnSchema, z.array(columnSchema).min(1).max(4)]).transform((one) => [one].flat()),
+      /** `iso`, a unit since 1970, or a pattern such as `%d.%m.%Y %H:%M:%S`. */
+      format: z
+        .string()
+        .max(100)
+        .refine(isTimeFormat, {
+          error: `must be "iso", one of ${Object.keys(epochUnits).join(', ')}, or a pattern such as "%d.%m.%Y %H:%M"`,
+        })
+        .default('iso'),
+      /** Of times that name none; the workgroup's where it is not given. */
+      zone: z
+        .string()
+        .refine(isZone, {
+          error:
+            'is neither a time zone of the IANA database, such as "Europe/Paris", nor an offset such as "+01:00"',
+        })
+        .optional(),
+    }),
+    device: z
+      .strictObject({
+        column: columnSchema.optional(),
+        /** The one device of the whole file: a UUID, or a name of the configuration. */
+        id: nameSchema.optional(),
+        /** UUIDs of the names in the file, beside those of the configuration. */
+        names: z.record(z.string().min(1), deviceIdSchema).default({}),
+        /** A name that nobody knows: rejected, or given a UUID that follows from the name. */
+        unknown: z.enum(['reject', 'derive']).default('reject'),
+      })
+      .refine(({ column, id }) => (column === undefined) !== (id === undefined), {
+        error: 'needs either a column or an id',
+      }),
+    source: z
+      .strictObject({ column: columnSchema.optional(), name: nameSchema.optional() })
+      .refine(({ column, name }) => (column === undefined) !== (name === undefined), {
+        error: 'needs either a column or a name',
+      })
+      .optional(),
+    /** Column -> field, where each field has a column of its own. */
+    fields: z.record(columnSchema, nameSchema).optional(),
+    /** Where each row has one value: the columns that hold the field's name and its value. */
+    long: z
+      .strictObject({
+        field: columnSchema,
+        value: columnSchema,
+        /** Name in the file -> field; others keep their name. */
+        names: z.record(z.string().min(1), nameSchema).default({}),
+      })
+      .optional(),
+    decimal: z.enum(['.', ',']).default('.'),
+    thousands: z.enum(['.', ',', ' ', "'"]).optional(),
+    nullTexts: z
+      .array(z.string().max(100))
+      .max(50)
+      .default([...usualNullTexts]),
+  })
+  .superRefine(({ fields, long, decimal, thousands }, context) => {
+    const problem = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if ((fields === undefined) === (long === undefined)) problem('fields', 'needs either fields or long');
+    const names = Object.values(fields ?? {});
+    if (fields && names.length === 0) problem('fields', 'names no field');
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) problem('fields', `"${twice}" is given to two columns`);
+    if (decimal === thousands) problem('thousands', 'is the same as decimal');
+  });
+
+export type Mapping = z.output<typeof mappingSchema>;
+export type MappingInput = z.input<typeof mappingSchema>;
+
+/** Every column that a mapping names, with the place in the mapping that names it. */
+export function mappedColumns({
+  time,
+  device,
+  source,
+  fields,
+  long,
+}: Mapping): Array<{ path: string; column: string }> {
+  return [
+    ...time.column.map((column) => ({ path: 'time.column', column })),
+    ...(device.column === undefined ? [] : [{ path: 'device.column', column: device.column }]),
+    ...(source?.column === undefined ? [] : [{ path: 'source.column', column: source.column }]),
+    ...Object.keys(fields ?? {}).map((column) => ({ path: 'fields', column })),
+    ...(long
+      ? [
+          { path: 'long.field', column: long.field },
+          { path: 'long.value', column: long.value },
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,111 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { type LocalDate, localDateOf } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+import { type FieldUse, fieldUses } from './field-uses.ts';
+import { BATCHES_MAX } from './import-ledger.ts';
+
+/** What became of imports: which fields are read as energy, and what energy their devices have on their days. */
+export interface ImportSummary {
+  /** The table that they were imported into. */
+  table: string;
+  fields: FieldSummary[];
+  /** Days in the workgroup's zone, both included; null where nothing is known of the rows any more. */
+  firstDay: LocalDate | null;
+  lastDay: LocalDate | null;
+  devices: number;
+  /** In the order of month and source. */
+  months: MonthEnergy[];
+}
+
+export interface FieldSummary {
+  field: string;
+  /** Null where the warehouse no longer keeps the rows, so that only what became of them is known. */
+  values: number | null;
+  streams: Array<FieldUse & { taken: number }>;
+  /** Readings by the reason why the roll-up rejected them. */
+  rejected: Record<string, number>;
+}
+
+/** The energy of a source on the days of the imports, all of their devices together. */
+export interface MonthEnergy {
+  /** YYYY-MM, in the workgroup's zone. */
+  month: string;
+  source: string;
+  energyWh: number;
+  devices: number;
+  days: number;
+}
+
+/**
+ * Says what became of imports that have been rolled up, from the warehouse. Reads their messages and readings, and the days of their
+ * devices: some seconds for ten million rows.
+ * @param asked imports of one table
+ */
+export async function summarizeImports(
+  connection: DuckDBConnection,
+  { importIds, table }: { importIds: readonly number[]; table: string },
+  { energyStreams, timezone }: Pick<WorkgroupConfig, 'energyStreams' | 'timezone'>,
+): Promise<ImportSummary> {
+  const found = await query<{ batch_id: number }>(connection, 'import/find_batches', {
+    import_ids: importIds.map(BigInt),
+    batches_max: BATCHES_MAX,
+  });
+  const of = { batches: found.map(({ batch_id }) => BigInt(batch_id)) };
+  const values = await query<{ field: string; value_count: number }>(connection, 'import/count_fields', of);
+  const taken = await query<{ position: number; readings: number }>(connection, 'import/count_readings', of);
+  const rejected = await query<RejectedRow>(connection, 'import/count_rejected', of);
+  const [range] = await query<RangeRow>(connection, 'import/find_range', of);
+  const { first_ms: firstMs, last_ms: lastMs, devices } = range!;
+  const [firstDay, lastDay] = [firstMs, lastMs].map((ms) => (ms === null ? null : localDateOf(ms, timezone)));
+
+  const uses = fieldUses(table, energyStreams);
+  const takenBy = new Map(taken.map(({ position, readings }) => [position, readings]));
+  const counted = new Map(values.map(({ field, value_count }) => [field, value_count]));
+  const read = [...uses.keys()].filter((field) =>
+    uses.get(field)!.some(({ position }) => takenBy.has(position)),
+  );
+  // Where the messages are gone, the fields that became readings are all that is known.
+  const names = values.length > 0 ? [...counted.keys()] : read;
+  return {
+    table,
+    fields: names.map((field) => ({
+      field,
+      values: counted.get(field) ?? null,
+      streams: (uses.get(field) ?? []).map((use) => ({
+        ...use,
+        taken: use.isUnit ? 0 : (takenBy.get(use.position) ?? 0),
+      })),
+      rejected: Object.fromEntries(
+        rejected.filter((one) => one.field === field).map(({ reason, readings }) => [reason, readings]),
+      ),
+    })),
+    firstDay: firstDay ?? null,
+    lastDay: lastDay ?? null,
+    devices,
+    months: firstDay && lastDay ? await readMonths(connection, of.batches, { firstDay, lastDay }) : [],
+  };
+}
+
+type RejectedRow = { field: string; reason: string; readings: number };
+type RangeRow = { first_ms: number | null; last_ms: number | null; devices: number };
+type MonthRow = { month: string; source: string; energy_wh: number; devices: number; days: number };
+
+async function readMonths(
+  connection: DuckDBConnection,
+  batches: readonly bigint[],
+  { firstDay, lastDay }: { firstDay: LocalDate; lastDay: LocalDate },
+): Promise<MonthEnergy[]> {
+  const rows = await query<MonthRow>(connection, 'import/sum_energy', {
+    batches,
+    first_day: firstDay,
+    last_day: lastDay,
+  });
+  return rows.map(({ month, source, energy_wh, devices, days }) => ({
+    month,
+    source,
+    energyWh: energy_wh,
+    devices,
+    days,
+  }));
+}

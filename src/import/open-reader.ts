@@ -1,0 +1,94 @@
+import { realpathSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { errorMessage, InputError } from '../lib/errors.ts';
+import { type FileKind, fileKind } from './file-kind.ts';
+
+/**
+ * A DuckDB in memory that reads one file and nothing else of the disk, apart from the warehouse: whatever a file does to its reader,
+ * the warehouse is not touched.
+ */
+export interface Reader {
+  readonly connection: DuckDBConnection;
+  /** Absolute, without links. */
+  readonly path: string;
+  /** By the name that it was given, or else by the one behind links. */
+  readonly kind: FileKind;
+  close(): void;
+}
+
+const MEMORY_MEGABYTES = 512;
+
+/** @throws InputError where there is no such file */
+export async function openReader(file: string, options: { threads: number }): Promise<Reader> {
+  let path: string;
+  let isFolder: boolean;
+  try {
+    path = realpathSync(file);
+    isFolder = statSync(path).isDirectory();
+  } catch (error) {
+    throw fileProblem(file, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  if (isFolder) throw fileProblem(file, `is a folder: name its files, such as "${file}/*.csv"`);
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: `${MEMORY_MEGABYTES}MiB`,
+    threads: String(options.threads),
+    temp_directory: '',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  const close = () => {
+    connection.closeSync();
+    instance.closeSync();
+  };
+  try {
+    await connection.run("SET TimeZone = 'UTC'");
+    await connection.run(`SET allowed_paths = [${quoted(path)}]`);
+    await connection.run('SET enable_external_access = false');
+    await connection.run('SET lock_configuration = true');
+    for (const macro of macros) await connection.run(`CREATE MACRO ${macro}`);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const named = fileKind(file);
+  return { connection, path, kind: named.format === undefined ? fileKind(path) : named, close };
+}
+
+/** Text as a literal of SQL: nothing in it can end it. */
+export function quoted(text: string): string {
+  if (text.includes('\0')) throw new RangeError('a text with a zero byte is no literal of SQL');
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** What DuckDB says of a file that it cannot read, in one line. */
+export function unreadable(path: string, error: unknown): InputError {
+  if (error instanceof InputError) return error;
+  const [line = ''] = errorMessage(error)
+    .replace(/^[A-Z][A-Za-z ]* Error: /, '')
+    .split('\n');
+  return fileProblem(path, `cannot be read: ${line.slice(0, 300)}`);
+}
+
+export function fileProblem(path: string, message: string): InputError {
+  return new InputError(basename(path), [{ path: '', message }]);
+}
+
+/** Small words of the statements that read a file. */
+const macros = [
+  // Of ISO 8601 texts: with an offset or a Z behind the date.
+  "has_zone(x) AS ends_with(x, 'Z') OR ends_with(x, 'z') OR contains(x, '+') OR contains(x[11:], '-')",
+  // DuckDB also knows words such as "epoch" and "infinity".
+  "starts_with_digit(x) AS x >= '0' AND x < ':'",
+  // DuckDB takes a zone neither behind a blank nor behind a time without seconds.
+  "without_blank(x) AS regexp_replace(upper(x), '^(.{10})[T ](\\S+) (\\S+)$', '\\1 \\2\\3')",
+  "with_seconds(x) AS regexp_replace(without_blank(x), '^(.{10})[T ](\\d\\d:\\d\\d)(Z|[+-]\\d\\d:?(\\d\\d)?)$', '\\1 \\2:00\\3')",
+  'zoned_ms(x) AS epoch_ms(coalesce(try_cast(x AS TIMESTAMPTZ), try_cast(without_blank(x) AS TIMESTAMPTZ), try_cast(with_seconds(x) AS TIMESTAMPTZ)))::DOUBLE',
+  // A number of at most 2^53, beyond which whole numbers lose digits. DuckDB would also take 1_000, inf and nan.
+  "plain_number(x) AS CASE WHEN contains(x, '_') THEN NULL ELSE try_cast(x AS DOUBLE) END",
+  "exact_number(n, x) AS CASE WHEN NOT isfinite(n) OR (abs(n) > 9007199254740992 AND regexp_full_match(trim(x), '[+-]?\\d+')) THEN NULL ELSE n END",
+  // What is left of a cell that is no such number, as JSON.
+  "json_of(x) AS CASE WHEN regexp_full_match(x, '-?[1-9]\\d{15,38}') THEN x::JSON ELSE to_json(left(x, 4096)) END",
+] as const;

@@ -1,0 +1,65 @@
+import { guessEncoding } from './first-bytes.ts';
+import type { Sample } from './guess-mapping.ts';
+import { type Mapping, mappingSchema } from './import-mapping.ts';
+import { fileProblem, type Reader, unreadable } from './open-reader.ts';
+import { jsonObjects, jsonPointer, openSource } from './source-file.ts';
+
+const SAMPLE_ROWS = 2_000;
+const OBJECTS_MAX = 200;
+const MEMBERS_MAX = 500;
+
+/**
+ * The first rows of a file of which nothing is known yet.
+ * @param given what is known of a CSV file
+ * @throws InputError where it cannot be read or is empty
+ */
+export async function sampleFile(reader: Reader, given: Partial<Mapping['csv']> = {}): Promise<Sample> {
+  const { format, compression } = reader.kind;
+  const encoding = format === 'csv' ? await guessEncoding(reader.path, compression) : undefined;
+  const csv = mappingSchema.shape.csv.parse({ encoding, ...given });
+  let source = await openSource(reader, { format: undefined, csv }, []);
+  if (source.format === 'ndjson') {
+    source = await openSource(reader, { format: 'ndjson', csv }, await findMembers(reader));
+  }
+  const cells = source.columns.map((_, index) => `c${index}::VARCHAR`);
+  if (cells.length === 0) throw fileProblem(reader.path, 'has no row that is a JSON object');
+  try {
+    const result = await reader.connection.runAndReadAll(
+      `SELECT ${cells.join(', ')} FROM ${source.from} WHERE broken IS NULL LIMIT ${SAMPLE_ROWS}`,
+    );
+    const rows = result.getRows() as Sample['rows'];
+    if (rows.length === 0) throw fileProblem(reader.path, 'has no row that can be read below its heading');
+    return {
+      format: source.format,
+      columns: source.columns,
+      ...(source.csv && { csv: source.csv }),
+      rows,
+    };
+  } catch (error) {
+    throw unreadable(reader.path, error);
+  }
+}
+
+/** The members of the first objects, those of objects in them by their path. */
+async function findMembers(reader: Reader): Promise<string[]> {
+  const { connection, path } = reader;
+  const result = await connection
+    .runAndReadAll(
+      `SELECT json::VARCHAR FROM ${await jsonObjects(reader)} WHERE broken IS NULL LIMIT ${OBJECTS_MAX}`,
+    )
+    .catch((error: unknown) => {
+      throw unreadable(path, error);
+    });
+  const found = new Set<string>();
+  for (const [text] of result.getRows()) collect(JSON.parse(String(text)), [], found);
+  return [...found].slice(0, MEMBERS_MAX);
+}
+
+function collect(value: object, at: readonly string[], found: Set<string>): void {
+  for (const [name, member] of Object.entries(value)) {
+    const names = [...at, name];
+    if (typeof member === 'object' && member !== null && !Array.isArray(member) && at.length < 3)
+      collect(member, names, found);
+    else found.add(names.length === 1 && !name.startsWith('/') ? name : jsonPointer(names));
+  }
+}

@@ -1,0 +1,128 @@
+import { advance } from '../client/advance.ts';
+import type { Interpreter } from '../client/interpret.ts';
+import { keepNew } from '../client/keep-new.ts';
+import {
+  type Ask,
+  type DeliverStep,
+  type Position,
+  type Step,
+  sameAsk,
+  startPosition,
+} from '../client/position.ts';
+import type { RawAnswer } from '../client/rest-source.ts';
+import type { MessageColumns } from '../decode/message-columns.ts';
+import { TransientError } from '../lib/errors.ts';
+import type { LandInput } from '../warehouse/plan-landing.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { afterFailure, afterSuccess, isHopeless, type Stuck } from './failing-batch.ts';
+import { toPlainError } from './thread-messages.ts';
+
+/** The reader that follows the stream of a warehouse, and where it stands. */
+export interface LiveReader {
+  readonly shard: Shard;
+  readonly interpret: Interpreter;
+  position: Position;
+  stuck: Stuck | undefined;
+}
+
+/** What the upstream answered, to which question. */
+interface Answer {
+  ask: Ask;
+  answer: RawAnswer;
+}
+
+/** What a read came to, for whoever asked: plain values, without the messages. */
+export type LandReply =
+  | { kind: 'delivered'; messages: number; quarantined: number; position: Position; upToDate: boolean }
+  | Exclude<Step, DeliverStep>
+  /** The answer belongs to a place where the reader no longer stands: ask where it does. */
+  | { kind: 'elsewhere'; position: Position };
+
+const ORIGIN = 'stream';
+
+/**
+ * Understands one answer of the upstream and lands what is new in it. Answers come in the order in which they were asked for;
+ * the next one is decoded while this one is being committed, and refused by the landing if this one fails.
+ */
+export async function land(reader: LiveReader, { ask, answer }: Answer): Promise<LandReply> {
+  let reply: LandReply | undefined;
+  try {
+    const landed = await reader.shard.land(() => {
+      const understood = understand(reader, ask, answer);
+      reply = understood.reply;
+      return understood.batch;
+    });
+    if (landed?.kind === 'out-of-step' || landed?.kind === 'recreated') {
+      throw new TransientError(
+        'OutOfStep',
+        'the warehouse stands elsewhere than the reader; reading again from its checkpoint',
+      );
+    }
+    if (landed?.kind === 'landed') reader.stuck = afterSuccess(reader.stuck);
+    return reply?.kind === 'delivered' && landed?.kind === 'landed'
+      ? { ...reply, quarantined: landed.quarantined }
+      : reply!;
+  } catch (error) {
+    reader.stuck = afterFailure(reader.stuck, ask, toPlainError(error).code);
+    reader.position = await storedPosition(reader.shard);
+    throw error;
+  }
+}
+
+/** Moves the reader by one answer. @returns what there is to land, if anything, and what to say once it has landed */
+function understand(
+  reader: LiveReader,
+  ask: Ask,
+  answer: RawAnswer,
+): { reply: LandReply; batch: LandInput | undefined } {
+  const { position } = reader;
+  const nothing = (reply: LandReply) => ({ reply, batch: undefined });
+  if (!sameAsk(ask, position.ask)) return nothing({ kind: 'elsewhere', position });
+  const outcome = reader.interpret(answer);
+  const step = advance(position, outcome);
+  if (step.kind === 'fail') return nothing(step);
+  reader.position = step.position;
+  if (step.kind !== 'deliver' || outcome.kind !== 'batch') return nothing(step as Exclude<Step, DeliverStep>);
+  const { messages, upToDate, gap } = step;
+  const next = step.position.ask;
+  const reply = { kind: 'delivered', messages, quarantined: 0, position: step.position, upToDate } as const;
+  if (next.kind !== 'offset') return nothing(reply);
+  const isEmpty = messages === 0 && outcome.columns.rejected.length === 0;
+  if (isEmpty && !gap && sameAsk(next, ask)) return nothing(reply);
+  keepNew(outcome.columns, step.keep);
+  if (isHopeless(reader.stuck, ask)) setAside(outcome.columns, answer.bytes);
+  const batch = {
+    origin: ORIGIN,
+    columns: outcome.columns,
+    fromOffset: ask.kind === 'offset' ? ask.offset : undefined,
+    nextOffset: next.offset,
+    logEpoch: step.position.epoch,
+    gap,
+  };
+  return { reply, batch };
+}
+
+/** Turns what cannot be landed into something that can: its bytes, with the reason. */
+function setAside(columns: MessageColumns, bytes: Uint8Array): void {
+  const offset =
+    columns.count > 0 ? (BigInt(columns.offset[1]!) << 32n) | BigInt(columns.offset[0]!) : undefined;
+  columns.count = 0;
+  columns.rejected = [
+    { offset, reason: 'cannot_land', detail: 'the warehouse refused it again and again', bytes },
+  ];
+}
+
+/** Where the live reader of a warehouse goes on. */
+export async function storedPosition(shard: Shard): Promise<Position> {
+  const checkpoint = await shard.checkpoint(ORIGIN);
+  if (!checkpoint) return startPosition({ kind: 'oldest' });
+  const { nextOffset, logEpoch, lastOffset, lastStoreTimeMs } = checkpoint;
+  return startPosition(
+    { kind: 'offset', offset: nextOffset },
+    {
+      ...(logEpoch !== undefined && { epoch: logEpoch }),
+      ...(lastOffset !== undefined && { lastOffset }),
+      ...(lastStoreTimeMs !== undefined && { lastStoreTimeMs }),
+    },
+  );
+}

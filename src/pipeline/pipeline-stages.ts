@@ -1,0 +1,152 @@
+import { createRestSource, type RestSource, type TokenSource } from '../client/rest-source.ts';
+import { createSocketSource, type SocketSource } from '../client/socket-source.ts';
+import type { Transport } from '../client/stream-source.ts';
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock, UtcMs } from '../lib/time.ts';
+import type { Pipeline } from './pipeline.ts';
+import { type PollResult, pollSlice } from './poll-slice.ts';
+import type { StatusBook, StatusStage } from './workgroup-status.ts';
+
+export interface StagesOptions {
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'workgroups'>;
+  pipeline: Pipeline;
+  status: StatusBook;
+  clock: Clock;
+  log: Log;
+  /** Where a workgroup's stream is read, how, and with which token. */
+  upstreamOf(workgroup: WorkgroupConfig): {
+    url: string;
+    workgroup: string;
+    table: string;
+    transport: Transport;
+    socketPath?: string;
+    token?: TokenSource;
+  };
+}
+
+/** The stages of the pipeline by workgroup, for whatever drives them: each reads where it stands and does a bounded piece of work. */
+export interface PipelineStages {
+  poll(workgroupId: string, signal: AbortSignal): Promise<PollResult>;
+  rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
+  publish(workgroupId: string, signal: AbortSignal): Promise<void>;
+  maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
+  openShard(workgroupId: string): Promise<void>;
+  closeShard(workgroupId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createStages(options: StagesOptions): PipelineStages {
+  const { config, pipeline, status, clock, log } = options;
+  const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const sources = new Map<string, RestSource | SocketSource>();
+
+  function workgroupOf(workgroupId: string): WorkgroupConfig {
+    const workgroup = workgroups.get(workgroupId);
+    if (!workgroup) {
+      throw new TerminalError('UnknownWorkgroup', `the configuration has no workgroup ${workgroupId}`);
+    }
+    return workgroup;
+  }
+
+  function sourceOf(workgroupId: string): RestSource | SocketSource {
+    let source = sources.get(workgroupId);
+    if (!source) {
+      const { transport, ...upstream } = options.upstreamOf(workgroupOf(workgroupId));
+      source =
+        transport === 'socket'
+          ? createSocketSource({ ...upstream, clock, log: log.child({ workgroupId }) })
+          : createRestSource({ ...upstream, clock });
+      sources.set(workgroupId, source);
+    }
+    return source;
+  }
+
+  /** Runs a stage and notes in the status how it went. */
+  async function noted<Result>(
+    workgroupId: string,
+    stage: StatusStage,
+    signal: AbortSignal,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const result = await run();
+      status.update(workgroupId, stage, { lastSuccessAtMs: clock.now(), lastError: undefined });
+      return result;
+    } catch (error) {
+      // Being told to stop is no failure.
+      if (!signal.aborted) {
+        status.update(workgroupId, stage, { lastError: { atMs: clock.now(), message: errorMessage(error) } });
+      }
+      throw error;
+    }
+  }
+
+  return {
+    poll: (workgroupId, signal) =>
+      noted(workgroupId, 'poll', signal, async () => {
+        const source = sourceOf(workgroupId);
+        const messagesBefore = status.of(workgroupId).poll.messages ?? 0;
+        const onProgress = (result: PollResult) =>
+          status.update(workgroupId, 'poll', {
+            ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
+            transport: 'transport' in source ? source.transport : 'rest',
+            upToDate: result.upToDate,
+            lagMessages: result.lagMessages ?? (result.upToDate ? 0 : undefined),
+            lagSeconds: lagSeconds(result, clock.now()),
+            messages: messagesBefore + result.messages,
+            lastSuccessAtMs: clock.now(),
+          });
+        const result = await pollSlice({ pipeline, source, workgroupId, signal, onProgress });
+        onProgress(result);
+        return result;
+      }),
+    rollup: (workgroupId, signal) =>
+      noted(workgroupId, 'rollup', signal, async () => {
+        for (let more = true; more && !signal.aborted; ) {
+          const result = await pipeline.run(workgroupId, 'rollUp', undefined);
+          const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
+          status.update(workgroupId, 'rollup', { batchId: String(result.batchId), rejected });
+          more = result.more;
+        }
+      }),
+    publish: (workgroupId, signal) =>
+      noted(workgroupId, 'publish', signal, async () => {
+        const { sequence } = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
+        status.update(workgroupId, 'publish', { generation: sequence });
+        const found = await pipeline.run(workgroupId, 'status', undefined);
+        const { gaps, quarantined, messages: storedMessages, devices, imports } = found;
+        status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports });
+      }),
+    maintain: (workgroupId, signal) =>
+      noted(workgroupId, 'maintain', signal, async () => {
+        await pipeline.run(workgroupId, 'maintain', { dryRun: false }, undefined, signal);
+        const found = await pipeline.run(workgroupId, 'problems', undefined);
+        const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
+        const problems = found.map(({ path, message }) => ({ path: `workgroups.${index}.${path}`, message }));
+        status.note(workgroupId, { problems });
+      }),
+    async openShard(workgroupId) {
+      const { dataDir, pipeline: settings } = config;
+      await pipeline.open({ workgroup: workgroupOf(workgroupId), dataDir, pipeline: settings });
+    },
+    async closeShard(workgroupId) {
+      await pipeline.closeShard(workgroupId);
+      await sources.get(workgroupId)?.close();
+      sources.delete(workgroupId);
+    },
+    async close() {
+      await pipeline.close();
+      await Promise.all([...sources.values()].map((source) => source.close()));
+      status.flush();
+    },
+  };
+}
+
+function lagSeconds({ upToDate, lastStoreTimeMs }: PollResult, nowMs: UtcMs): number | undefined {
+  if (upToDate) return 0;
+  return lastStoreTimeMs === undefined
+    ? undefined
+    : Math.max(0, Math.round((nowMs - lastStoreTimeMs) / 1000));
+}

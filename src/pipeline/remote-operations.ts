@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { backfillRequestSchema } from '../backfill/backfill-request.ts';
+import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
+import { correctionQuerySchema, correctionRequestSchema } from '../correction/correction-request.ts';
+import { mappingSchema } from '../import/import-mapping.ts';
+import { isLocalDate } from '../lib/time.ts';
+import type { OperationName, Operations } from './operations.ts';
+
+/**
+ * The operations that other processes may ask the owner of a warehouse for (see `src/control`), with the form of their arguments:
+ * what is not here cannot be asked for. Arguments come from outside, so they are parsed.
+ */
+export const askable = {
+  status: z.undefined(),
+  explain: z.strictObject({
+    device: deviceIdSchema,
+    day: z.string().refine(isLocalDate, 'is no day'),
+    source: nameSchema.optional(),
+  }),
+  retry: z.strictObject({ device: deviceIdSchema.optional() }),
+  importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
+  importState: z.undefined(),
+  importStop: z.undefined(),
+  importSummary: z.strictObject({ importIds: z.array(z.int()).max(100_000), table: tableNameSchema }),
+  importsNewest: z.undefined(),
+  upload: z.strictObject({
+    path: z.string(),
+    name: z.string().max(4_096),
+    actor: z.string().max(1_024),
+    again: z.boolean(),
+  }),
+  uploads: z.undefined(),
+  correct: z.strictObject({
+    request: correctionRequestSchema,
+    author: z.string().min(1).max(1_024),
+    dryRun: z.boolean(),
+  }),
+  corrections: correctionQuerySchema,
+  backfillStart: z.strictObject({ request: backfillRequestSchema }),
+  backfillState: z.undefined(),
+  backfillStop: z.undefined(),
+  backfillPlan: z.strictObject({ request: backfillRequestSchema }),
+  backfillList: z.undefined(),
+  backfillCancel: z.strictObject({ backfillId: z.int() }),
+  backfillGaps: z.strictObject({}),
+} satisfies { readonly [Name in OperationName]?: z.ZodType<Operations[Name]['args']> };
+export type AskableName = keyof typeof askable;
+
+export function isAskable(name: string): name is AskableName {
+  return Object.hasOwn(askable, name);
+}

@@ -1,0 +1,145 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Transport } from '../client/stream-source.ts';
+import type { Problem } from '../lib/errors.ts';
+import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { OpenImport } from '../warehouse/shard-status.ts';
+
+/** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
+export interface WorkgroupStatus {
+  workgroupId: string;
+  updatedAtMs: UtcMs;
+  /** The process that wrote it. */
+  processId: number;
+  poll: StageStatus & {
+    nextOffset?: string | undefined;
+    /** What the last read came by. */
+    transport?: Transport | undefined;
+    upToDate?: boolean | undefined;
+    /** Messages behind the head, where the upstream says so. */
+    lagMessages?: number | undefined;
+    /** Age of the newest message that has landed, while there are newer ones; 0 at the head. */
+    lagSeconds?: number | undefined;
+    messages?: number | undefined;
+  };
+  rollup: StageStatus & { batchId?: string | undefined; rejected?: number | undefined };
+  publish: StageStatus & { generation?: number | undefined };
+  maintain: StageStatus;
+  gaps: number;
+  quarantined: number;
+  storedMessages: number;
+  /** How many devices are in which state, once something was published. */
+  devices?: { online: number; offline: number; unknown: number } | undefined;
+  /** Files whose import has begun and does not count, once something was published. */
+  imports?: OpenImport[] | undefined;
+  /** What the data say against the configuration, by its path in it. */
+  problems: Problem[];
+}
+
+export interface StageStatus {
+  lastSuccessAtMs?: UtcMs | undefined;
+  lastError?: { atMs: UtcMs; message: string } | undefined;
+}
+
+export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
+
+/** Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each. */
+export interface StatusBook {
+  update<Stage extends StatusStage>(
+    workgroupId: string,
+    stage: Stage,
+    facts: Partial<WorkgroupStatus[Stage]>,
+  ): void;
+  note(
+    workgroupId: string,
+    facts: Partial<
+      Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems'>
+    >,
+  ): void;
+  of(workgroupId: string): WorkgroupStatus;
+  /** Writes what has not been written yet. */
+  flush(): void;
+}
+
+export function createStatusBook(options: { dataDir: string; clock: Clock }): StatusBook {
+  const { clock } = options;
+  const folder = statusFolder(options.dataDir);
+  mkdirSync(folder, { recursive: true });
+  const known = new Map<string, { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }>();
+
+  function entryOf(workgroupId: string) {
+    let entry = known.get(workgroupId);
+    if (!entry) {
+      const status = emptyStatus(workgroupId, clock.now());
+      entry = { status, writtenAtMs: 0, dirty: true };
+      known.set(workgroupId, entry);
+    }
+    return entry;
+  }
+
+  function change(workgroupId: string, facts: Partial<WorkgroupStatus>): void {
+    const entry = entryOf(workgroupId);
+    entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
+    entry.dirty = true;
+    if (clock.now() - entry.writtenAtMs >= SECOND_MS) write(entry);
+  }
+
+  function write(entry: { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }): void {
+    const path = join(folder, `${entry.status.workgroupId}.json`);
+    writeFileSync(`${path}.new`, JSON.stringify(entry.status));
+    renameSync(`${path}.new`, path);
+    entry.writtenAtMs = clock.now();
+    entry.dirty = false;
+  }
+
+  return {
+    update(workgroupId, stage, facts) {
+      change(workgroupId, { [stage]: { ...entryOf(workgroupId).status[stage], ...facts } });
+    },
+    note: change,
+    of: (workgroupId) => entryOf(workgroupId).status,
+    flush() {
+      for (const entry of known.values()) if (entry.dirty) write(entry);
+    },
+  };
+}
+
+/** The status of a workgroup of which nothing is known. */
+export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus {
+  return {
+    workgroupId,
+    updatedAtMs: nowMs,
+    processId: process.pid,
+    poll: {},
+    rollup: {},
+    publish: {},
+    maintain: {},
+    gaps: 0,
+    quarantined: 0,
+    storedMessages: 0,
+    problems: [],
+  };
+}
+
+/** The status of every workgroup that a worker has written down below `dataDir`; of no use where that was long ago. */
+export function readStatuses(dataDir: string): WorkgroupStatus[] {
+  let files: string[];
+  try {
+    files = readdirSync(statusFolder(dataDir));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .map((file) => {
+      const written = JSON.parse(readFileSync(join(statusFolder(dataDir), file), 'utf8')) as WorkgroupStatus;
+      // Older versions found no problems.
+      return { ...written, problems: written.problems ?? [] };
+    });
+}
+
+function statusFolder(dataDir: string): string {
+  return join(dataDir, 'status');
+}

@@ -1,0 +1,86 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { Problem } from '../lib/errors.ts';
+import { formatInstant } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+
+/** Whose readings, by which stream. */
+type Whose = { position: number; device: string; source: string };
+
+/** Devices and sources whose readings say that a stream is not what the configuration takes it for. */
+export async function readingProblems(
+  connection: DuckDBConnection,
+  { energyStreams }: WorkgroupConfig,
+): Promise<Problem[]> {
+  const still = await query<StillRow>(connection, 'problems/find_still_registers');
+  const found = [
+    ...still.map((row) => stillRegister(row, energyStreams)),
+    ...(await beyondPower(connection)),
+    ...(await unitChanges(connection)),
+    ...(await contradicted(connection, energyStreams, still)),
+  ];
+  return found
+    .filter(({ position }) => energyStreams[position])
+    .map(({ position, setting, message }) => ({ path: `energyStreams.${position}.${setting}`, message }));
+}
+
+type Found = { position: number; setting: string; message: string };
+type Streams = WorkgroupConfig['energyStreams'];
+
+type StillRow = Whose & { power_wh: number };
+function stillRegister({ position, device, source, power_wh }: StillRow, streams: Streams): Found {
+  return {
+    position,
+    setting: 'field',
+    message: `the register of device ${device}, source ${source} has not grown for a week, in which its power has come to ${power_wh} Wh: check that "${streams[position]?.field}" is the register of that power, or put the power before it`,
+  };
+}
+
+async function beyondPower(connection: DuckDBConnection): Promise<Found[]> {
+  const rows = await query<Whose & { power_w: number; beyond: number; intervals: number }>(
+    connection,
+    'problems/find_beyond_power',
+  );
+  return rows.map(({ position, device, source, power_w, beyond, intervals }) => ({
+    position,
+    setting: 'maxPower',
+    message: `in ${beyond} of ${intervals} quarter hours of the last week readings of device ${device}, source ${source} are impossible at ${power_w} W and not counted: write the most power that the device can have, or check the unit`,
+  }));
+}
+
+async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
+  const rows = await query<Whose & { at_ms: number; value_before: number; value_after: number }>(
+    connection,
+    'problems/find_unit_changes',
+  );
+  return rows.map(({ position, device, source, at_ms, value_before, value_after }) => ({
+    position,
+    setting: 'unit',
+    message: `the register of device ${device}, source ${source} went from ${value_before} to ${value_after} Wh at ${formatInstant(at_ms)}, ${timesOf(value_after / value_before)} what it had shown: its unit may have changed; have the device say its unit in a field (unitField), or set it back`,
+  }));
+}
+
+/** But for those of which it is known why. */
+async function contradicted(
+  connection: DuckDBConnection,
+  streams: Streams,
+  known: readonly Whose[],
+): Promise<Found[]> {
+  const rows = await query<Whose & { days: number; last_day: string }>(
+    connection,
+    'problems/find_contradicted',
+  );
+  const unknown = rows.filter(
+    (row) => !known.some(({ device, source }) => device === row.device && source === row.source),
+  );
+  return unknown.map(({ position, device, source, days, last_day }) => ({
+    position,
+    setting: 'field',
+    message: `on ${days} of the last seven days another method has measured more than a tenth less or more than "${streams[position]?.field}" of device ${device}, source ${source}: see wattline explain ${device} ${last_day} --source ${source}, and correct the unit, the multiplier or the order of the streams`,
+  }));
+}
+
+function timesOf(ratio: number): string {
+  if (ratio < 1) return ratio < 0.01 ? 'a thousandth of' : 'a tenth of';
+  return ratio > 100 ? 'a thousand times' : 'ten times';
+}

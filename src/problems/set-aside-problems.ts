@@ -1,0 +1,22 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Problem } from '../lib/errors.ts';
+import { formatInstant } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+
+/** Series that the roll-up has set aside, because it fails with them. */
+export async function setAsideProblems(connection: DuckDBConnection): Promise<Problem[]> {
+  const rows = await query<{
+    position: number | null;
+    device: string;
+    source: string;
+    since_ms: number;
+    error: string;
+    version: string;
+  }>(connection, 'rollup/list_set_aside');
+  return rows.flatMap(({ position, device, source, since_ms, error, version }) => {
+    if (position === null) return [];
+    const by = version === '' ? '' : `, by Wattline ${version}`;
+    const message = `device ${device}, source ${source} is set aside since ${formatInstant(since_ms)}: ${error}${by}. Its readings are kept, its days are unavailable. Another version of Wattline or other settings of the stream try again by themselves; so does wattline retry ${device}`;
+    return [{ path: `energyStreams.${position}.field`, message }];
+  });
+}

@@ -1,0 +1,200 @@
+import { join } from 'node:path';
+import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { completeGeneration } from './complete-generation.ts';
+import type { DatasetName } from './datasets.ts';
+import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
+import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
+import type { LakePaths } from './lake-layout.ts';
+import { isOver, type Period, type PeriodKind, periodKind, widen } from './lake-period.ts';
+import { openLake, type PublishOptions, refuseStaleOwner, totalsOf } from './publish.ts';
+import type { PublishShard } from './publish-shard.ts';
+
+/** Several files that become one. */
+export interface Merge {
+  dataset: DatasetName;
+  folder: string;
+  period: Period;
+  level: number;
+  files: readonly LakeFile[];
+}
+
+export type CompactResult =
+  | { kind: 'unchanged'; merges: readonly Merge[] }
+  | { kind: 'compacted'; sequence: number; merges: readonly Merge[] };
+
+/** In a period that still grows, this many files of one level become one of the next: a row is rewritten rarely. */
+const FAN_IN = 8;
+/** A period is merged whole once it is over and nothing has been added for this long. */
+const QUIET_MS = 10 * MINUTE_MS;
+/** Periods are joined to larger ones up to this size: one device's day in it is still found in some 10 ms. */
+const MERGED_BYTES_MAX = 32 * 1024 * 1024;
+/** One run merges at most this much, so that it ends in time; the next run goes on. */
+const RUN_BYTES_MAX = 512 * 1024 * 1024;
+const ORDER: Partial<Record<DatasetName, string>> = {
+  messages: 'device, event_time, stream_offset',
+  interval_energy: 'device, source, "table", field, interval_start',
+  device_status: 'device, stream_offset',
+  quarantine: 'device, event_time, stream_offset, field',
+  rejected_reading: 'day, device, source, field, reason, import_id',
+};
+
+/** Which files of a generation are worth merging now, the smallest work first. */
+export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
+  const merges = [
+    ...growing(commit.files, 'messages', nowMs),
+    ...growing(commit.files, 'quarantine', nowMs),
+    ...closed(commit.files, 'messages', 'hour', nowMs),
+    ...closed(commit.files, 'messages', 'day', nowMs),
+    ...closed(commit.files, 'messages', 'month', nowMs),
+    ...closed(commit.files, 'quarantine', 'month', nowMs),
+    ...closed(commit.files, 'interval_energy', 'month', nowMs),
+    ...closed(commit.files, 'device_status', 'month', nowMs),
+    ...closed(commit.files, 'rejected_reading', 'month', nowMs),
+  ];
+  const taken = new Set<string>();
+  let bytes = 0;
+  const chosen: Merge[] = [];
+  for (const merge of merges.sort((a, b) => sizeOf(a.files) - sizeOf(b.files))) {
+    if (merge.files.some(({ name }) => taken.has(name))) continue;
+    bytes += sizeOf(merge.files);
+    if (chosen.length > 0 && bytes > RUN_BYTES_MAX) break;
+    for (const { name } of merge.files) taken.add(name);
+    chosen.push(merge);
+  }
+  return chosen;
+}
+
+/** In a folder that still grows: files of the same level, as soon as there are enough of them. */
+function growing(files: readonly LakeFile[], dataset: DatasetName, nowMs: UtcMs): Merge[] {
+  const open = files.filter((file) => file.dataset === dataset && !isOver(file.period, nowMs));
+  return [...Map.groupBy(open, ({ folder, level }) => `${level}\n${folder}`).values()]
+    .filter((group) => group.length >= FAN_IN)
+    .map((group) => mergeOf(dataset, group[0]!.folder, group[0]!.period, group));
+}
+
+/**
+ * Of a period that is over: all its files become one, in the folder of that period, where they are small enough
+ * together. So hours become days and days months in a lake with little traffic, and a busy one keeps its hours.
+ */
+function closed(files: readonly LakeFile[], dataset: DatasetName, kind: PeriodKind, nowMs: UtcMs): Merge[] {
+  const rank: Record<PeriodKind, number> = { hour: 0, day: 1, month: 2 };
+  const candidates = files.filter(
+    (file) => file.dataset === dataset && rank[periodKind(file.period)] <= rank[kind],
+  );
+  const groups = Map.groupBy(candidates, (file) => folderOf(file, kind));
+  return [...groups]
+    .filter(([, group]) => {
+      const period = widen(group[0]!.period, kind);
+      const quiet = group.every(({ createdAtMs }) => nowMs - createdAtMs >= QUIET_MS);
+      const mixed = group.some((file) => file.period !== group[0]!.period);
+      return (
+        group.length > 1 &&
+        isOver(period, nowMs) &&
+        quiet &&
+        (!mixed || dataset !== 'messages' || sizeOf(group) <= MERGED_BYTES_MAX)
+      );
+    })
+    .map(([folder, group]) => mergeOf(dataset, folder, widen(group[0]!.period, kind), group));
+}
+
+/** The folder that a file of a smaller period goes to when it is joined to a period of this kind. */
+function folderOf({ dataset, folder, period }: LakeFile, kind: PeriodKind): string {
+  return dataset === 'messages' ? folder.replace(/hour=[^/]*$/, `hour=${widen(period, kind)}`) : folder;
+}
+
+function mergeOf(dataset: DatasetName, folder: string, period: Period, files: readonly LakeFile[]): Merge {
+  return { dataset, folder, period, level: Math.max(...files.map(({ level }) => level)) + 1, files };
+}
+
+function sizeOf(files: readonly LakeFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/**
+ * Merges small files of the newest generation into sorted larger ones, as a generation of its own with the same rows.
+ * @param options.dryRun only tells what would be merged
+ * @throws as publish does
+ */
+export async function compactLake(
+  shard: PublishShard,
+  options: PublishOptions & { dryRun?: boolean },
+): Promise<CompactResult> {
+  const { clock, log, signal } = options;
+  const startedMs = clock.now();
+  const paths = await openLake(options.lakeDir, shard.workgroupId);
+  const head = await readHead(paths);
+  const merges = head ? planMerges(head, startedMs) : [];
+  if (!head || merges.length === 0 || options.dryRun) return { kind: 'unchanged', merges };
+  refuseStaleOwner(head, shard);
+
+  const staged: StagedFile[] = [];
+  let committing = false;
+  let commit: Commit;
+  try {
+    const added = await mergeFiles(shard, paths, head, merges, staged, { nowMs: startedMs, signal });
+    const gone = new Set(merges.flatMap(({ files }) => files.map(({ name }) => name)));
+    const files = [...head.files.filter(({ name }) => !gone.has(name)), ...added];
+    await syncFolders(paths, added);
+    commit = {
+      ...head,
+      sequence: head.sequence + 1,
+      createdAtMs: startedMs,
+      ownerEpoch: String(shard.epoch),
+      totals: totalsOf(files),
+      files,
+    };
+    committing = true;
+    await createCommit(paths, commit);
+  } catch (error) {
+    if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
+    throw error;
+  }
+  await completeGeneration(shard, paths, commit);
+  log.info(
+    {
+      shard: shard.workgroupId,
+      sequence: commit.sequence,
+      merges: merges.length,
+      files: merges.reduce((sum, { files }) => sum + files.length, 0),
+      bytes: merges.reduce((sum, { files }) => sum + sizeOf(files), 0),
+      durationMs: clock.now() - startedMs,
+    },
+    'publish.compact',
+  );
+  return { kind: 'compacted', sequence: commit.sequence, merges };
+}
+
+async function mergeFiles(
+  shard: PublishShard,
+  paths: LakePaths,
+  head: Commit,
+  merges: readonly Merge[],
+  staged: StagedFile[],
+  { nowMs, signal }: { nowMs: UtcMs; signal: AbortSignal | undefined },
+): Promise<LakeFile[]> {
+  const connection = await shard.connect();
+  try {
+    const added: LakeFile[] = [];
+    for (const { dataset, folder, period, level, files } of merges) {
+      signal?.throwIfAborted();
+      const inputs = files.map(({ name }) => join(paths.files, dataset, name));
+      const energyWh = files.reduce((sum, file) => sum + (file.energyWh ?? 0), 0);
+      const file = await stageFile(connection, paths, head.sequence + 1, {
+        dataset,
+        folder,
+        period,
+        level,
+        select: `SELECT * FROM read_parquet($inputs, hive_partitioning = false) ORDER BY ${ORDER[dataset]}`,
+        parameters: { inputs },
+        rows: files.reduce((sum, { rows }) => sum + rows, 0),
+        ...(files.some((one) => one.energyWh !== undefined) && { energyWh }),
+        createdAtMs: nowMs,
+      });
+      staged.push(file);
+      added.push(await settleFile(paths, file));
+    }
+    return added;
+  } finally {
+    connection.closeSync();
+  }
+}

@@ -1,0 +1,215 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { TerminalError } from '../lib/errors.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { query, queryText } from '../warehouse/query.ts';
+import { type DeclaredStreams, takenIn } from '../warehouse/stage-progress.ts';
+import { datasets, wholeDatasets } from './datasets.ts';
+import { findByDay } from './day-pieces.ts';
+import type { Commit, LakeFile } from './lake-commit.ts';
+import { folderValue } from './lake-layout.ts';
+import { type Period, periodBounds, periodOf, widen } from './lake-period.ts';
+import { filesByPeriod, type Piece, window } from './lake-piece.ts';
+
+/** Sorting a million messages of ten fields takes about a GB. */
+const MESSAGES_A_FILE_MAX = 200_000;
+
+/** How far the warehouse is, and when it was made. */
+export interface WarehouseState {
+  createdAtMs: number;
+  batchId: bigint;
+  rolledUpBatchId: bigint;
+}
+
+export async function readState(
+  connection: DuckDBConnection,
+  declared: DeclaredStreams,
+): Promise<WarehouseState> {
+  const [row] = await query<{
+    created_at_ms: number;
+    batch_id: string;
+  }>(connection, 'publish/read_state');
+  const { rolledUpBatchId } = await takenIn(connection, declared);
+  return {
+    createdAtMs: row!.created_at_ms,
+    batchId: BigInt(row!.batch_id),
+    rolledUpBatchId: BigInt(rolledUpBatchId),
+  };
+}
+
+/** Everything in which the warehouse differs from the newest generation; everything there is where there is none. */
+export async function findPieces(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  state: WarehouseState,
+  nowMs: UtcMs,
+): Promise<Piece[]> {
+  const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/find_dirty');
+  const marks = {
+    interval_energy: new Set<Period>(),
+    daily_energy: new Set<Period>(),
+    daily_energy_version: new Set<Period>(),
+    meter_reading: new Set<Period>(),
+    device_status: new Set<Period>(),
+    rejected_reading: new Set<Period>(),
+    quarantine: new Set<string>(),
+  };
+  for (const { dataset, partition } of dirty) {
+    if (!Object.hasOwn(marks, dataset)) {
+      throw new TerminalError(
+        'UnknownDataset',
+        `dirty_partition names a dataset "${dataset}" that the lake has not`,
+      );
+    }
+    marks[dataset as keyof typeof marks].add(partition);
+  }
+  return [
+    ...(await findMessages(connection, head, state)),
+    ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy, nowMs)),
+    ...(await findByDay(connection, 'device_status', head, marks.device_status, nowMs)),
+    ...(await findByDay(connection, 'rejected_reading', head, marks.rejected_reading, nowMs)),
+    ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
+    ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
+    ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
+    ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
+    ...(await findWhole(connection, head)),
+  ];
+}
+
+/** New batches become new files: one for each table and hour of store time, more where there are many messages. */
+async function findMessages(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  state: WarehouseState,
+): Promise<Piece[]> {
+  const marks = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
+  if (marks.after_batch_id === marks.through_batch_id) return [];
+  const found = await query<{
+    table_id: number;
+    table_name: string;
+    hour_start_ms: number;
+    after_batch_id: bigint;
+    through_batch_id: bigint;
+    row_count: number;
+  }>(connection, 'publish/count_messages', { ...marks, rows_max: MESSAGES_A_FILE_MAX });
+  return found.map(({ hour_start_ms, row_count, ...part }) => {
+    const hour = periodOf(hour_start_ms, 'hour');
+    return {
+      dataset: 'messages',
+      folder: `table=${folderValue(part.table_name)}/hour=${hour}`,
+      period: hour,
+      parameters: { ...part, ...window(hour) },
+      rows: row_count,
+      replaces: [],
+    };
+  });
+}
+
+/** Datasets by month: the statements that list their months and count the rows of one, and how these are told the month. */
+const monthDatasets = {
+  /** Of the local day. */
+  daily_energy: {
+    months: 'publish/find_daily_months',
+    count: 'publish/count_days',
+    parameters: localDays,
+  },
+  /** Of the local day. */
+  daily_energy_version: {
+    months: 'publish/find_version_months',
+    count: 'publish/count_versions',
+    parameters: localDays,
+  },
+  /** In UTC. */
+  meter_reading: {
+    months: 'publish/find_meter_reading_months',
+    count: 'publish/count_meter_readings',
+    parameters: window,
+  },
+} as const;
+
+async function findByMonth(
+  connection: DuckDBConnection,
+  dataset: keyof typeof monthDatasets,
+  head: Commit | undefined,
+  marked: ReadonlySet<Period>,
+): Promise<Piece[]> {
+  const statements = monthDatasets[dataset];
+  let months = new Set([...marked].map((period) => widen(period, 'month')));
+  if (!head) {
+    const found = await query<{ month: string }>(connection, statements.months);
+    months = new Set(found.map(({ month }) => month));
+  }
+  const old = filesByPeriod(head, dataset);
+  const pieces: Piece[] = [];
+  for (const month of [...months].sort()) {
+    const parameters = statements.parameters(month);
+    const [size] = await query<{ row_count: number; energy_wh?: number }>(
+      connection,
+      statements.count,
+      parameters,
+    );
+    pieces.push({
+      dataset,
+      folder: `month=${month}`,
+      period: month,
+      parameters,
+      rows: size!.row_count,
+      ...(size!.energy_wh !== undefined && { energyWh: size!.energy_wh }),
+      replaces: old.get(month) ?? [],
+    });
+  }
+  return pieces;
+}
+
+/** Messages of new batches become new files by month of quarantine; everything is written again only where messages were taken back. */
+async function findQuarantine(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  state: WarehouseState,
+  marked: boolean,
+): Promise<Piece[]> {
+  const marks = {
+    after_batch_id: marked ? -1n : BigInt(head?.batchId ?? -1),
+    through_batch_id: state.batchId,
+  };
+  if (marks.after_batch_id === marks.through_batch_id) return [];
+  const found = await query<{ month: string; row_count: number }>(
+    connection,
+    'publish/count_quarantine',
+    marks,
+  );
+  const old = marked ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
+  const counts = new Map(found.map(({ month, row_count }) => [month, row_count]));
+  return [...new Set([...counts.keys(), ...old.keys()])].sort().map((month) => ({
+    dataset: 'quarantine',
+    folder: `month=${month}`,
+    period: month,
+    parameters: { ...marks, ...window(month) },
+    rows: counts.get(month) ?? 0,
+    replaces: old.get(month) ?? [],
+  }));
+}
+
+/** What each small dataset looks like now, told by one statement, because most of them have not changed. */
+async function findWhole(connection: DuckDBConnection, head: Commit | undefined): Promise<Piece[]> {
+  const looks = wholeDatasets.map(
+    (dataset) =>
+      `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${loadSql(datasets[dataset].select)}) AS whole`,
+  );
+  const found = await queryText<{
+    dataset: (typeof wholeDatasets)[number];
+    row_count: number;
+    fingerprint: string;
+  }>(connection, looks.join('\nUNION ALL\n'));
+  return found.flatMap(({ dataset, row_count: rows, fingerprint }) => {
+    const replaces = head?.files.filter((file) => file.dataset === dataset) ?? [];
+    const old = replaces[0];
+    if (rows === (old?.rows ?? 0) && (old === undefined || old.fingerprint === fingerprint)) return [];
+    return [{ dataset, folder: '', period: '', parameters: {}, rows, fingerprint, replaces }];
+  });
+}
+
+function localDays(month: Period): { start_day: string; end_day: string } {
+  const { startMs, endMs } = periodBounds(month);
+  return { start_day: periodOf(startMs, 'day'), end_day: periodOf(endMs, 'day') };
+}

@@ -1,0 +1,140 @@
+import { link, mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { wholeWh } from '../contract/whole-wh.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import { cannotLink, errorCode, syncFolder, writeDurably } from './durable-lake-files.ts';
+import { commitPath, type LakePaths, parseSequence, uniqueName } from './lake-layout.ts';
+
+const integerText = z.string().regex(/^-?\d+$/);
+
+const lakeFileSchema = z.object({
+  dataset: z.string(),
+  /** Where it stands in a generation's folder, below its dataset: Hive partitions such as `month=2026-11`, or nothing. */
+  folder: z.string(),
+  /** Its name below `files/<dataset>/`. */
+  name: z.string().regex(/^[0-9a-f-]+\.parquet$/),
+  /** The period it holds; empty where the dataset is not cut by time. */
+  period: z.string(),
+  rows: z.number().int().min(0),
+  bytes: z.number().int().min(0),
+  sha256: z.string(),
+  createdAtMs: z.number().int(),
+  /** 0 as published; 1 more than the files it was merged from. */
+  level: z.number().int().min(0),
+  /** The sum of energy_wh of its rows, in energy datasets. */
+  energyWh: wholeWh.optional(),
+  /** What a small dataset that is always written whole looked like, to see when it has changed. */
+  fingerprint: z.string().optional(),
+});
+
+const commitSchema = z.object({
+  format: z.literal(1),
+  workgroupId: z.string(),
+  sequence: z.number().int().min(1),
+  createdAtMs: z.number().int(),
+  /** The fencing epoch of the worker that wrote it. */
+  ownerEpoch: integerText,
+  /** Which warehouse it was published from. */
+  warehouseCreatedAtMs: z.number().int(),
+  /** Every message of the batches up to this one is in the files, once. */
+  batchId: integerText,
+  /** The last batch that intervals and days had taken in. */
+  rolledUpBatchId: integerText,
+  checkpoints: z.array(
+    z.object({
+      origin: z.string(),
+      logEpoch: z.string().nullable(),
+      nextOffset: integerText,
+      lastStoreTimeMs: z.number().int().nullable(),
+    }),
+  ),
+  /** Sums over the files below, to check them by. */
+  totals: z.object({ messages: z.number().int(), dailyEnergyWh: wholeWh }),
+  files: z.array(lakeFileSchema),
+});
+
+/** One immutable file of the lake. */
+export type LakeFile = z.output<typeof lakeFileSchema>;
+/** One generation: a consistent state of everything that was published, as a list of immutable files. */
+export type Commit = z.output<typeof commitSchema>;
+
+/** The sequences of all commits there are, ascending. */
+export async function listSequences(paths: LakePaths): Promise<number[]> {
+  const names = await readdir(paths.commits).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  return names
+    .flatMap((name) => (name.endsWith('.json') ? (parseSequence(name.slice(0, -5)) ?? []) : []))
+    .sort((a, b) => a - b);
+}
+
+/** @returns undefined when there is no such commit (any more) */
+export async function readCommit(paths: LakePaths, sequence: number): Promise<Commit | undefined> {
+  let text: string;
+  try {
+    text = await readFile(commitPath(paths, sequence), 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return commitSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new TerminalError('CommitUnreadable', `the commit ${commitPath(paths, sequence)} cannot be read`, {
+      cause,
+      details: { workgroup: basename(paths.root), sequence },
+    });
+  }
+}
+
+/** The newest generation there is, whether or not `current` points at it yet; undefined when nothing was published. */
+export async function readHead(paths: LakePaths): Promise<Commit | undefined> {
+  const newest = (await listSequences(paths)).at(-1);
+  return newest === undefined ? undefined : readCommit(paths, newest);
+}
+
+/** The sequence that `current` points at; undefined when nothing was published. */
+export async function readCurrent(paths: LakePaths): Promise<number | undefined> {
+  try {
+    return parseSequence(basename(await readlink(paths.current)));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Creates the commit, whole and durable or not at all. This is the moment a generation comes into being, and the fence
+ * between publishers: of two that write the same sequence, one fails.
+ * @throws TransientError `PublishConflict` when the sequence is taken; nothing is visible then
+ */
+export async function createCommit(paths: LakePaths, commit: Commit): Promise<void> {
+  const target = commitPath(paths, commit.sequence);
+  const staged = join(paths.staging, `${uniqueName(commit.sequence)}.json`);
+  await mkdir(paths.commits, { recursive: true });
+  const text = `${JSON.stringify(commitSchema.parse(commit))}\n`;
+  try {
+    await writeDurably(staged, text);
+    await link(staged, target).catch((error: unknown) => {
+      if (!cannotLink(error)) throw error;
+      return writeDurably(target, text);
+    });
+    await syncFolder(paths.commits);
+  } catch (cause) {
+    if (errorCode(cause) !== 'EEXIST') throw cause;
+    throw new TransientError(
+      'PublishConflict',
+      `another publisher has committed generation ${commit.sequence} of workgroup ${commit.workgroupId}; nothing of this one was published`,
+      { cause, details: { workgroupId: commit.workgroupId, sequence: commit.sequence } },
+    );
+  } finally {
+    await rm(staged, { force: true });
+  }
+}
+
+/** Whether another publisher was first. */
+export function isPublishConflict(error: unknown): boolean {
+  return error instanceof TransientError && error.code === 'PublishConflict';
+}

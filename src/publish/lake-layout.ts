@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { workgroupIdSchema } from '../contract/messages.ts';
+import { InputError } from '../lib/errors.ts';
+
+/**
+ * The folders of one workgroup's lake.
+ *
+ *     files/<dataset>/<name>.parquet    immutable, each name used once
+ *     commits/<sequence>.json           which files one generation holds; created exclusively, never changed
+ *     generations/<sequence>/           the same files as Hive partitions, with analytics.duckdb beside them
+ *     current -> generations/<sequence>
+ *     staging/, trash/                  what is not yet, or no longer, part of the lake
+ */
+export interface LakePaths {
+  root: string;
+  files: string;
+  commits: string;
+  generations: string;
+  current: string;
+  staging: string;
+  trash: string;
+}
+
+/** @throws InputError when the folder's path is one that DuckDB would read as a pattern */
+export function lakePaths(lakeDir: string, workgroupId: string): LakePaths {
+  const root = resolve(lakeDir, workgroupIdSchema.parse(workgroupId));
+  if (/[*?[\]]/.test(root)) {
+    throw new InputError('the folder of the lake', [
+      { path: root, message: 'must not have *, ?, [ or ] in its path' },
+    ]);
+  }
+  return {
+    root,
+    files: join(root, 'files'),
+    commits: join(root, 'commits'),
+    generations: join(root, 'generations'),
+    current: join(root, 'current'),
+    staging: join(root, 'staging'),
+    trash: join(root, 'trash'),
+  };
+}
+
+const SEQUENCE_DIGITS = 12;
+
+/** A sequence as a name that sorts as text. */
+export function sequenceName(sequence: number): string {
+  return String(sequence).padStart(SEQUENCE_DIGITS, '0');
+}
+
+/** @returns undefined when the name (without its ending) is not a sequence */
+export function parseSequence(name: string): number | undefined {
+  return /^\d{12}$/.test(name) ? Number(name) : undefined;
+}
+
+export function commitPath(paths: LakePaths, sequence: number): string {
+  return join(paths.commits, `${sequenceName(sequence)}.json`);
+}
+
+export function generationPath(paths: LakePaths, sequence: number): string {
+  return join(paths.generations, sequenceName(sequence));
+}
+
+/** The entry that is linked into a generation's folder last: where it stands, the folder is complete. */
+export function generationMarker(paths: LakePaths, sequence: number): string {
+  return join(generationPath(paths, sequence), 'commit.json');
+}
+
+/** A name that nothing else in the lake has or will have. */
+export function uniqueName(sequence: number): string {
+  return `${sequenceName(sequence)}-${randomBytes(8).toString('hex')}`;
+}
+
+/** A value as part of a Hive folder name: what is not plain is percent-encoded, as DuckDB and Spark read it. */
+export function folderValue(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

@@ -1,0 +1,28 @@
+import { type CompactResult, compactLake } from './compact-lake.ts';
+import type { PublishOptions } from './publish.ts';
+import type { PublishShard } from './publish-shard.ts';
+import { type RetentionPlan, retainLake } from './retain-lake.ts';
+import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
+
+export interface MaintainOptions extends PublishOptions {
+  /** How far back one generation a quarter of an hour stays. */
+  keepGenerationsMs: number;
+  /** How long published messages stay in the warehouse. */
+  keepMessagesMs: number;
+  /** Only tells what would be done. */
+  dryRun?: boolean;
+}
+
+export interface MaintainResult {
+  compact: CompactResult;
+  retain: RetentionPlan;
+  trim: TrimResult;
+}
+
+/** Keeps lake and warehouse small: merges small files, removes old generations, deletes messages that the lake holds. */
+export async function maintain(shard: PublishShard, options: MaintainOptions): Promise<MaintainResult> {
+  const compact = await compactLake(shard, options);
+  const retain = await retainLake({ ...options, workgroupId: shard.workgroupId });
+  const trim = await trimWarehouse(shard, options);
+  return { compact, retain, trim };
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { Authorization } from '../access/authorize.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { deviceIdSchema } from '../contract/messages.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+import { hasSplits } from '../roles/resolve-roles.ts';
+import type { DayQuery } from './day-report.ts';
+
+const DEVICES_MAX = 10_000;
+/** Five years, a leap day or two included. */
+export const DAYS_MAX = 1_827;
+/** A quarter of a year: the longest range of 15-minute intervals. */
+export const PROFILE_DAYS_MAX = 92;
+
+const once = { error: 'must be given once' };
+export const daySchema = z
+  .string(once)
+  // The first and the last day that can be written have no neighbour, by which the days of a range are counted.
+  .refine((text) => isLocalDate(text) && text > '0000-01-01' && text < '9999-12-31', {
+    error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
+  });
+
+export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
+
+export const devicesSchema = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .meta({
+    description: 'Only these devices: repeated, or separated by commas. Default: all that the token may see',
+  });
+
+/** The parameters of every report by days. @param daysMax how many days can be asked for at a time */
+export const dayQuerySchema = (daysMax: number) =>
+  z.object({
+    startDate: daySchema.optional().meta({
+      description: "First day of the range. Default: yesterday in the workgroup's time zone",
+      example: '2026-11-01',
+    }),
+    endDate: daySchema.optional().meta({
+      description: `Last day of the range, included. Default: yesterday. At most ${daysMax} days`,
+      example: '2026-11-20',
+    }),
+    groupBy: z
+      .literal('source', { error: 'must be "source", given once' })
+      .optional()
+      .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
+    devices: devicesSchema,
+  });
+export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
+
+/**
+ * What is asked for, with the defaults filled in and cut to what the caller may see.
+ * @throws StreamError InvalidRequest that names the parameter
+ */
+export function dayQuery(
+  parameters: DayParameters,
+  authorization: Authorization,
+  { workgroup, nowMs, daysMax }: { workgroup: WorkgroupConfig; nowMs: UtcMs; daysMax: number },
+): DayQuery {
+  const zone = workgroup.timezone;
+  const { groupBy } = parameters;
+  const { startDay, endDay } = rangeOrYesterday(parameters, { zone, nowMs, daysMax });
+  const devices = visibleDevices(parameters.devices, authorization);
+  return {
+    startDay,
+    endDay,
+    zone,
+    bySource: groupBy === 'source',
+    splits: hasSplits(workgroup),
+    devices: devices?.sort(),
+  };
+}
+
+/**
+ * The days of a range, yesterday where one is not given.
+ * @throws StreamError InvalidRequest that names the parameter
+ */
+export function rangeOrYesterday(
+  { startDate, endDate }: { startDate?: LocalDate | undefined; endDate?: LocalDate | undefined },
+  { zone, nowMs, daysMax }: { zone: string; nowMs: UtcMs; daysMax: number },
+): { startDay: LocalDate; endDay: LocalDate } {
+  const yesterday = addDays(localDateOf(nowMs, zone), -1);
+  const range = { startDay: startDate ?? yesterday, endDay: endDate ?? yesterday };
+  if (endDate === undefined && range.startDay > yesterday)
+    throw invalid(
+      'endDate',
+      `is yesterday (${yesterday}) unless it is given, which is before ${range.startDay}`,
+    );
+  checkRange(range.startDay, range.endDay, daysMax);
+  return range;
+}
+
+/**
+ * The only devices to answer with: those that are asked for, as far as the caller may see them.
+ * @returns undefined for all
+ * @throws StreamError InvalidRequest
+ */
+export function visibleDevices(
+  asked: z.output<typeof devicesSchema>,
+  { devices: visible }: Authorization,
+): string[] | undefined {
+  const wanted = asked === undefined ? undefined : parseDevices(asked);
+  return visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
+}
+
+/** @throws StreamError InvalidRequest where there is no such range, or a longer one than can be asked for */
+export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
+  const days = daysBetween(startDay, endDay) + 1;
+  if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
+  if (days > daysMax) throw invalid('startDate', `the range has ${days} days and ${daysMax} are the most`);
+}
+
+function parseDevices(value: string | readonly string[]): string[] {
+  const texts = (typeof value === 'string' ? [value] : value).flatMap((text) => text.split(','));
+  if (texts.length > DEVICES_MAX) throw invalid('devices', `at most ${DEVICES_MAX} devices can be named`);
+  const devices = new Set<string>();
+  for (const text of texts) {
+    const device = deviceIdSchema.safeParse(text.trim());
+    if (!device.success)
+      throw invalid('devices', 'must be device ids (UUIDs), repeated or separated by commas');
+    devices.add(device.data);
+  }
+  return [...devices];
+}
+
+/** What a caller wrote, as an error says it. */
+export function quote(value: unknown): string {
+  const text = String(value);
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+}
+
+export function invalid(parameter: string, message: string): StreamError {
+  return new StreamError('InvalidRequest', `${parameter}: ${message}`, { parameter });
+}

@@ -1,0 +1,62 @@
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
+
+export const deviceStates = ['online', 'offline', 'unknown'] as const;
+
+/** What is known of a device now. */
+export interface DeviceState {
+  device: string;
+  /** As it is configured. */
+  name: string | undefined;
+  /** `unknown` where nobody has ever said it. */
+  state: (typeof deviceStates)[number];
+  /** When it came or went. */
+  sinceMs: UtcMs | null;
+  reason: string | null;
+  /** The minute in which its newest data were stored. */
+  lastSeenMs: UtcMs | null;
+}
+
+/** The devices of a workgroup by id: those that its stream has told of, and those that are configured. */
+export async function readDeviceStates(
+  lake: LakeReader,
+  generation: Generation | undefined,
+  { devices }: Pick<WorkgroupConfig, 'devices'>,
+  signal?: AbortSignal,
+): Promise<DeviceState[]> {
+  const names = new Map(devices.map(({ id, name }) => [id, name]));
+  const files = generation?.files('device_state') ?? [];
+  const rows =
+    files.length === 0
+      ? []
+      : await lake.run(
+          (connection) =>
+            query<{
+              device: string;
+              state: DeviceState['state'];
+              since_ms: number | null;
+              reason: string | null;
+              last_seen_ms: number | null;
+            }>(connection, 'report/list_device_states', { files: files.map(generation!.path) }),
+          signal,
+        );
+  const known = new Set(rows.map(({ device }) => device));
+  const never = [...names.keys()].filter((device) => !known.has(device));
+  return [
+    ...rows.map(({ device, state, since_ms, reason, last_seen_ms }): DeviceState => {
+      return { device, name: names.get(device), state, sinceMs: since_ms, reason, lastSeenMs: last_seen_ms };
+    }),
+    ...never.map((device): DeviceState => {
+      return {
+        device,
+        name: names.get(device),
+        state: 'unknown',
+        sinceMs: null,
+        reason: null,
+        lastSeenMs: null,
+      };
+    }),
+  ].sort((a, b) => (a.device < b.device ? -1 : 1));
+}

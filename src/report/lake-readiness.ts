@@ -1,0 +1,33 @@
+import type { HealthState } from '../http/health-routes.ts';
+import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { LakeReader } from './lake-reader.ts';
+
+/**
+ * Whether the lake of every workgroup can be read. A workgroup of which nothing has been published is ready: its report is
+ * empty. Everybody can see this, so it counts workgroups and does not name them.
+ */
+export async function lakeReadiness(
+  lake: Pick<LakeReader, 'current'>,
+  workgroupIds: readonly string[],
+  nowMs: UtcMs,
+): Promise<HealthState> {
+  const ages: number[] = [];
+  let unreadable = 0;
+  for (const workgroupId of workgroupIds) {
+    const generation = await lake.current(workgroupId).catch(() => {
+      unreadable += 1;
+      return undefined;
+    });
+    if (generation) ages.push(Math.round((nowMs - generation.commit.createdAtMs) / SECOND_MS));
+  }
+  return {
+    ok: unreadable === 0,
+    detail: {
+      workgroups: workgroupIds.length,
+      published: ages.length,
+      unreadable,
+      newestGenerationAgeSeconds: ages.length > 0 ? Math.min(...ages) : null,
+      oldestGenerationAgeSeconds: ages.length > 0 ? Math.max(...ages) : null,
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify';
+import type { Gate } from '../access/admit.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import { registerBalanceRoutes } from './balance-routes.ts';
+import { registerChangesRoute } from './changes-route.ts';
+import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
+import { DAYS_MAX, PROFILE_DAYS_MAX } from './day-request.ts';
+import { type DayRoute, registerDayRoute } from './day-routes.ts';
+import { registerDeviceStatusRoute } from './device-routes.ts';
+import { type AskForExplanation, registerExplainRoute } from './explain-route.ts';
+import { intervalEnergy } from './interval-energy.ts';
+import type { LakeReader } from './lake-reader.ts';
+import { registerMeterRoutes } from './meter-routes.ts';
+import { createGuard } from './report-guard.ts';
+import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './report-schemas.ts';
+import { registerSiteRoutes } from './site-routes.ts';
+
+export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
+  lake: LakeReader;
+  explain: AskForExplanation;
+  workgroups: readonly WorkgroupConfig[];
+  clock: Clock;
+  log: Log;
+}
+
+const dayRoutes: readonly DayRoute[] = [
+  {
+    path: 'daily-energy',
+    summary: 'Daily energy',
+    description:
+      'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days of which more is to be known: mixed (of several roles one is told), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
+    report: dailyEnergy,
+    daysMax: DAYS_MAX,
+    answer: dailyEnergySchema,
+    event: 'report.daily_energy',
+  },
+  {
+    path: 'daily-energy/details',
+    summary: 'Daily energy with its quality',
+    description:
+      'As daily energy, and for each value how it was read, its quality flags, how much of the day measurements cover, whether it may still change, and its version.',
+    report: dailyEnergyDetails,
+    daysMax: DAYS_MAX,
+    answer: dailyEnergyDetailsSchema,
+    event: 'report.daily_energy_details',
+  },
+  {
+    path: 'interval-energy',
+    summary: '15-minute profile',
+    description:
+      'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field that the day was read from: the intervals of a day add up to its daily energy exactly.',
+    report: intervalEnergy,
+    daysMax: PROFILE_DAYS_MAX,
+    answer: intervalEnergySchema,
+    event: 'report.interval_energy',
+  },
+];
+
+/** The reports over the published lake and the explanation of its days, below `/api/v1/orgs/{workgroupId}/`. */
+export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
+  const { lake, explain, workgroups, clock, log } = deps;
+  const guard = createGuard(deps, workgroups);
+  for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
+  registerChangesRoute(app, { lake, guard, log });
+  registerMeterRoutes(app, { lake, guard, log });
+  registerSiteRoutes(app, { lake, guard, clock, log });
+  registerBalanceRoutes(app, { lake, guard, clock, log });
+  registerDeviceStatusRoute(app, { lake, guard, log });
+  registerExplainRoute(app, { explain, guard, log });
+}

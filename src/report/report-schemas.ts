@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { energyMethods } from '../config/energy-stream.ts';
+import { wholeWh } from '../contract/whole-wh.ts';
+import { deviceStates } from './device-states.ts';
+
+/** The answers of the report as its description shows them. */
+
+const day = z.string().meta({ description: 'Day, YYYY-MM-DD' });
+const series = z.string().meta({ description: '`<deviceId>` or `<deviceId>.<source>`' });
+const device = '0b0e7c1e-0000-4000-8000-000000000001';
+
+export const dailyEnergySchema = z.record(day, z.record(series, wholeWh)).meta({
+  description: 'Energy in Wh by day and series; every day of the range has a key',
+  example: { '2026-11-20': { [device]: 12_345 } },
+});
+
+const dayDetailsSchema = z.object({
+  energyWh: wholeWh.nullable().meta({
+    description:
+      'Wh; null, and flagged incomplete, for a device of which none of the sources that it is made of has energy on a day on which others have',
+  }),
+  methods: z.array(z.enum(energyMethods)).meta({
+    description: 'How the energy was read; several only where the sources of a device differ',
+  }),
+  flags: z.array(z.string()).meta({
+    description:
+      'Quality flags, of any source; of a device also mixed (of several roles one is told) and undeclared (a source without a role)',
+  }),
+  coverage: z
+    .number()
+    .meta({ description: 'Share of the day (0 to 1) that measurements cover; of a device, the least' }),
+  status: z.enum(['provisional', 'final', 'restated']).meta({
+    description: 'provisional: may still change; final; restated: has changed since it was final',
+  }),
+  version: z
+    .number()
+    .int()
+    .meta({ description: 'Grows each time that the day is restated; of a device, the highest' }),
+  computedAt: z.iso.datetime().meta({ description: 'When this version was computed; of a device, the last' }),
+});
+export const dailyEnergyDetailsSchema = z.record(day, z.record(series, dayDetailsSchema)).meta({
+  description: 'Energy in Wh by day and series with its quality; every day of the range has a key',
+  example: {
+    '2026-11-19': {},
+    '2026-11-20': {
+      [device]: {
+        energyWh: 12_345,
+        methods: ['total_energy'],
+        flags: ['reset'],
+        coverage: 0.9979,
+        status: 'final',
+        version: 2,
+        computedAt: '2026-11-21T00:00:05.120Z',
+      },
+    },
+  },
+});
+
+const dayProfileSchema = z.object({
+  start: z.iso.datetime().meta({ description: "First instant of the day in the workgroup's time zone" }),
+  intervals: z
+    .number()
+    .int()
+    .meta({ description: '15-minute intervals of the day: 96, or 92 or 100 where the clock is changed' }),
+  energyWh: z.record(series, z.array(wholeWh.nullable())).meta({
+    description:
+      'Wh of each interval in order; null where nothing measured covers it. They add up to the Wh of the day exactly',
+  }),
+});
+export const intervalEnergySchema = z.record(day, dayProfileSchema).meta({
+  description: '15-minute profiles by day; every day of the range has a key',
+  example: {
+    '2026-11-20': {
+      start: '2026-11-19T23:00:00.000Z',
+      intervals: 96,
+      energyWh: { [device]: [...Array.from({ length: 28 }, () => 0), 12, 120, 250, null] },
+    },
+  },
+});
+
+const instant = z.string().nullable();
+export const deviceStatusSchema = z
+  .record(
+    z.string().meta({ description: '`<deviceId>`' }),
+    z.object({
+      name: z.string().optional().meta({ description: 'As it is configured' }),
+      state: z.enum(deviceStates).meta({ description: '`unknown` where nobody has ever said it' }),
+      since: instant.meta({ description: 'When it came or went' }),
+      reason: z.string().nullable().meta({
+        description:
+          'Why, where it was told: the stream service itself says `timeout` of a device that is silent and `data received` of one that is heard',
+      }),
+      lastSeen: instant.meta({ description: 'Minute in which its newest data were stored' }),
+    }),
+  )
+  .meta({
+    description: 'State of each device, by id',
+    example: {
+      [device]: {
+        name: 'garage',
+        state: 'offline',
+        since: '2026-11-20T17:05:00.000Z',
+        reason: 'timeout',
+        lastSeen: '2026-11-20T16:50:00.000Z',
+      },
+    },
+  });
+
+export const errorSchema = z.object({
+  error: z.string(),
+  message: z.string(),
+  status: z.number().int(),
+  retryable: z.boolean(),
+  parameter: z.string().optional(),
+});
+export const errorAnswers = {
+  400: errorSchema.meta({
+    description:
+      'A parameter is unknown, empty, given twice, or has a value that cannot be used; `parameter` names it, and the message says what is meant',
+  }),
+  401: errorSchema,
+  403: errorSchema,
+  429: errorSchema,
+  503: errorSchema,
+};
+
+/** What a report with an entity tag may answer. */
+export function taggedAnswers<Answer extends z.ZodType>(answer: Answer) {
+  return {
+    200: answer,
+    304: z.null().meta({ description: 'Nothing has changed since the answer with this ETag' }),
+    ...errorAnswers,
+  };
+}

@@ -1,0 +1,203 @@
+import { findDevice } from '../config/find-device.ts';
+import { type RoleEntry, type SourceRole, WITHIN_SITE } from './role.ts';
+import { type DateSpan, dayOf, includesDay, stretchesOf } from './role-dates.ts';
+
+/** A source of a device. */
+export interface SourceKey {
+  /** UUID, lower case. */
+  device: string;
+  source: string;
+}
+
+/** What roles are resolved by: a part of the configuration of a workgroup. */
+export interface RoleSettings {
+  roles?: readonly RoleEntry[] | undefined;
+  devices: ReadonlyArray<{
+    id: string;
+    name?: string | undefined;
+    totalSource?: string | undefined;
+    sources?: readonly string[] | undefined;
+  }>;
+  totalSource?: string | undefined;
+}
+
+/** The role of a source in a stretch of local days. */
+export interface RoleSpan extends SourceKey, DateSpan {
+  role: SourceRole;
+  negativeRole: SourceRole | undefined;
+  within: SourceKey | typeof WITHIN_SITE | undefined;
+}
+
+/** What an entry says of one source in a stretch of days. */
+export interface Resolved {
+  role: SourceRole;
+  negativeRole: SourceRole | undefined;
+  within: SourceKey | typeof WITHIN_SITE | undefined;
+  /** Its place in the configuration. */
+  index: number;
+}
+
+/** Answers which role a source has, by the entries of a workgroup. */
+export interface RoleResolver {
+  /** What holds for a source, by stretches of days; stretches without a role are left out. */
+  spansOf(key: SourceKey): Array<Resolved & DateSpan>;
+  /** All spans of these sources and of those that entries name exactly, with total sources as what contains the others of their role. */
+  spans(known: readonly SourceKey[]): RoleSpan[];
+  /** Sources that the configuration names. */
+  named: readonly SourceKey[];
+}
+
+interface Matcher extends DateSpan {
+  device: string | undefined;
+  /** Undefined for every source. */
+  source: RegExp | undefined;
+  exactSource: string | undefined;
+  resolved: Resolved;
+  /** 1 is exact, 4 the least. */
+  level: number;
+}
+
+/**
+ * An exact device and source beat a device and a pattern, then an exact source, then a pattern; of equals the first of the list counts.
+ * An entry counts on the local days from `from` to `to`.
+ */
+export function createRoleResolver(settings: RoleSettings): RoleResolver {
+  const { roles = [], devices, totalSource } = settings;
+  const matchers = roles.map((entry, index) => matcherOf(entry, index, devices));
+  const totals = new Map(devices.flatMap(({ id, totalSource: own }) => (own ? [[id, own] as const] : [])));
+  const named = namedSources(matchers, settings);
+
+  function spansOf({ device, source }: SourceKey): Array<Resolved & DateSpan> {
+    const matching = matchers.filter(
+      (one) => (one.device ?? device) === device && (one.source?.test(source) ?? true),
+    );
+    if (matching.length === 0) return [];
+    matching.sort((a, b) => a.level - b.level || a.resolved.index - b.resolved.index);
+    return stretchesOf(matching).flatMap((stretch) => {
+      const best = matching.find((one) => includesDay(one, dayOf(stretch)));
+      return best ? [{ ...best.resolved, ...stretch }] : [];
+    });
+  }
+
+  function spans(known: readonly SourceKey[]): RoleSpan[] {
+    const keys = new Map([...known, ...named].map((key) => [keyText(key), key]));
+    return [...keys.values()].flatMap((key) => {
+      const own = spansOf(key);
+      const total = totals.get(key.device) ?? totalSource;
+      if (own.length === 0 || total === undefined || total === key.source) return own.map(spanOf(key));
+      const parent = { device: key.device, source: total };
+      if (!keys.has(keyText(parent))) return own.map(spanOf(key));
+      return own.flatMap((span) => containedBy(span, parent, spansOf(parent))).map(spanOf(key));
+    });
+  }
+
+  return { spansOf, spans, named };
+}
+
+const spanOf =
+  (key: SourceKey) =>
+  ({ role, negativeRole, within, from, to }: Resolved & DateSpan): RoleSpan => ({
+    device: key.device,
+    source: key.source,
+    role,
+    negativeRole,
+    within,
+    from,
+    to,
+  });
+
+/** A total source contains the other sources of its device that have its role, unless they say what they are within. */
+function containedBy(
+  span: Resolved & DateSpan,
+  parent: SourceKey,
+  parents: ReadonlyArray<Resolved & DateSpan>,
+): Array<Resolved & DateSpan> {
+  if (span.within !== undefined || span.role === 'other') return [span];
+  const like = parents.filter((one) => isLike(one, span));
+  if (like.length === 0) return [span];
+  return stretchesOf([span, ...like])
+    .filter((stretch) => includesDay(span, dayOf(stretch)))
+    .map((stretch) => ({
+      ...span,
+      ...stretch,
+      within: like.some((one) => includesDay(one, dayOf(stretch))) ? parent : undefined,
+    }));
+}
+
+/** Roles, as an entry or a span has them. */
+interface Roles {
+  role: SourceRole;
+  negativeRole?: SourceRole | undefined;
+}
+
+export function isLike(one: Roles, other: Roles): boolean {
+  return one.role === other.role && one.negativeRole === other.negativeRole;
+}
+
+export function keyText({ device, source }: SourceKey): string {
+  return `${device}.${source}`;
+}
+
+/**
+ * Reads `<device>.<source>`, where the device is an id or a name. Names may have dots, so the longest device that is known counts.
+ * @returns undefined where no device is known by what stands in front of a dot
+ */
+export function parseSourceKey(text: string, devices: RoleSettings['devices']): SourceKey | undefined {
+  for (let dot = text.lastIndexOf('.'); dot > 0; dot = text.lastIndexOf('.', dot - 1)) {
+    const device = findDevice({ devices }, text.slice(0, dot));
+    if (device !== undefined && dot < text.length - 1) return { device, source: text.slice(dot + 1) };
+  }
+  return undefined;
+}
+
+/** Whether registers that may fall have two roles, so that a device may count one part of them. */
+export function hasSplits({ roles = [] }: Pick<RoleSettings, 'roles'>): boolean {
+  return roles.some(({ negativeRole }) => negativeRole !== undefined);
+}
+
+export function isPattern(source: string): boolean {
+  return /[*?]/.test(source);
+}
+
+function matcherOf(entry: RoleEntry, index: number, devices: RoleSettings['devices']): Matcher {
+  const { source, role, negativeRole, within, from, to } = entry;
+  const device =
+    entry.device === undefined ? undefined : (findDevice({ devices }, entry.device) ?? entry.device);
+  const isExact = source !== undefined && !isPattern(source);
+  return {
+    device,
+    source: source === undefined ? undefined : patternOf(source),
+    exactSource: isExact ? source : undefined,
+    level: device !== undefined ? (isExact ? 1 : 2) : isExact ? 3 : 4,
+    from,
+    to,
+    resolved: {
+      role,
+      negativeRole,
+      within: within === undefined || within === WITHIN_SITE ? within : parseSourceKey(within, devices),
+      index,
+    },
+  };
+}
+
+function patternOf(text: string): RegExp {
+  const escaped = text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's');
+}
+
+/** Sources that the configuration says are there, whether or not they ever sent anything. */
+function namedSources(matchers: readonly Matcher[], { devices }: RoleSettings): SourceKey[] {
+  const keys: SourceKey[] = [
+    ...devices.flatMap(({ id, sources = [], totalSource }) =>
+      [...sources, ...(totalSource === undefined ? [] : [totalSource])].map((source) => ({
+        device: id,
+        source,
+      })),
+    ),
+    ...matchers.flatMap(({ device, exactSource, resolved: { within } }) => [
+      ...(device !== undefined && exactSource !== undefined ? [{ device, source: exactSource }] : []),
+      ...(typeof within === 'object' ? [within] : []),
+    ]),
+  ];
+  return [...new Map(keys.map((key) => [keyText(key), key])).values()];
+}

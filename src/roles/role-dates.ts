@@ -1,0 +1,38 @@
+import { addDays, type LocalDate } from '../lib/time.ts';
+
+/** Local days, both included; undefined is open. */
+export interface DateSpan {
+  from: LocalDate | undefined;
+  to: LocalDate | undefined;
+}
+
+/** Before and after all days that can be configured. */
+const FIRST = '0000-01-01';
+const LAST = '9999-12-31';
+
+export function includesDay({ from, to }: Partial<DateSpan>, day: LocalDate): boolean {
+  return (from ?? FIRST) <= day && day <= (to ?? LAST);
+}
+
+export function overlap(one: Partial<DateSpan>, other: Partial<DateSpan>): boolean {
+  return (one.from ?? FIRST) <= (other.to ?? LAST) && (other.from ?? FIRST) <= (one.to ?? LAST);
+}
+
+/** The stretches of days in which none of these spans begins or ends, in order; together they are all days. */
+export function stretchesOf(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[] {
+  const starts = new Set<LocalDate>();
+  for (const { from, to } of spans) {
+    if (from !== undefined) starts.add(from);
+    if (to !== undefined && to < LAST) starts.add(addDays(to, 1));
+  }
+  const sorted = [...starts].sort();
+  return [undefined, ...sorted].map((from, index) => ({
+    from,
+    to: index < sorted.length ? addDays(sorted[index]!, -1) : undefined,
+  }));
+}
+
+/** A day of a stretch. */
+export function dayOf({ from, to }: Partial<DateSpan>): LocalDate {
+  return from ?? to ?? '2000-01-01';
+}

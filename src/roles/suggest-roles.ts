@@ -1,0 +1,53 @@
+import type { SourceKey } from './resolve-roles.ts';
+import type { SourceRole } from './role.ts';
+
+/** A role that the name of a source suggests, and why. */
+export interface RoleSuggestion extends SourceKey {
+  role: SourceRole;
+  reason: string;
+}
+
+/** Names that say how a source is measured and not what it is, or that are no role: own use of own energy is computed. */
+const silent = /^(main|total|power|energy|default|phase.*|l[123])$|self|eigen/;
+
+/**
+ * Words in the names of sources by what they mean, the most telling first: an electric car that is charged consumes, `discharge` holds
+ * `charge`, and `solar_feed_in` goes to the grid. The first list that has a word of the name counts.
+ */
+const words: ReadonlyArray<readonly [role: SourceRole, ...words: string[]]> = [
+  ['consumption', 'wallbox', 'ev', 'car', 'vehicle', 'heat_pump', 'heatpump'],
+  ['battery_discharge', 'discharge', 'discharging', 'discharged', 'entladung', 'entladen'],
+  ['battery_charge', 'charge', 'charging', 'charged', 'ladung', 'beladung', 'laden'],
+  ['grid_export', 'export', 'exported', 'feed_in', 'feedin', 'einspeisung', '2_8_0'],
+  ['grid_import', 'import', 'imported', 'bezug', 'netzbezug', 'strombezug', '1_8_0'],
+  ['production', 'solar', 'pv', 'production', 'generation', 'erzeugung', 'produktion'],
+  ['consumption', 'load', 'loads', 'verbrauch', 'consumption'],
+];
+
+/**
+ * What a name suggests, by its words alone: a guess for a person to confirm.
+ * @returns undefined where the name says nothing of what the energy is
+ */
+export function suggestRole(source: string): Pick<RoleSuggestion, 'role' | 'reason'> | undefined {
+  const name = source
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9äöü]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+  if (silent.test(name)) return undefined;
+  for (const [role, ...known] of words) {
+    const word = known.find(
+      (one) => `_${name}_`.includes(`_${one}_`) || (one.length >= 6 && name.includes(one)),
+    );
+    if (word !== undefined) return { role, reason: `"${word.replaceAll('_', ' ')}" in its name` };
+  }
+  return undefined;
+}
+
+/** Roles for sources that have none, as far as their names suggest one. */
+export function suggestRoles(sources: readonly SourceKey[]): RoleSuggestion[] {
+  return sources.flatMap((key) => {
+    const suggested = suggestRole(key.source);
+    return suggested ? [{ ...key, ...suggested }] : [];
+  });
+}

@@ -1,0 +1,78 @@
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { TransientError } from '../lib/errors.ts';
+import type { Operations } from '../pipeline/operations.ts';
+import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
+import type { AskableName } from '../pipeline/remote-operations.ts';
+import type { Told } from '../worker-rpc/rpc-wire.ts';
+import { createControl } from '../worker-rpc/worker-rpc.ts';
+import type { Service } from './run-service.ts';
+
+/** Whoever has the warehouse open: the running service, or this process where there is none. */
+export interface WarehouseOwner {
+  isService: boolean;
+  ask<Name extends AskableName>(
+    operation: Name,
+    args: Operations[Name]['args'],
+    options?: { signal?: AbortSignal; withinMs?: number },
+  ): Promise<Told<Operations[Name]['result']>>;
+  /** One more piece of what follows landing; a service does that by itself. @returns false once nothing is left to do */
+  followUp(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param prepare what this process needs where it opens the warehouse itself, before it is asked
+ * @throws TransientError where another process has the warehouse open and cannot be asked
+ */
+export async function findOwner(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  { log }: Pick<Service, 'log'>,
+  prepare: (pipeline: Pipeline) => Promise<Pick<Pipeline, 'run'>> = async (pipeline) => pipeline,
+): Promise<WarehouseOwner> {
+  const control = createControl(config.dataDir);
+  const found = await control.ask(workgroup.id, 'status', undefined);
+  if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
+  const pipeline = createPipeline({ logLevel: config.logLevel, log });
+  try {
+    await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
+    const prepared = await prepare(pipeline);
+    return {
+      isService: false,
+      ask: async (operation, args) => (await prepared.run(workgroup.id, operation, args)) as never,
+      async followUp() {
+        const { more } = await pipeline.run(workgroup.id, 'rollUp', undefined);
+        if (!more) await pipeline.run(workgroup.id, 'publish', undefined);
+        return more;
+      },
+      close: () => pipeline.close(),
+    };
+  } catch (error) {
+    await pipeline.close();
+    throw error;
+  }
+}
+
+function serviceOwner(control: ReturnType<typeof createControl>, workgroupId: string): WarehouseOwner {
+  return {
+    isService: true,
+    async ask(operation, args, options) {
+      const outcome = await control.ask(workgroupId, operation, args, options);
+      switch (outcome.kind) {
+        case 'answer':
+          return outcome.answer;
+        case 'failed':
+          throw outcome.error;
+        case 'not-running':
+          throw new TransientError(
+            'ServiceEnded',
+            'the service has ended; run the same command again to go on',
+          );
+        default:
+          return outcome satisfies never;
+      }
+    },
+    followUp: async () => false,
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { HealthCheck } from '../http/health-routes.ts';
+import { openLmdbLog } from '../stream/log/lmdb-log.ts';
+import { createMemoryLog } from '../stream/log/memory-log.ts';
+import { openRedisConnection } from '../stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../stream/log/redis/redis-log.ts';
+import type { StreamLog } from '../stream/log/stream-log.ts';
+import type { Service } from './run-service.ts';
+
+/** The logs of a service's workgroups, of the kind that the configuration names. */
+export interface StreamLogs {
+  openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
+  /** Whether they can be reached, where they are not in this process. */
+  readiness?: HealthCheck;
+  /** Lets go of what the logs share, once they are closed. */
+  close(): void;
+}
+
+/** @throws TransientError where the logs are in Redis, and it cannot be reached */
+export async function openStreamLogs(
+  { dataDir, stream, queue }: Pick<Config, 'dataDir' | 'stream' | 'queue'>,
+  { log, clock }: Pick<Service, 'log' | 'clock'>,
+): Promise<StreamLogs> {
+  const cacheBytesMax = stream.cacheMegabytes * 1024 * 1024;
+  const options = { retentionMs: stream.retention, cacheBytesMax, clock, log };
+  switch (stream.log) {
+    case 'memory':
+      return {
+        openLog: () => createMemoryLog({ ...options, bytesMax: cacheBytesMax }),
+        close: () => undefined,
+      };
+    case 'lmdb':
+      return {
+        openLog: (workgroupId) => openLmdbLog({ ...options, path: join(dataDir, 'stream', workgroupId) }),
+        close: () => undefined,
+      };
+    case 'redis': {
+      const url = stream.redisUrl ?? queue.redisUrl ?? '';
+      const { redisSentinels: sentinels, redisReplicasMin: replicasMin } = stream;
+      const redis = await openRedisConnection({ url, sentinels, replicasMin, log });
+      return {
+        openLog: (workgroupId) => openRedisLog({ ...options, redis, workgroupId }),
+        readiness: () => ({ ok: redis.isReady, detail: { log: 'redis' } }),
+        close: redis.close,
+      };
+    }
+    default:
+      return stream.log satisfies never;
+  }
+}

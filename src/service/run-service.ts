@@ -1,0 +1,103 @@
+import { rmSync } from 'node:fs';
+import type { Command } from 'commander';
+import { globalOptions, readConfig } from '../cli/global-options.ts';
+import type { Terminal } from '../cli/terminal/terminal.ts';
+import type { Config } from '../config/config.ts';
+import { createLog, type Log, sparingLog } from '../lib/logger.ts';
+import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
+
+/** What a role needs of the process that it runs in. */
+export interface Service {
+  log: Log;
+  clock: Clock;
+  terminal: Terminal;
+  /** Aborts when the process is asked to end; the role then ends by itself, within 20 s. */
+  signal: AbortSignal;
+  /** Folders that are removed where the process is ended before the role has done it. */
+  temporary: Set<string>;
+}
+
+/** Runs a role on the configuration that the command line names. */
+export async function runService(
+  command: Command,
+  terminal: Terminal,
+  run: (config: Config, service: Service) => Promise<void>,
+): Promise<void> {
+  const config = readConfig(command, terminal);
+  await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
+}
+
+/** As `runService`, for a command that a person waits for: it logs what is wrong, and more only where `--log-level` asks for it. */
+export async function runTask(
+  command: Command,
+  terminal: Terminal,
+  run: (config: Config, service: Service) => Promise<void>,
+): Promise<void> {
+  const configured = readConfig(command, terminal);
+  const isTold = globalOptions(command).logLevel !== undefined;
+  const isChatty = configured.logLevel === 'debug' || configured.logLevel === 'info';
+  const config: Config = isTold || !isChatty ? configured : { ...configured, logLevel: 'warn' };
+  await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
+}
+
+/** As `runService`, for what needs no configuration. */
+export async function runWithoutConfig(
+  command: Command,
+  terminal: Terminal,
+  run: (service: Service) => Promise<void>,
+): Promise<void> {
+  await runUntilEnded(globalOptions(command).logLevel ?? 'warn', terminal, run);
+}
+
+/** Longer than all parts may take to stop: what still runs then does not end by itself. */
+const END_MS = 19.5 * SECOND_MS;
+
+/** Under npm one Ctrl-C arrives twice: the terminal sends it to every process, and npm passes its own on. */
+const SAME_MS = 250;
+
+/** What every request meets while the storage is down. */
+const REPEATED_EVENTS = new Set([
+  'stream.append-failed',
+  'stream.open-failed',
+  'http.unavailable',
+  'socket.unavailable',
+]);
+
+/**
+ * Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once, and so does the time in which it should
+ * have ended. Nothing is lost by that: what was acknowledged is on the disk.
+ */
+async function runUntilEnded(
+  level: string,
+  terminal: Terminal,
+  run: (service: Service) => Promise<void>,
+): Promise<void> {
+  const log = sparingLog(createLog({ level }), REPEATED_EVENTS);
+  const controller = new AbortController();
+  const temporary = new Set<string>();
+  const kill = (signal: NodeJS.Signals) => {
+    for (const folder of temporary) rmSync(folder, { recursive: true, force: true });
+    terminal.kill(signal);
+  };
+  let askedAtMs = 0;
+  const stopListening = terminal.onEnd((signal) => {
+    if (controller.signal.aborted) {
+      const isAgain = performance.now() - askedAtMs > SAME_MS;
+      if (isAgain && signal !== 'EPIPE') kill(signal);
+      return;
+    }
+    askedAtMs = performance.now();
+    log.info({ signal }, 'process.ending');
+    controller.abort();
+    // Counts on after the role has ended, because threads and connections keep a process alive.
+    setTimeout(() => {
+      log.error({ withinMs: END_MS }, 'process.killed');
+      kill('SIGKILL');
+    }, END_MS).unref();
+  });
+  try {
+    await run({ log, clock: systemClock, terminal, signal: controller.signal, temporary });
+  } finally {
+    stopListening();
+  }
+}

@@ -1,0 +1,297 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { startWorker } from '../../jobs/worker.ts';
+import type { WorkerHealth } from '../../jobs/worker-health.ts';
+import { type Access, createAccess } from '../access/access.ts';
+import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
+import { type Audit, createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
+import { openExports } from '../cli/exports/exports-command.ts';
+import { version } from '../cli/version/version-command.ts';
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { configWarnings } from '../config/config-warnings.ts';
+import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
+import { type Health, registerHealth } from '../http/health-routes.ts';
+import { createHttpServer } from '../http/http-server.ts';
+import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { startSystemTimer } from '../lib/timer.ts';
+import { within } from '../lib/with-timeout.ts';
+import { lakeFolder } from '../pipeline/assignment.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
+import { createStages } from '../pipeline/pipeline-stages.ts';
+import { createStatusBook } from '../pipeline/workgroup-status.ts';
+import { openLakeReader } from '../report/lake-reader.ts';
+import { lakeReadiness } from '../report/lake-readiness.ts';
+import { registerOpenApi } from '../report/openapi.ts';
+import { registerReportRoutes } from '../report/report-routes.ts';
+import { startUpkeep } from '../stream/background-tasks.ts';
+import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
+import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
+import { createStream } from '../stream/stream.ts';
+import { registerUploadRoutes } from '../upload/upload-routes.ts';
+import { createControlServer } from '../worker-rpc/rpc-server.ts';
+import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { auditConfigChanges } from './audit-config-changes.ts';
+import { holdRoles, holdUpkeep } from './hold-roles.ts';
+import { openStreamLogs } from './open-stream-logs.ts';
+import type { Service } from './run-service.ts';
+import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
+
+export type Role = 'stream' | 'worker' | 'report';
+
+/** Parts that run until they are stopped, and where they are reached. */
+export interface Running {
+  /** Where `/api/v1/...` begins; undefined where only the worker runs. */
+  url: string | undefined;
+  access: Access;
+  /** Stops everything in order: nothing new comes in, what has come in is finished. Within 20 s. */
+  stop(): Promise<void>;
+}
+
+/** What is left of the pipeline once its worker has stopped. */
+const CLOSE_MS = 2 * SECOND_MS;
+/** Exports wait this long at most for a stream that is behind, or that cannot be reached. */
+const CATCH_UP_MS = 10 * MINUTE_MS;
+
+/** A person who sees nothing for so long wonders. */
+const SLOW_START_MS = 1.5 * SECOND_MS;
+
+/** Starts the roles in this process, those that serve HTTP on one port. */
+export async function startRoles(
+  config: Config,
+  roles: readonly Role[],
+  { log, clock }: Pick<Service, 'log' | 'clock'>,
+): Promise<Running> {
+  const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
+  const stop = async () => {
+    for (const stopOne of stops.splice(0).reverse()) await stopOne();
+  };
+  try {
+    const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
+    auditConfigChanges(config, roles, audit);
+    const accessAudit = createAccessAudit({
+      dataDir: config.dataDir,
+      audit,
+      clock,
+      startTimer: startSystemTimer,
+      log,
+    });
+    stops.push(async () => accessAudit.close());
+    const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
+    const parts = { access, accessAudit, log, clock };
+    let url: string | undefined;
+    let health: Health | undefined;
+    if (roles.includes('stream') || roles.includes('report')) {
+      const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
+      await registerOpenApi(app, { version });
+      health = registerHealth(app);
+      if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
+      stops.push(() => app.close());
+      url = await listen(app, config);
+    }
+    if (roles.includes('worker')) {
+      const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
+      const worker = await addWorker(config, ownUrl, { access, audit, log, clock });
+      stops.push(worker.stop);
+      health?.addLiveness('worker', () => ({ ok: worker.health().live }));
+    }
+    return { url, access, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Runs the roles until the process is asked to end. */
+export async function runRoles(config: Config, roles: readonly Role[], service: Service): Promise<void> {
+  const { terminal, log } = service;
+  const slow = setTimeout(() => {
+    if (terminal.isInteractive)
+      terminal.err('wattline: starting; on a new data folder that takes some seconds\n');
+  }, SLOW_START_MS);
+  const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
+  for (const { path, message } of configWarnings(config)) log.warn({ path, message }, 'config.warning');
+  if (running.url && !service.signal.aborted)
+    terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
+  if (!service.signal.aborted) {
+    await new Promise((resolve) => service.signal.addEventListener('abort', resolve, { once: true }));
+  }
+  await running.stop();
+}
+
+type Parts = Pick<Service, 'log' | 'clock'> & { access: Access; accessAudit: AccessAudit };
+
+async function addStream(
+  app: FastifyInstance,
+  health: Health,
+  config: Config,
+  { access, accessAudit: audit, log, clock }: Parts,
+): Promise<() => Promise<void>> {
+  const { retention: retentionMs } = config.stream;
+  const logs = await openStreamLogs(config, { log, clock });
+  if (logs.readiness) health.addReadiness('stream', logs.readiness);
+  const stream = createStream({
+    openLog: logs.openLog,
+    retentionMs,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
+  const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
+  const groupsOf = (workgroupId: string) => groups.get(workgroupId);
+  registerStreamRoutes(app, { stream, access, groupsOf, audit });
+  registerStreamSocket(app, {
+    stream,
+    access,
+    groupsOf,
+    audit,
+    retentionMs,
+    requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+    path: config.stream.socketPath,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
+  const upkeep = startUpkeep({
+    stream,
+    workgroups: config.workgroups.map((workgroup) => ({
+      id: workgroup.id,
+      deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
+    })),
+    dataDir: config.dataDir,
+    // A log in LMDB is held by this process as a whole.
+    hold:
+      config.stream.log === 'lmdb'
+        ? async () => async () => undefined
+        : () => holdUpkeep(config.dataDir, clock),
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
+  app.addHook('preClose', async () => stream.drain());
+  return async () => {
+    // Its last entries go into the log still.
+    audit.close();
+    await upkeep.stop();
+    await stream.close();
+    logs.close();
+  };
+}
+
+/** Of a workgroup that is read from elsewhere, nothing comes in here that could be silent. */
+function deviceTimeoutMs(
+  { stream }: Config,
+  { deviceTimeout, upstream }: WorkgroupConfig,
+): number | undefined {
+  const timeout = deviceTimeout ?? stream.deviceTimeout;
+  return upstream || timeout === 'off' ? undefined : timeout;
+}
+
+async function addReport(
+  app: FastifyInstance,
+  health: Health,
+  config: Config,
+  { access, accessAudit: audit, log, clock }: Parts,
+): Promise<() => Promise<void>> {
+  const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
+  const control = createControl(config.dataDir);
+  registerReportRoutes(app, {
+    lake,
+    explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
+    access,
+    audit,
+    workgroups: config.workgroups,
+    clock,
+    log,
+  });
+  registerCorrectionRoutes(app, {
+    correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
+    list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
+    access,
+    audit,
+    workgroups: config.workgroups,
+  });
+  registerUploadRoutes(app, {
+    take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
+    dataDir: config.dataDir,
+    access,
+    audit,
+    workgroups: config.workgroups,
+    clock,
+    log,
+  });
+  const workgroupIds = config.workgroups.map(({ id }) => id);
+  health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
+  return () => lake.close();
+}
+
+async function addWorker(
+  config: Config,
+  ownUrl: string,
+  { access, audit, log, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
+): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
+  const pipeline = createPipeline({ logLevel: config.logLevel, log });
+  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const { upstreamOf, addressOf } = createUpstreams(config, ownUrl, access);
+  const stages = createStages({ config, pipeline, status, clock, log, upstreamOf });
+  const control = createControlServer({
+    dataDir: config.dataDir,
+    pipeline: withUpstreams(pipeline, addressOf),
+    log,
+  });
+  // A reader of the lake takes memory, which few need twice.
+  const exporting = config.exports.length > 0 ? await openExports(config, { audit, clock, log }) : undefined;
+  const startedAtMs = clock.now();
+  const dependencies = {
+    stages: {
+      ...stages,
+      async export(workgroupId: string, signal: AbortSignal) {
+        const { poll, publish } = status.of(workgroupId);
+        const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
+        // What came while nobody listened is not published yet.
+        if (hasCaughtUp || clock.now() - startedAtMs > CATCH_UP_MS)
+          await exporting?.exports.work(workgroupId, signal);
+      },
+    },
+    async openShard(workgroupId: string) {
+      await stages.openShard(workgroupId);
+      await control.open(workgroupId);
+    },
+    async closeShard(workgroupId: string) {
+      control.close(workgroupId);
+      await stages.closeShard(workgroupId);
+    },
+  };
+  const worker = await startWorker({ config, dependencies, log, clock });
+  return {
+    health: worker.health,
+    async stop() {
+      await worker.stop();
+      // What does not end now ends with the process.
+      await within(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
+    },
+  };
+}
+
+async function listen(app: FastifyInstance, config: Config): Promise<string> {
+  const { host, port } = config.http;
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE')
+      throw new TerminalError(
+        'CannotListen',
+        `port ${port} of ${host} cannot be listened on (${code ?? errorMessage(error)}); choose others with --host and --port`,
+        { cause: error },
+      );
+    throw new TransientError(
+      'PortTaken',
+      `port ${port} of ${host} is taken; end what listens there, or choose another with --port`,
+      { cause: error },
+    );
+  }
+  return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
+}

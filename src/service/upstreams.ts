@@ -1,0 +1,92 @@
+import type { Access } from '../access/access.ts';
+import type { UpstreamAddress } from '../backfill/backfill-request.ts';
+import type { TokenSource } from '../client/rest-source.ts';
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { HOUR_MS } from '../lib/time.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { StagesOptions } from '../pipeline/pipeline-stages.ts';
+
+type Upstream = ReturnType<StagesOptions['upstreamOf']>;
+
+/** Where the streams of workgroups are read: where they are configured to be, else at the own stream. */
+export function createUpstreams(
+  { workgroups }: Pick<Config, 'workgroups'>,
+  ownUrl: string,
+  access: Pick<Access, 'issue'>,
+): {
+  upstreamOf(workgroup: WorkgroupConfig): Upstream;
+  /** With a token that holds now, for whoever cannot ask for another one. */
+  addressOf(workgroupId: string): Promise<UpstreamAddress>;
+} {
+  function upstreamOf({ id, upstream }: WorkgroupConfig): Upstream {
+    return {
+      url: upstream?.url ?? ownUrl,
+      workgroup: upstream?.workgroup ?? id,
+      table: upstream?.table ?? '-',
+      transport: upstream?.transport ?? 'rest',
+      ...(upstream && { socketPath: upstream.socketPath }),
+      ...(upstream
+        ? upstream.token !== undefined && { token: upstream.token }
+        : { token: ownToken(access, id) }),
+    };
+  }
+  return {
+    upstreamOf,
+    async addressOf(workgroupId) {
+      const { url, workgroup, table, token } = upstreamOf(workgroups.find(({ id }) => id === workgroupId)!);
+      const value = typeof token === 'function' ? await token(false) : token;
+      return { url, workgroup, table, ...(value !== undefined && { token: value }) };
+    },
+  };
+}
+
+/** A pipeline whose operations that read the stream are told where: who asks from outside does not say it. */
+export function withUpstreams(
+  pipeline: Pick<Pipeline, 'run'>,
+  addressOf: (workgroupId: string) => Promise<UpstreamAddress>,
+): Pick<Pipeline, 'run'> {
+  return {
+    async run(workgroupId, operation, args, transfer, signal) {
+      switch (operation) {
+        case 'backfillStart':
+        case 'backfillPlan':
+        case 'backfillGaps': {
+          const upstream = await addressOf(workgroupId);
+          return pipeline.run(
+            workgroupId,
+            operation,
+            { ...(args as object), upstream } as typeof args,
+            transfer,
+            signal,
+          );
+        }
+        default:
+          return pipeline.run(workgroupId, operation, args, transfer, signal);
+      }
+    },
+  };
+}
+
+/** A token of this process's own for its own stream, made anew before it runs out or when it is refused. */
+function ownToken(access: Pick<Access, 'issue'>, workgroupId: string): TokenSource {
+  let token: string | undefined;
+  let renewAtMs = 0;
+  return async (renew) => {
+    if (token === undefined || renew || performance.now() >= renewAtMs) {
+      const scopes = { [workgroupId]: { permissions: ['search:read' as const, 'org:audit' as const] } };
+      const issued = await access.issue(
+        { subject: 'wattline-worker', scopes, lifetimeMs: HOUR_MS },
+        { unlisted: true },
+      );
+      token = issued.token;
+      renewAtMs = performance.now() + HOUR_MS / 2;
+    }
+    return token;
+  };
+}
+
+/** An address that can be called: a server that listens everywhere is reached on this machine. */
+export function httpUrl(host: string, port: number): string {
+  const callable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${callable.includes(':') ? `[${callable}]` : callable}:${port}`;
+}

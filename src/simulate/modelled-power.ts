@@ -1,0 +1,74 @@
+import { DAY_MS, type DayBounds, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { smoothNoise, uniform } from './noise.ts';
+import type { PlannedSource, SitePlan } from './plan-site.ts';
+
+/** Below this the sun is too low for an inverter to stay awake (sine of its height). */
+const AWAKE_SINE = 0.03;
+const SOLAR_NOON_MS = 12.2 * HOUR_MS;
+const RADIANS = Math.PI / 180;
+
+/**
+ * The sine of the sun's height, from the date and the latitude: the usual approximation of the declination, and a noon
+ * that follows the local day's first instant. Darkness surrounds every midnight, also on days of 23 or 25 hours.
+ */
+export function sunSine(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number {
+  const dayOfYear = (Date.parse(bounds.day) - Date.parse(`${bounds.day.slice(0, 4)}-01-01`)) / DAY_MS + 1;
+  const declination = 23.44 * RADIANS * Math.sin((2 * Math.PI * (dayOfYear + 284)) / 365);
+  const hourAngle = (2 * Math.PI * (timeMs - bounds.startMs - SOLAR_NOON_MS)) / DAY_MS;
+  const latitude = plan.latitudeDegrees * RADIANS;
+  return (
+    Math.sin(latitude) * Math.sin(declination) +
+    Math.cos(latitude) * Math.cos(declination) * Math.cos(hourAngle)
+  );
+}
+
+export function isAwake(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): boolean {
+  return sunSine(plan, bounds, timeMs) > AWAKE_SINE;
+}
+
+/** What a string of panels gives (W), clouds included. */
+export function solarW(plan: SitePlan, bounds: DayBounds, source: PlannedSource, timeMs: UtcMs): number {
+  const sine = sunSine(plan, bounds, timeMs);
+  if (sine <= AWAKE_SINE) return 0;
+  const overcast = smoothNoise(plan.seed, 20, timeMs, 8 * HOUR_MS);
+  const passing =
+    smoothNoise(plan.seed, 21, timeMs, 17 * MINUTE_MS) * smoothNoise(plan.seed, 22, timeMs, 3 * MINUTE_MS);
+  const clouds = 1 - 0.55 * overcast - 0.4 * overcast * passing;
+  return source.peakW * Math.sin((Math.PI / 2) * Math.min(1, sine)) ** 1.15 * clouds;
+}
+
+/** What the house takes (W): a base, a morning, an evening, and appliances that come and go. */
+export function loadW(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number {
+  const hour = (timeMs - bounds.startMs) / HOUR_MS;
+  const bump = (atHour: number, widthHours: number) => Math.exp(-(((hour - atHour) / widthHours) ** 2));
+  const appliance = uniform(plan.seed, 23, Math.floor(timeMs / (12 * MINUTE_MS))) > 0.86 ? 1_800 : 0;
+  const flicker = smoothNoise(plan.seed, 24, timeMs, 4 * MINUTE_MS);
+  return 280 + 900 * bump(7.5, 1.2) + 1_700 * bump(19.5, 2) + appliance * bump(14, 7) + 150 * flicker;
+}
+
+export const batteryCapacityWh = 10_000;
+const BATTERY_MOST_W = 4_000;
+const RESERVE_WH = 1_500;
+const DISCHARGE_FROM_MS = 16.5 * HOUR_MS;
+
+/** The battery over one day: it begins and ends it with its reserve, so that every day can be computed on its own. */
+export function createBattery(bounds: DayBounds) {
+  let storedWh = RESERVE_WH;
+  return {
+    storedWh: () => storedWh,
+    /** Power over the next step (W): above 0 it is charged, below 0 it gives. */
+    step(timeMs: UtcMs, stepMs: number, surplusW: number): number {
+      const hours = stepMs / HOUR_MS;
+      const sinceStartMs = timeMs - bounds.startMs;
+      let powerW = 0;
+      if (sinceStartMs < DISCHARGE_FROM_MS) {
+        powerW = Math.max(0, Math.min(surplusW, BATTERY_MOST_W, (batteryCapacityWh - storedWh) / hours));
+      } else {
+        const hoursLeft = Math.max(hours, (bounds.endMs - HOUR_MS - timeMs) / HOUR_MS);
+        powerW = -Math.min(BATTERY_MOST_W, Math.max(0, storedWh - RESERVE_WH) / hoursLeft);
+      }
+      storedWh += powerW * hours;
+      return powerW;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import type { EnergyStreamInput } from '../config/energy-stream.ts';
+import { hash, uniform } from './noise.ts';
+
+/** What stands on the site. All of it follows from the seed and the number of devices. */
+export interface SitePlan {
+  seed: number;
+  latitudeDegrees: number;
+  devices: PlannedDevice[];
+}
+
+export interface PlannedDevice {
+  /** Position in the plan; chance is drawn by it. */
+  index: number;
+  /** Position among devices of its kind. */
+  ordinal: number;
+  kind: DeviceKind;
+  deviceId: string;
+  name: string;
+  table: string;
+  sources: PlannedSource[];
+  /** Readings are taken this long after each full step, so that devices do not all speak at once. */
+  phaseMs: number;
+}
+
+export interface PlannedSource {
+  /** Null where the device names none. */
+  name: string | null;
+  /** What the lifetime register showed when the site began (Wh). */
+  initialWh: number;
+  /** Most that a string of panels gives (W); 0 for what is no panel. */
+  peakW: number;
+}
+
+export type DeviceKind = 'meter' | 'battery' | 'inverter';
+
+/** The fields that tell energy, as the configuration of a workgroup names them. */
+export const siteEnergyStreams: EnergyStreamInput[] = [
+  { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '15 kW' },
+  { table: 'solar', field: 'today_wh', method: 'daily_energy', unit: 'Wh', maxPower: '15 kW' },
+  { table: 'solar', field: 'power_w', method: 'power_curve', unit: 'W' },
+  { table: 'battery', field: 'register_wh', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' },
+  { table: 'grid', field: 'register_wh', method: 'total_energy', unit: 'Wh', maxPower: '60 kW' },
+];
+
+/** The devices of a site: panels first, then a meter, then a battery, then more panels. */
+export function planSite(seed: number, deviceCount: number): SitePlan {
+  const devices: PlannedDevice[] = [];
+  const ordinals: Record<DeviceKind, number> = { meter: 0, battery: 0, inverter: 0 };
+  for (let index = 0; index < deviceCount; index++) {
+    const kind: DeviceKind = index === 1 ? 'meter' : index === 2 ? 'battery' : 'inverter';
+    devices.push(planDevice(seed, index, kind, ordinals[kind]++));
+  }
+  return { seed, latitudeDegrees: 42 + 10 * uniform(seed, 1), devices };
+}
+
+function planDevice(seed: number, index: number, kind: DeviceKind, ordinal: number): PlannedDevice {
+  const source = (name: string | null, number: number): PlannedSource => ({
+    name,
+    // At least as much as a year's worth, so that a restart from zero cannot be taken for anything else.
+    initialWh: 1_000_000 + Math.floor(uniform(seed, 2, index, number) * 40_000_000),
+    peakW: kind === 'inverter' ? 2_500 + Math.floor(uniform(seed, 3, index, number) * 5_000) : 0,
+  });
+  const common = { index, ordinal, kind, deviceId: deviceIdOf(seed, index) };
+  switch (kind) {
+    case 'meter':
+      return {
+        ...common,
+        name: 'grid meter',
+        table: 'grid',
+        sources: [source('import', 0), source('export', 1)],
+        phaseMs: 0,
+      };
+    case 'battery':
+      return {
+        ...common,
+        name: 'battery',
+        table: 'battery',
+        sources: [source('charge', 0), source('discharge', 1)],
+        phaseMs: 0,
+      };
+    case 'inverter': {
+      const names = [[null], ['east', 'west'], ['roof']][ordinal % 3]!;
+      return {
+        ...common,
+        name: `inverter ${ordinal + 1}`,
+        table: 'solar',
+        sources: names.map(source),
+        phaseMs: Math.floor(uniform(seed, 4, index) * 1_000),
+      };
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** A UUID (version 4 by its looks) that belongs to this seed and device. */
+function deviceIdOf(seed: number, index: number): string {
+  const hex = [0, 1, 2, 3].map((word) => hash(seed, 5, index, word).toString(16).padStart(8, '0')).join('');
+  const variant = '89ab'[hash(seed, 6, index) % 4]!;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+}

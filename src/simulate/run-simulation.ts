@@ -1,0 +1,175 @@
+import { Pool } from 'undici';
+import { decodeCbor } from '../cbor/cbor-codec.ts';
+import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
+import {
+  type Backoff,
+  parseRetryAfter,
+  systemWaiting,
+  type Waiting,
+  withRetries,
+} from '../client/with-retries.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import { type Log, silentLog } from '../lib/logger.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { SiteItem } from './arrivals.ts';
+import type { Site } from './create-site.ts';
+
+export interface SimulationOptions {
+  site: Site;
+  /** Where `/api/v1/...` begins. */
+  url: string;
+  workgroup: string;
+  /** A token with the scope `data:write`. */
+  token: string;
+  /**
+   * Simulated seconds a second, until the site has caught up with the clock; from then on it keeps to the clock, because
+   * readings of the future are refused. `Infinity` catches up at once. Default 1.
+   */
+  speed?: number;
+  /** Ends when everything that arrives before this has been sent. Default: goes on until it is aborted. */
+  untilMs?: UtcMs;
+  itemsPerRequestMax?: number;
+  /** How often what has arrived is sent (ms of real time). */
+  sendEveryMs?: number;
+  signal?: AbortSignal;
+  log?: Log;
+  waiting?: Waiting;
+  backoff?: Backoff;
+}
+
+export interface SimulationReport {
+  /** Items that the server has accepted, those that devices sent twice included. */
+  items: number;
+  itemsByTable: Record<string, number>;
+  requests: number;
+  retries: number;
+  /** Everything that arrives before this has been sent. */
+  simulatedUntilMs: UtcMs;
+}
+
+const timeouts: ExchangeTimeouts = { headersMs: 30_000, bodyMs: 15_000, totalMs: 60_000 };
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Lets a site live and posts what its devices send.
+ * @returns what was sent, when `untilMs` is reached or the signal is aborted
+ * @throws TransientError when the server kept refusing; TerminalError when it will not take what is sent
+ */
+export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
+  const { site, speed = 1, untilMs = Number.POSITIVE_INFINITY, sendEveryMs = 500, signal } = options;
+  const { itemsPerRequestMax = 2_000, log = silentLog, waiting = systemWaiting } = options;
+  const report: SimulationReport = {
+    items: 0,
+    itemsByTable: {},
+    requests: 0,
+    retries: 0,
+    simulatedUntilMs: site.startMs,
+  };
+  const pool = new Pool(new URL(options.url).origin, { connections: 2, allowH2: false });
+  const startedAtMs = waiting.clock.now();
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const nowMs = waiting.clock.now();
+      const toMs = Math.min(untilMs, simulatedTime(site.startMs, nowMs, nowMs - startedAtMs, speed));
+      for (const { table, items } of collect(site, toMs, itemsPerRequestMax)) {
+        await send(options, pool, table, items, report, waiting, log);
+      }
+      report.simulatedUntilMs = Math.max(report.simulatedUntilMs, toMs);
+      if (toMs >= untilMs) return report;
+      await waiting.sleep(Math.max(0, sendEveryMs - (waiting.clock.now() - nowMs)), signal);
+    }
+  } catch (error) {
+    if (signal?.aborted) return report;
+    throw error;
+  } finally {
+    await pool.destroy();
+    log.info({ ...report, durationMs: waiting.clock.now() - startedAtMs }, 'simulate.end');
+  }
+}
+
+/** How far the site has lived: faster than the clock as long as it is behind it. */
+function simulatedTime(startMs: UtcMs, nowMs: UtcMs, elapsedMs: number, speed: number): UtcMs {
+  if (speed === Number.POSITIVE_INFINITY) return nowMs;
+  return Math.min(nowMs, startMs + elapsedMs * speed);
+}
+
+/** What arrives up to an instant in requests of a good size, each table's in its order. */
+function* collect(
+  site: Site,
+  untilMs: UtcMs,
+  itemsMax: number,
+): Generator<{ table: string; items: SiteItem[] }> {
+  const waiting = new Map<string, SiteItem[]>();
+  for (const { table, items } of site.messagesUntil(untilMs)) {
+    const gathered = waiting.get(table) ?? [];
+    gathered.push(...items);
+    while (gathered.length >= itemsMax) yield { table, items: gathered.splice(0, itemsMax) };
+    waiting.set(table, gathered);
+  }
+  for (const [table, items] of waiting) if (items.length > 0) yield { table, items };
+}
+
+/** Posts one request, again and again while the server is busy. Sending twice does no harm: readings have one time. */
+async function send(
+  { url, workgroup, token, signal, backoff }: SimulationOptions,
+  pool: Pool,
+  table: string,
+  items: SiteItem[],
+  report: SimulationReport,
+  waiting: Waiting,
+  log: Log,
+): Promise<void> {
+  const base = new URL(url);
+  const request = {
+    origin: base.origin,
+    path: `${base.pathname.replace(/\/+$/, '')}/api/v1/tables/${encodeURIComponent(workgroup)}/${encodeURIComponent(table)}/messages`,
+    method: 'POST' as const,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(items),
+  };
+  await withRetries(
+    async () => {
+      report.requests++;
+      const answer = await exchange(pool, request, {
+        timeouts,
+        bytesMax: ANSWER_BYTES_MAX,
+        ...(signal && { signal }),
+      });
+      if (answer.status >= 200 && answer.status < 300) return;
+      const message = `the ingest of table ${table} answered with status ${answer.status}: ${errorText(answer.bytes)}`;
+      if (answer.status !== 408 && answer.status !== 429 && answer.status < 500) {
+        throw new TerminalError('IngestRefused', message, { details: { status: answer.status } });
+      }
+      const header = answer.headers['retry-after'];
+      const retryAfterMs = parseRetryAfter(Array.isArray(header) ? header[0] : header, waiting.clock.now());
+      throw new TransientError('IngestBusy', message, { details: { status: answer.status, retryAfterMs } });
+    },
+    {
+      waiting,
+      ...(backoff && { backoff }),
+      ...(signal && { signal }),
+      onRetry: () => report.retries++,
+    },
+  );
+  report.items += items.length;
+  report.itemsByTable[table] = (report.itemsByTable[table] ?? 0) + items.length;
+  log.debug({ table, items: items.length }, 'simulate.send');
+}
+
+/** What an error answer says, in CBOR or JSON; nothing where it is neither. */
+function errorText(bytes: Uint8Array): string {
+  for (const decode of [
+    decodeCbor,
+    (given: Uint8Array) => JSON.parse(Buffer.from(given).toString()) as unknown,
+  ]) {
+    try {
+      const value = decode(bytes);
+      if (typeof value === 'object' && value !== null && 'message' in value) {
+        return String(value.message).slice(0, limits.nameCharactersMax * 2);
+      }
+    } catch {}
+  }
+  return 'no reason given';
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { openAuditSpool } from '../audit/spool.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { type Repeating, repeat } from '../lib/repeat.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import { createAuditDrain } from './audit-drain.ts';
+import { type PresenceWatch, watchPresence } from './presence/presence-watch.ts';
+import type { Stream } from './stream.ts';
+
+export interface UpkeepOptions {
+  stream: Pick<Stream, 'logOf'>;
+  workgroups: ReadonlyArray<{ id: string; deviceTimeoutMs: number | undefined }>;
+  dataDir: string;
+  /**
+   * Takes it upon this process, where several serve the same data folder: what one does, two would do twice.
+   * @returns gives it up; undefined while another process has it
+   */
+  hold(): Promise<(() => Promise<void>) | undefined>;
+  clock: Clock;
+  startTimer: StartTimer;
+  log: Log;
+}
+
+const EVERY_MS = SECOND_MS;
+/** How soon a process takes over from another that has ended. */
+const HOLD_EVERY_MS = 10 * SECOND_MS;
+
+/**
+ * What the stream service does by itself: takes audit entries into the logs, and announces devices that come and go. What fails is
+ * tried again a second later.
+ */
+export function startUpkeep(options: UpkeepOptions): Repeating {
+  const { clock, startTimer, log } = options;
+  const jobs = options.workgroups.map((workgroup) => createJob(workgroup, options));
+  let release: (() => Promise<void>) | undefined;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  const holds = async () => {
+    if (release !== undefined || clock.now() - askedAtMs < HOLD_EVERY_MS) return release !== undefined;
+    askedAtMs = clock.now();
+    try {
+      release = await options.hold();
+    } catch (error) {
+      log.warn({ problem: errorMessage(error) }, 'stream.upkeep-not-held');
+    }
+    return release !== undefined;
+  };
+  const runAll = async () => {
+    if (await holds()) await Promise.all(jobs.map(({ run }) => run()));
+  };
+  const beginning = runAll();
+  const repeating = repeat(EVERY_MS, startTimer, () => beginning.then(runAll));
+  return {
+    async stop() {
+      await beginning;
+      await repeating.stop();
+      if (release === undefined) return;
+      // What was noted while the service ended.
+      await runAll();
+      for (const { end } of jobs) end();
+      await release();
+    },
+  };
+
+  function createJob({ id, deviceTimeoutMs }: UpkeepOptions['workgroups'][number], from: UpkeepOptions) {
+    let drain: (() => Promise<void>) | undefined;
+    let watch: PresenceWatch | undefined;
+    let warnedAtMs: UtcMs | undefined;
+    const open = async () => {
+      const streamLog = await from.stream.logOf(id);
+      const path = join(from.dataDir, 'stream', id, 'presence.json');
+      if (deviceTimeoutMs !== undefined)
+        watch = await watchPresence({ streamLog, timeoutMs: deviceTimeoutMs, path, clock, log });
+      drain = createAuditDrain({ streamLog, spool: openAuditSpool(from.dataDir, id), log });
+    };
+    const attempt = async (action: () => Promise<void> | void) => {
+      try {
+        await action();
+      } catch (error) {
+        if (warnedAtMs !== undefined && clock.now() - warnedAtMs < MINUTE_MS) return;
+        warnedAtMs = clock.now();
+        log.warn({ workgroup: id, problem: errorMessage(error) }, 'stream.upkeep-failed');
+      }
+    };
+    return {
+      async run() {
+        if (drain === undefined) await attempt(open);
+        await attempt(async () => drain?.());
+        await attempt(async () => watch?.look());
+      },
+      end: () => void attempt(() => watch?.save()),
+    };
+  }
+}

@@ -1,0 +1,111 @@
+import { decodeCbor, MalformedError } from '../../cbor/cbor-codec.ts';
+import { cborMajor } from '../../cbor/cbor-writer.ts';
+import { BREAK, cborBytes, headLength, headValue, skipItem } from '../../cbor/check-cbor.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { limits } from '../../contract/wire-limits.ts';
+import { measureJson, parseJsonExact } from '../../lib/json-text.ts';
+import { jsonErrorPosition } from './json-position.ts';
+
+/** How devices may send their messages. */
+export const ingestTypes = ['application/cbor', 'application/json', 'application/x-ndjson'] as const;
+export type IngestType = (typeof ingestTypes)[number];
+
+/**
+ * Reads the items of an ingest body, whatever they are. Integers beyond 2^53 keep all their digits, in JSON too.
+ * @throws StreamError InvalidRequest with the place where the body is malformed, PayloadTooLarge for too many items
+ */
+export function readItems(body: Uint8Array, type: IngestType): unknown[] {
+  const items = decode(body, type);
+  if (items.length === 0) throw invalid('the body holds no items');
+  if (items.length > limits.itemsPerIngestMax) throw tooManyItems();
+  return items;
+}
+
+function decode(body: Uint8Array, type: IngestType): unknown[] {
+  switch (type) {
+    case 'application/cbor':
+      return arrayOf(decodeBinary(body));
+    case 'application/json':
+      return arrayOf(decodeJson(decodeText(body), (position) => `at character ${position}`));
+    case 'application/x-ndjson':
+      return decodeLines(decodeText(body));
+    default:
+      return type satisfies never;
+  }
+}
+
+function decodeBinary(body: Uint8Array): unknown {
+  if (holdsTooManyItems(body)) throw tooManyItems();
+  try {
+    return decodeCbor(body);
+  } catch (error) {
+    if (error instanceof MalformedError) throw invalid(`the CBOR is ${error.message}`);
+    throw error;
+  }
+}
+
+function decodeText(body: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw invalid('the body is not UTF-8');
+  }
+}
+
+/** Counts the items of an array by their structure alone: building millions only to refuse them takes too long. */
+function holdsTooManyItems(body: Uint8Array): boolean {
+  const isArray = body.length > 0 && body[0]! >> 5 === cborMajor.array >> 5;
+  if (!isArray || headLength(body[0]!) > body.length) return false;
+  const source = cborBytes(body);
+  const count = headValue(source, 0);
+  if (count >= 0) return count > limits.itemsPerIngestMax && count < body.length;
+  try {
+    for (let at = 1, items = 0; body[at] !== BREAK; at = skipItem(source, at))
+      if (++items > limits.itemsPerIngestMax) return true;
+  } catch (error) {
+    // Decoding says what is wrong, and where.
+    if (!(error instanceof MalformedError)) throw error;
+  }
+  return false;
+}
+
+function decodeLines(text: string): unknown[] {
+  const items: unknown[] = [];
+  let number = 0;
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf('\n', start);
+    const line = text.slice(start, end === -1 ? text.length : end);
+    start = end === -1 ? text.length : end + 1;
+    number++;
+    if (line.trim() === '') continue;
+    const place = number;
+    items.push(decodeJson(line, (position) => `in line ${place} at character ${position}`));
+    if (items.length > limits.itemsPerIngestMax) break;
+  }
+  return items;
+}
+
+function decodeJson(text: string, place: (position: number) => string): unknown {
+  const { depth, containers, outermost, widest } = measureJson(text);
+  if (outermost > limits.itemsPerIngestMax && text.trimStart().startsWith('[')) throw tooManyItems();
+  if (depth > limits.depthMax || containers > limits.decodedContainersMax || widest > limits.mapMembersMax)
+    throw invalid('the JSON is nested too deep or holds too many objects or members');
+  try {
+    return parseJsonExact(text);
+  } catch {
+    throw invalid(`the JSON is malformed ${place(jsonErrorPosition(text))}`);
+  }
+}
+
+function arrayOf(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw invalid('the body must be an array of items');
+  return value;
+}
+
+function tooManyItems(): StreamError {
+  return new StreamError('PayloadTooLarge', `at most ${limits.itemsPerIngestMax} items can be sent at once`);
+}
+
+function invalid(message: string): StreamError {
+  return new StreamError('InvalidRequest', message, { parameter: 'body' });
+}

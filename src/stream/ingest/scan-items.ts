@@ -1,0 +1,241 @@
+import { limits } from '../../contract/wire-limits.ts';
+
+/**
+ * A look at telemetry items in CBOR that finds where their members lie and that they are as the contract says. It knows
+ * the usual forms only: definite lengths, text in ASCII, no tags. Everything else it leaves to the decoder.
+ */
+export interface ItemScan {
+  bytes: Uint8Array;
+  view: DataView;
+  at: number;
+  /** Where the 36 characters of the device id begin. */
+  deviceAt: number;
+  /** The source's text item with its head; -1 where it is null or absent. */
+  sourceAt: number;
+  sourceEnd: number;
+  eventTime: number;
+  /** -1 where it is null or absent. */
+  messageId: number;
+  /** The map of fields with its head. */
+  dataAt: number;
+  dataEnd: number;
+  /** Hashes of the field names of one item, to find a name that stands twice. */
+  hashes: Uint32Array;
+}
+
+const FIELDS_MAX = 64;
+const NULL = 0xf6;
+
+export function createItemScan(bytes: Uint8Array): ItemScan {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const hashes = new Uint32Array(FIELDS_MAX);
+  const positions = {
+    deviceAt: -1,
+    sourceAt: -1,
+    sourceEnd: -1,
+    eventTime: -1,
+    messageId: -1,
+    dataAt: -1,
+    dataEnd: -1,
+  };
+  return { bytes, view, at: 0, hashes, ...positions };
+}
+
+/** Moves past the head of an array. Returns how many items it has, -1 where it is not a plain array. */
+export function scanArrayHead(scan: ItemScan): number {
+  const initial = scan.bytes[scan.at] ?? 0;
+  if (initial >> 5 !== 4) return -1;
+  return scanLength(scan, initial);
+}
+
+/** Scans the next item. Returns false where it is not one that this knows. */
+export function scanItem(scan: ItemScan): boolean {
+  const { bytes } = scan;
+  const initial = bytes[scan.at] ?? 0;
+  if (initial < 0xa3 || initial > 0xa5) return false;
+  scan.at++;
+  scan.deviceAt = scan.sourceAt = scan.sourceEnd = scan.eventTime = scan.messageId = scan.dataAt = -1;
+  let seen = 0;
+  for (let left = initial & 31; left > 0; left--) {
+    const member = memberAt(bytes, scan.at);
+    if (member === 0 || (seen & member) !== 0) return false;
+    seen |= member;
+    scan.at += 1 + (bytes[scan.at]! & 31);
+    if (!scanMember(scan, member)) return false;
+  }
+  return (seen & REQUIRED) === REQUIRED;
+}
+
+const DEVICE = 1;
+const SOURCE = 2;
+const EVENT_TIME = 4;
+const MESSAGE_ID = 8;
+const DATA = 16;
+const REQUIRED = DEVICE | EVENT_TIME | DATA;
+const names: ReadonlyArray<readonly [member: number, name: Uint8Array]> = [
+  [DEVICE, Buffer.from('device')],
+  [SOURCE, Buffer.from('source')],
+  [EVENT_TIME, Buffer.from('event_time')],
+  [MESSAGE_ID, Buffer.from('msg_id')],
+  [DATA, Buffer.from('data')],
+];
+
+/** Which member the key at `at` names; 0 for any other. */
+function memberAt(bytes: Uint8Array, at: number): number {
+  const length = (bytes[at] ?? 0) - 0x60;
+  for (const [member, name] of names) {
+    if (name.length !== length) continue;
+    let index = 0;
+    while (index < length && bytes[at + 1 + index] === name[index]) index++;
+    if (index === length) return member;
+  }
+  return 0;
+}
+
+function scanMember(scan: ItemScan, member: number): boolean {
+  const { bytes } = scan;
+  switch (member) {
+    case DEVICE:
+      if (bytes[scan.at] !== 0x78 || bytes[scan.at + 1] !== 36) return false;
+      scan.deviceAt = scan.at + 2;
+      scan.at += 38;
+      return scan.at <= bytes.length;
+    case SOURCE: {
+      if (skipNull(scan)) return true;
+      scan.sourceAt = scan.at;
+      const length = skipAscii(scan);
+      scan.sourceEnd = scan.at;
+      return length > 0 && length <= limits.nameCharactersMax;
+    }
+    case EVENT_TIME:
+      scan.eventTime = scanInteger(scan);
+      return scan.eventTime >= 0 && scan.eventTime <= limits.instantMsMax;
+    case MESSAGE_ID:
+      if (skipNull(scan)) return true;
+      scan.messageId = scanInteger(scan);
+      return scan.messageId >= 0;
+    default:
+      scan.dataAt = scan.at;
+      if (!skipFields(scan)) return false;
+      scan.dataEnd = scan.at;
+      return true;
+  }
+}
+
+function skipNull(scan: ItemScan): boolean {
+  if (scan.bytes[scan.at] !== NULL) return false;
+  scan.at++;
+  return true;
+}
+
+function skipFields(scan: ItemScan): boolean {
+  const { bytes, hashes } = scan;
+  const initial = bytes[scan.at] ?? 0;
+  if (initial >> 5 !== 5) return false;
+  const count = scanLength(scan, initial);
+  if (count < 0 || count > FIELDS_MAX) return false;
+  for (let field = 0; field < count; field++) {
+    const hash = skipName(scan);
+    if (hash < 0) return false;
+    for (let before = 0; before < field; before++) if (hashes[before] === hash) return false;
+    hashes[field] = hash;
+    if (!skipValue(scan)) return false;
+  }
+  // That it all lies within the bytes shows at the end of the last item.
+  return true;
+}
+
+const UNDERSCORE = 0x5f;
+
+/** Moves past a field name. Returns a hash of it of 31 bits, -1 where it is not a plain one. */
+function skipName(scan: ItemScan): number {
+  const { bytes } = scan;
+  const initial = bytes[scan.at] ?? 0;
+  if (initial >> 5 !== 3) return -1;
+  const length = scanLength(scan, initial);
+  const end = scan.at + length;
+  if (length < 1 || length > limits.nameCharactersMax || end > bytes.length) return -1;
+  // Only names that may be `__proto__` begin like this.
+  if (bytes[scan.at] === UNDERSCORE && bytes[scan.at + 1] === UNDERSCORE) return -1;
+  let hash = length;
+  for (let at = scan.at; at < end; at++) {
+    const code = bytes[at]!;
+    if (code > 0x7f) return -1;
+    hash = (Math.imul(hash, 31) + code) | 0;
+  }
+  scan.at = end;
+  return hash & 0x7fff_ffff;
+}
+
+/** Moves past a number, short text, true, false or null; false for NaN, the infinities and anything else. */
+function skipValue(scan: ItemScan): boolean {
+  const { bytes, at } = scan;
+  const initial = bytes[at] ?? 0xff;
+  const major = initial >> 5;
+  if (major <= 1) {
+    const info = initial & 31;
+    if (info > 27) return false;
+    scan.at = at + (info < 24 ? 1 : 1 + (1 << (info - 24)));
+    return true;
+  }
+  if (initial === 0xfb) {
+    scan.at = at + 9;
+    return (bytes[at + 1]! & 0x7f) !== 0x7f || (bytes[at + 2]! & 0xf0) !== 0xf0;
+  }
+  if (initial === 0xfa) {
+    scan.at = at + 5;
+    return (bytes[at + 1]! & 0x7f) !== 0x7f || (bytes[at + 2]! & 0x80) !== 0x80;
+  }
+  if (initial === 0xf9) {
+    scan.at = at + 3;
+    return (bytes[at + 1]! & 0x7c) !== 0x7c;
+  }
+  if (initial >= 0xf4 && initial <= NULL) {
+    scan.at = at + 1;
+    return true;
+  }
+  if (major !== 3) return false;
+  const length = skipAscii(scan);
+  return length >= 0 && length <= limits.textCharactersMax;
+}
+
+/** Moves past text. Returns its length, -1 where it is not text, not ASCII or longer than the bytes. */
+function skipAscii(scan: ItemScan): number {
+  const { bytes } = scan;
+  const initial = bytes[scan.at] ?? 0;
+  if (initial >> 5 !== 3) return -1;
+  const length = scanLength(scan, initial);
+  const end = scan.at + length;
+  if (length < 0 || end > bytes.length) return -1;
+  for (let at = scan.at; at < end; at++) if (bytes[at]! > 0x7f) return -1;
+  scan.at = end;
+  return length;
+}
+
+/** A length of up to 32 bits in a head; -1 for an indefinite or longer one. */
+function scanLength(scan: ItemScan, initial: number): number {
+  const { bytes, view, at } = scan;
+  const info = initial & 31;
+  const end = at + (info < 24 ? 1 : 1 + (1 << (info - 24)));
+  if (info > 26 || end > bytes.length) return -1;
+  scan.at = end;
+  if (info < 24) return info;
+  if (info === 24) return bytes[at + 1]!;
+  return info === 25 ? view.getUint16(at + 1) : view.getUint32(at + 1);
+}
+
+/** An integer from 0 to 2^53 - 1, also where it was sent as a float, as some encoders send times; else -1. */
+function scanInteger(scan: ItemScan): number {
+  const { bytes, view, at } = scan;
+  const initial = bytes[at] ?? 0xff;
+  if (initial < 0x1b) return scanLength(scan, initial);
+  if ((initial !== 0x1b && initial !== 0xfb) || at + 9 > bytes.length) return -1;
+  scan.at = at + 9;
+  if (initial === 0xfb) {
+    const value = view.getFloat64(at + 1);
+    // A float of 0 may be -0, which is not the integer 0.
+    return Number.isSafeInteger(value) && value > 0 ? value : -1;
+  }
+  const value = view.getUint32(at + 1) * 0x1_0000_0000 + view.getUint32(at + 5);
+  return value <= Number.MAX_SAFE_INTEGER ? value : -1;
+}

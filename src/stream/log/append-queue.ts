@@ -1,0 +1,147 @@
+import type { EncodedBatch } from '../../contract/encode-messages.ts';
+import { type Offset, offsetMs } from '../../contract/offset.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { limits } from '../../contract/wire-limits.ts';
+import { errorMessage } from '../../lib/errors.ts';
+import type { Log } from '../../lib/logger.ts';
+import type { Clock, UtcMs } from '../../lib/time.ts';
+import { messagesPerChunkMax } from './chunk.ts';
+import type { Appended } from './stream-log.ts';
+
+/** What waits while a chunk is being made durable goes into the next one together, up to here. */
+const CHUNK_MESSAGES_MAX = 20_000;
+const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
+/** Beyond this the storage does not keep up, and callers are told so. */
+const WAITING_BYTES_MAX = 128 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 1;
+const WARN_EVERY_MS = 60_000;
+
+interface Entry extends PromiseWithResolvers<Appended | 'not-seen'> {
+  batch: EncodedBatch;
+  bytes: number;
+  /** Of an announcement, which is stored by itself. */
+  seenTo: Offset | undefined;
+}
+
+export interface AppendQueueOptions {
+  /**
+   * Gives messages their offsets and stores them as one chunk; not called again before it has settled.
+   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
+   * @returns the first of their consecutive offsets, once they are durable
+   */
+  store(
+    batches: readonly EncodedBatch[],
+    nowMs: UtcMs,
+    seenTo: Offset | undefined,
+  ): Promise<Offset | 'not-seen'>;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Stores appends in the order in which they arrive, one chunk at a time. Those that arrive while the storage is busy
+ * share the next chunk and its sync.
+ */
+export function createAppendQueue(options: AppendQueueOptions) {
+  const { store, clock, log } = options;
+  const waiting: Entry[] = [];
+  let waitingBytes = 0;
+  let running: Promise<void> | undefined;
+  let closed = false;
+  let warnedAtMs: UtcMs | undefined;
+
+  const takeGroup = () => {
+    let messages = 0;
+    let bytes = 0;
+    let size = 0;
+    for (const entry of waiting) {
+      messages += entry.batch.count;
+      bytes += entry.bytes;
+      if (
+        size > 0 &&
+        (messages > CHUNK_MESSAGES_MAX || bytes > CHUNK_BYTES_MAX || entry.seenTo !== undefined)
+      )
+        break;
+      size++;
+      if (entry.seenTo !== undefined) break;
+    }
+    const group = waiting.splice(0, size);
+    for (const entry of group) waitingBytes -= entry.bytes;
+    return group;
+  };
+
+  const storeGroup = async () => {
+    const group = takeGroup();
+    const nowMs = clock.now();
+    let first: Offset | 'not-seen';
+    try {
+      first = await store(
+        group.map((entry) => entry.batch),
+        nowMs,
+        group[0]?.seenTo,
+      );
+    } catch (cause) {
+      log.error({ messages: countOf(group), problem: errorMessage(cause) }, 'stream.append-failed');
+      for (const entry of group)
+        entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
+      return;
+    }
+    if (first === 'not-seen') {
+      for (const entry of group) entry.resolve(first);
+      return;
+    }
+    warnOfLead(first, nowMs);
+    for (const { batch, resolve } of group) {
+      const count = BigInt(batch.count);
+      resolve({ firstOffset: first, lastOffset: first + count - 1n, count: batch.count });
+      first += count;
+    }
+  };
+
+  const warnOfLead = (first: Offset, nowMs: UtcMs) => {
+    const leadMs = offsetMs(first) - nowMs;
+    if (leadMs <= limits.sequencerLeadMsWarn) return;
+    if (warnedAtMs !== undefined && Math.abs(nowMs - warnedAtMs) < WARN_EVERY_MS) return;
+    warnedAtMs = nowMs;
+    log.warn({ leadMs }, 'stream.sequencer-ahead-of-clock');
+  };
+
+  const run = async () => {
+    while (waiting.length > 0) await storeGroup();
+    running = undefined;
+  };
+
+  const push = (batch: EncodedBatch, seenTo: Offset | undefined): Promise<Appended | 'not-seen'> => {
+    if (closed) return Promise.reject(unavailable('the log is closed'));
+    if (batch.count < 1 || batch.count > messagesPerChunkMax)
+      return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
+    const bytes = batch.starts[batch.count]! - batch.starts[0]!;
+    if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
+      return Promise.reject(unavailable('the storage does not keep up with what is sent'));
+    const entry = { batch, bytes, seenTo, ...Promise.withResolvers<Appended | 'not-seen'>() };
+    waiting.push(entry);
+    waitingBytes += bytes;
+    running ??= run();
+    return entry.promise;
+  };
+
+  return {
+    append: (batch: EncodedBatch) => push(batch, undefined) as Promise<Appended>,
+    announce: (batch: EncodedBatch, seenTo: Offset) => push(batch, seenTo),
+    /** Stores what was accepted, then takes no more. */
+    async close(): Promise<void> {
+      closed = true;
+      await running;
+    },
+  };
+}
+
+function countOf(group: readonly Entry[]): number {
+  return group.reduce((sum, { batch }) => sum + batch.count, 0);
+}
+
+function unavailable(message: string, cause?: unknown): StreamError {
+  const error = new StreamError('StorageUnavailable', message, {}, RETRY_AFTER_SECONDS);
+  if (cause !== undefined) error.cause = cause;
+  return error;
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { Offset } from '../../contract/offset.ts';
+import type { ChunkStore } from './chunk-store.ts';
+import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
+import type { StreamLog } from './stream-log.ts';
+import { createChunkWindow } from './tail-cache.ts';
+
+export interface MemoryLogOptions extends Omit<LogOptions, 'cacheBytesMax'> {
+  /** Beyond this much the oldest messages go, whatever their age; readers that still need them are told. */
+  bytesMax: number;
+}
+
+/** A log that lives as long as its process: for tests, and where an hour of messages is worth no disk. */
+export function createMemoryLog(options: MemoryLogOptions): StreamLog {
+  const store = createMemoryStore(options.bytesMax);
+  return createSequencedLog(store, { ...options, cacheBytesMax: 0 });
+}
+
+function createMemoryStore(bytesMax: number): ChunkStore {
+  const window = createChunkWindow(bytesMax);
+  let lastOffset: Offset | undefined;
+  let trimmedThrough: Offset | undefined;
+  let nextOrdinal = 0;
+  return {
+    epoch: randomUUID(),
+    tail: () => ({ lastOffset, trimmedThrough, nextOrdinal }),
+    async append(chunk) {
+      trimmedThrough = window.push(chunk) ?? trimmedThrough;
+      lastOffset = chunk.lastOffset;
+      nextOrdinal += chunk.count;
+    },
+    chunkFrom: (offset) => window.chunkFrom(offset),
+    spanFrom: (offset) => window.chunkFrom(offset),
+    async trimBefore(offset) {
+      trimmedThrough = window.dropBefore(offset) ?? trimmedThrough;
+    },
+    async close() {
+      window.clear();
+    },
+  };
+}

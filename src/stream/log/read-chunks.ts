@@ -1,0 +1,54 @@
+import { laterOffset, type Offset } from '../../contract/offset.ts';
+import { type Chunk, indexFrom } from './chunk.ts';
+import { type Selection, selectFrom, type VisibleNames } from './select-messages.ts';
+import type { LogBounds, ReadFilter, ReadOutcome, ReadRequest } from './stream-log.ts';
+
+/** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
+const MESSAGES_SCANNED_MAX = 200_000;
+const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
+
+/**
+ * Reads forward from a position that can be read, until the request has what it asked for, nothing is left or enough was
+ * scanned.
+ * @param chunkFrom the first chunk whose last message is at or after a position. As long as it needs no waiting, the
+ * whole read is one step, with no append in between.
+ */
+export async function readChunks(
+  request: ReadRequest & { from: Offset },
+  bounds: LogBounds,
+  chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
+): Promise<ReadOutcome & { kind: 'batch' }> {
+  const names = visibleNames(request.filter);
+  const selection: Selection = {
+    parts: [],
+    count: 0,
+    bytes: 0,
+    limit: request.limit,
+    bytesMax: request.bytesMax,
+    oneAtLeast: request.oneAtLeast,
+    full: false,
+  };
+  let position = request.from;
+  let messagesScanned = 0;
+  let bytesScanned = 0;
+  while (!selection.full && messagesScanned < MESSAGES_SCANNED_MAX && bytesScanned < BYTES_SCANNED_MAX) {
+    const start = laterOffset(position, bounds.earliest);
+    const found = chunkFrom(start);
+    const chunk = found instanceof Promise ? await found : found;
+    if (chunk === undefined) break;
+    const index = indexFrom(chunk, start);
+    const end = selectFrom(chunk, index, names, selection);
+    if (end > index) position = chunk.firstOffset + BigInt(end);
+    messagesScanned += end - index;
+    bytesScanned += chunk.bytes.length;
+  }
+  const { parts, count, bytes, full } = selection;
+  const upToDate = position >= bounds.next;
+  return { kind: 'batch', parts, count, bytes, nextOffset: position, upToDate, full, bounds };
+}
+
+function visibleNames({ table, exceptTable, devices }: ReadFilter = {}): VisibleNames {
+  if (table === undefined && exceptTable === undefined) return { devices };
+  const has = (name: string) => name !== exceptTable && (table === undefined || name === table);
+  return { tables: { has }, devices };
+}

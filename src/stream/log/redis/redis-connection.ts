@@ -1,0 +1,273 @@
+import { createHash } from 'node:crypto';
+import { Redis, type RedisOptions } from 'ioredis';
+import { errorMessage, TerminalError, TransientError } from '../../../lib/errors.ts';
+import type { Log } from '../../../lib/logger.ts';
+import { SECOND_MS } from '../../../lib/time.ts';
+import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
+
+/** What the logs of a process share: one connection for commands and one on which Redis tells of news. */
+export interface RedisConnection {
+  /** Whether commands can be sent now. */
+  readonly isReady: boolean;
+  /**
+   * Runs a script, together with the storing of a value before it; texts in its answer are buffers.
+   * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: whether it ran is not known;
+   * RedisRefused: it changed nothing; RedisNotReplicated: it ran, and too few replicas have the value
+   */
+  run(
+    script: RedisScript,
+    keys: readonly string[],
+    values: readonly RedisValue[],
+    stored?: StoredValue,
+  ): Promise<unknown>;
+  /** The values of keys, null where there is none. @throws TransientError as `run` does */
+  values(keys: readonly string[]): Promise<Array<Buffer | null>>;
+  /** Listens to a channel. News may get lost where the connection does. @returns stops listening */
+  subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
+  /** Calls back whenever a connection is there again: Redis may be another one now. @returns stops calling back */
+  onReady(listener: () => void): () => void;
+  close(): void;
+}
+
+export type RedisValue = string | number;
+
+export interface StoredValue {
+  key: string;
+  value: Uint8Array;
+  /** How long it is kept at most. */
+  keptMs: number;
+}
+
+export interface RedisScript {
+  lua: string;
+  sha: string;
+}
+
+/** So long replicas have for a value; other commands wait meanwhile. */
+const REPLICAS_MS = 500;
+/** A command that is not answered within this time fails, and the connection is made anew. */
+const COMMAND_TIMEOUT_MS = 4 * SECOND_MS;
+const RECONNECT_AFTER_MS_MAX = SECOND_MS;
+const SENTINEL_PORT = 26_379;
+
+export interface RedisConnectionOptions {
+  url: string;
+  /** `redis://` or `rediss://` address of each sentinel: they are asked where the master is that the host of `url` names, now and after each fail-over. */
+  sentinels?: readonly string[] | undefined;
+  /** How many replicas must have what is stored. Default none. */
+  replicasMin?: number;
+  log: Log;
+}
+
+/**
+ * Connects to Redis and says in the log what about its settings would lose messages.
+ * @throws TransientError where it cannot be reached now, TerminalError where it can never be used; neither shows the password
+ */
+export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
+  const { url, replicasMin = 0, log } = options;
+  const { host, hostname, protocol } = new URL(url);
+  const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
+  const found = options.sentinels && {
+    name: hostname,
+    ...sentinelOptions(options.sentinels),
+    // The library would speak to the master in the clear without it.
+    enableTLSForSentinelMode: protocol === 'rediss:',
+    // The library gives up for good where this is null: at the start, so that it is said.
+    sentinelRetryStrategy: (attempt: number) => (outage.isWatched() ? retryStrategy(attempt) : null),
+  };
+  // Nothing is kept to be sent later or again behind our back: the log decides what is tried again.
+  const commands = new Redis(url, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    retryStrategy,
+    lazyConnect: true,
+    // After a fail-over the old master has become a replica: the address leads to the new one.
+    reconnectOnError: (error) => error.message.includes('READONLY'),
+    ...found,
+  });
+  const news = new Redis(url, {
+    maxRetriesPerRequest: null,
+    retryStrategy,
+    lazyConnect: true,
+    // Done below: the library lets nobody catch what becomes of it.
+    autoResubscribe: false,
+    ...found,
+  });
+  const outage = watchOutage(commands, host, log);
+  for (const redis of [commands, news]) {
+    redis.on('error', () => {
+      // The library listens to the first error of a connection only, and TLS can have a second, which would end the process.
+      redis.stream?.on('error', () => undefined);
+    });
+  }
+  const readyListeners = new Set<() => void>();
+  const channelListeners = new Map<string, (news: string) => void>();
+  const tellReady = () => {
+    for (const listener of readyListeners) listener();
+  };
+  // The status lags behind a connection that has just ended.
+  const isReady = () => commands.status === 'ready' && commands.stream.writable;
+  const refused = ({ message }: Error) =>
+    new TransientError('RedisRefused', `Redis at ${host} refused: ${describeReply(message)}`);
+  let settingsWarned = '';
+  const lookAtSettings = async () => {
+    settingsWarned = await warnOfRedisSettings(commands, settingsWarned, log);
+  };
+
+  try {
+    await Promise.all([commands.connect(), news.connect()]);
+    await lookAtSettings();
+  } catch (error) {
+    commands.disconnect();
+    news.disconnect();
+    if (error instanceof TerminalError)
+      throw new TerminalError(error.code, `Redis at ${host} cannot be used for the stream: ${error.message}`);
+    const problem = outage.lastProblem() ?? errorMessage(error);
+    if (/^(NOAUTH|WRONGPASS|NOPERM)\b/.test(problem)) throw refused(new Error(problem));
+    throw new TransientError(
+      'RedisUnreachable',
+      `Redis at ${host} cannot be used for the stream (${problem}); ${
+        found
+          ? `stream.redisSentinels must lead to those that watch ${hostname}, the host of stream.redisUrl`
+          : 'start it, or set stream.redisUrl'
+      }`,
+    );
+  }
+  outage.begin();
+  commands.on('ready', () => {
+    lookAtSettings().catch(() => undefined);
+    tellReady();
+  });
+  news.on('ready', () => {
+    const channels = [...channelListeners.keys()];
+    if (channels.length === 0) return tellReady();
+    news.subscribe(...channels).then(tellReady, () => undefined);
+  });
+  news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
+
+  const call = async (
+    command: 'EVALSHA' | 'EVAL',
+    values: readonly RedisValue[],
+    stored: StoredValue | undefined,
+  ): Promise<unknown> => {
+    if (stored === undefined) return commands.callBuffer(command, ...values);
+    const { key, value, keptMs } = stored;
+    // Sent as they are: a pipeline would copy the value once more.
+    const [, , , answers, replicas] = await Promise.all([
+      commands.call('MULTI'),
+      commands.set(key, Buffer.from(value.buffer, value.byteOffset, value.byteLength), 'PX', keptMs),
+      commands.call(command, ...values),
+      commands.call('EXEC'),
+      // On the same connection, because it counts what came by that.
+      replicasMin === 0 ? 0 : commands.call('WAIT', replicasMin, REPLICAS_MS),
+    ]);
+    const [, answer] = answers as unknown[];
+    if (answer instanceof Error) throw answer;
+    if (Number(replicas) < replicasMin)
+      throw new TransientError(
+        'RedisNotReplicated',
+        `${replicas} of at least ${replicasMin} replicas of Redis at ${host} had the messages within ${REPLICAS_MS} ms (stream.redisReplicasMin); they are stored and not acknowledged: start the replicas, or lower it`,
+      );
+    return answer;
+  };
+  const attempt = async <Answer>(action: () => Promise<Answer>): Promise<Answer> => {
+    if (!isReady()) throw new TransientError('RedisUnreachable', `Redis at ${host} is not reachable now`);
+    try {
+      return await action();
+    } catch (error) {
+      if (error instanceof TransientError) throw error;
+      // The error itself holds the command and its values, so it goes no further.
+      if (isReply(error)) throw refused(error);
+      if (isReady()) commands.disconnect(true);
+      throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
+    }
+  };
+
+  return {
+    get isReady() {
+      return isReady();
+    },
+    run(script, keys, values, stored) {
+      const rest = [keys.length, ...keys, ...values];
+      return attempt(() =>
+        call('EVALSHA', [script.sha, ...rest], stored).catch((error) => {
+          if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
+          return call('EVAL', [script.lua, ...rest], stored);
+        }),
+      );
+    },
+    values: (keys) =>
+      keys.length === 0 ? Promise.resolve([]) : attempt(() => commands.mgetBuffer([...keys])),
+    async subscribe(channel, listener) {
+      channelListeners.set(channel, listener);
+      await news.subscribe(channel).catch((error) => {
+        throw isReply(error) ? refused(error) : error;
+      });
+      return async () => {
+        channelListeners.delete(channel);
+        if (news.status === 'ready') await news.unsubscribe(channel);
+      };
+    },
+    onReady(listener) {
+      readyListeners.add(listener);
+      return () => readyListeners.delete(listener);
+    },
+    close() {
+      outage.end();
+      commands.disconnect();
+      news.disconnect();
+    },
+  };
+}
+
+/** How the sentinels are reached, all in one way: that of the first. */
+function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
+  const urls = addresses.map((address) => new URL(address));
+  const [first] = urls;
+  return {
+    sentinels: urls.map(({ hostname, port }) => ({ host: hostname, port: Number(port || SENTINEL_PORT) })),
+    ...(first?.username && { sentinelUsername: decodeURIComponent(first.username) }),
+    ...(first?.password && { sentinelPassword: decodeURIComponent(first.password) }),
+    ...(first?.protocol === 'rediss:' && { sentinelTLS: {} }),
+  };
+}
+
+export function redisScript(lua: string): RedisScript {
+  return { lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+/** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
+function watchOutage(redis: Redis, host: string, log: Log) {
+  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
+  let lastProblem: string | undefined;
+  redis.on('error', (error) => {
+    lastProblem = errorMessage(error);
+  });
+  redis.on('close', () => {
+    if (state !== 'reachable') return;
+    state = 'unreachable';
+    log.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
+  });
+  redis.on('ready', () => {
+    lastProblem = undefined;
+    if (state !== 'unreachable') return;
+    state = 'reachable';
+    log.info({ host }, 'stream.redis-reachable');
+  });
+  return {
+    begin: () => {
+      state = 'reachable';
+    },
+    end: () => {
+      state = 'not-watched';
+    },
+    isWatched: () => state !== 'not-watched',
+    lastProblem: () => lastProblem,
+  };
+}
+
+function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}

@@ -1,0 +1,221 @@
+import { laterOffset, type Offset, offsetOf } from '../../../contract/offset.ts';
+import { StreamError } from '../../../contract/stream-errors.ts';
+import { limits } from '../../../contract/wire-limits.ts';
+import { oneAtATime } from '../../../lib/one-at-a-time.ts';
+import { SECOND_MS } from '../../../lib/time.ts';
+import { type StartTimer, startSystemTimer } from '../../../lib/timer.ts';
+import { createAppendQueue } from '../append-queue.ts';
+import type { ChunkSpan } from '../chunk.ts';
+import { readChunks } from '../read-chunks.ts';
+import type { LogOptions } from '../sequenced-log.ts';
+import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from '../stream-log.ts';
+import { createWaiters } from '../waiters.ts';
+import { createRedisChunks } from './redis-chunks.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { openRedisStore } from './redis-store.ts';
+
+export interface RedisLogOptions extends LogOptions {
+  redis: RedisConnection;
+  workgroupId: string;
+  startTimer?: StartTimer;
+}
+
+/** Waiters look again this often, should news have got lost. */
+const LOOK_EVERY_MS = SECOND_MS;
+/** A read begins anew where the log turns out to be another one, but not for ever. */
+const ATTEMPTS_MAX = 5;
+/** A filtered read wants more messages than it returns. */
+const MESSAGES_WANTED_FILTERED = 20_000;
+
+/**
+ * Opens the log of a workgroup in Redis, a new one where there is none. Any number of processes append to it and read it:
+ * Redis gives the offsets, in one script that also stores the messages, so all see one order.
+ *
+ * Offsets carry the clock of the process that appends, as that of the other logs does: retention and timestamps are
+ * judged by it too, and a clock that is behind or steps back is overruled by the last offset in Redis.
+ *
+ * What lies before the tail is served from memory. Whether there is more is asked of Redis by every read that comes to
+ * the end of what is known, so that a message is read by every process as soon as it was acknowledged by one.
+ * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
+ */
+export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {
+  const { redis, clock, retentionMs, log, startTimer = startSystemTimer } = options;
+  const waiters = createWaiters();
+  /** The newest message that can no longer be read, and the oldest chunk that still can: `none`, or not known. */
+  let goneThrough: Offset | undefined;
+  let oldest: ChunkSpan | 'none' | undefined;
+  let closing: Promise<void> | undefined;
+  let closed = false;
+
+  const store = await openRedisStore(options);
+  const chunks = createRedisChunks({ ...options, store });
+
+  const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
+
+  const floorNow = (): Offset => {
+    const floor = offsetOf(Math.max(0, clock.now() - retentionMs));
+    return goneThrough === undefined ? floor : laterOffset(floor, goneThrough + 1n);
+  };
+  const gone = (through: Offset | undefined) => {
+    if (through !== undefined)
+      goneThrough = goneThrough === undefined ? through : laterOffset(goneThrough, through);
+  };
+
+  const look = oneAtATime(async () => {
+    const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
+    gone(before?.lastOffset);
+    gone(store.known.trimmedThrough);
+    // News may have come while the answer was on its way.
+    oldest = at ?? (lastOffset === store.known.lastOffset ? 'none' : undefined);
+  });
+
+  /** Where the log begins and ends as far as is known here; undefined where Redis must be asked. */
+  const knownBounds = (): LogBounds | undefined => {
+    const { epoch } = store.known;
+    if (!redis.isReady || oldest === undefined) return undefined;
+    if (oldest === 'none') return { earliest: next(), next: next(), epoch };
+    gone(store.known.trimmedThrough);
+    const floor = floorNow();
+    if (oldest.lastOffset < floor) return undefined;
+    if (floor <= oldest.firstOffset) return { earliest: oldest.firstOffset, next: next(), epoch };
+    goneThrough = floor - 1n;
+    return { earliest: floor, next: next(), epoch };
+  };
+  const currentBounds = async (): Promise<LogBounds> => {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      await look();
+      const bounds = knownBounds();
+      if (bounds !== undefined) return bounds;
+    }
+    throw new Error('the log in Redis changes too fast to be read');
+  };
+
+  /** @returns undefined where the log became another one, or was trimmed, before anything was read */
+  const readWithin = async (request: ReadRequest, bounds: LogBounds): Promise<ReadOutcome | undefined> => {
+    const from = request.from === 'oldest' ? bounds.earliest : request.from;
+    if (from > bounds.next) return { kind: 'ahead', bounds };
+    if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
+      return { kind: 'expired', bounds };
+    const messagesWanted = isFiltered(request) ? MESSAGES_WANTED_FILTERED : request.limit;
+    let atEnd = false;
+    let broken = false;
+    const outcome = await readChunks({ ...request, from }, bounds, async (position) => {
+      if (position >= bounds.next) return undefined;
+      const chunk = await chunks.from(position, messagesWanted);
+      const { epoch, trimmedThrough } = store.known;
+      broken =
+        chunk === 'changed' ||
+        epoch !== bounds.epoch ||
+        (trimmedThrough !== undefined && trimmedThrough >= position);
+      if (broken || chunk === 'changed') return undefined;
+      if (chunk !== undefined && chunk.firstOffset < bounds.next) return chunk;
+      atEnd = true;
+      return undefined;
+    });
+    if (broken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
+    // An epoch may begin some way after the last message that is there.
+    return atEnd ? { ...outcome, nextOffset: bounds.next, upToDate: true } : outcome;
+  };
+
+  const read = async (request: ReadRequest): Promise<ReadOutcome> => {
+    const bounds = knownBounds();
+    const known = bounds && (await readWithin(request, bounds));
+    if (known?.kind === 'batch' && !known.upToDate) return known;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const outcome = await readWithin(request, await currentBounds());
+      if (outcome !== undefined) return outcome;
+    }
+    throw new Error('the log in Redis changes too fast to be read');
+  };
+
+  const queue = createAppendQueue({
+    clock,
+    log,
+    async store(batches, nowMs, seenTo) {
+      const chunk = await store.append(batches, nowMs, seenTo);
+      if (chunk === 'not-seen') return chunk;
+      chunks.add(chunk);
+      return chunk.firstOffset;
+    },
+  });
+
+  await store.listen({
+    onMoved() {
+      if (oldest === 'none') oldest = undefined;
+      waiters.wake(store.known.lastOffset!);
+    },
+    onRecreated() {
+      chunks.clear();
+      goneThrough = undefined;
+      oldest = undefined;
+      waiters.wakeAll();
+    },
+    onDoubt: () => void look().catch(() => undefined),
+  });
+
+  let stopLooking = () => {};
+  const lookNowAndThen = () => {
+    stopLooking = startTimer(LOOK_EVERY_MS, () => {
+      const looked = waiters.size > 0 ? look().catch(() => undefined) : Promise.resolve();
+      void looked.then(() => closed || lookNowAndThen());
+    });
+  };
+  lookNowAndThen();
+
+  const whileOpen = async <Result>(action: () => Promise<Result>): Promise<Result> => {
+    if (closed) throw new StreamError('StorageUnavailable', 'the log is closed', {}, 1);
+    try {
+      return await action();
+    } catch (cause) {
+      const error = new StreamError('StorageUnavailable', 'the log cannot be read now', {}, 1);
+      error.cause = cause;
+      throw error;
+    }
+  };
+
+  return {
+    append: queue.append,
+    announce: queue.announce,
+    read: (request) => whileOpen(() => read(request)),
+    bounds: () => whileOpen(currentBounds),
+    chunkFrom: (position) =>
+      whileOpen(async () => {
+        const { next: end } = await currentBounds();
+        const chunk = position < end ? await chunks.from(position, limits.messagesPerReadMax) : undefined;
+        if (chunk === 'changed') throw new Error('the log in Redis became another one');
+        return chunk;
+      }),
+    waitFor: (position, signal) =>
+      closed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
+    countFrom: (position) =>
+      whileOpen(async () => {
+        const { earliest, next: end } = knownBounds() ?? (await currentBounds());
+        const from = laterOffset(position, earliest);
+        if (from >= end) return 0;
+        const span = chunks.kept(from) ?? (await store.look(from, clock.now())).at;
+        if (span === undefined) return 0;
+        const skipped = from > span.firstOffset ? Number(from - span.firstOffset) : 0;
+        return store.known.nextOrdinal - span.firstOrdinal - skipped;
+      }),
+    async trim() {
+      await currentBounds();
+      if (goneThrough === undefined) return;
+      chunks.dropBefore(goneThrough + 1n);
+      await store.trimBefore(goneThrough + 1n);
+    },
+    close() {
+      closing ??= (async () => {
+        await queue.close();
+        closed = true;
+        stopLooking();
+        waiters.wakeAll();
+        await store.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+function isFiltered({ filter = {} }: ReadRequest): boolean {
+  return Object.values(filter).some((one) => one !== undefined);
+}

@@ -1,0 +1,66 @@
+import { type Offset, offsetMs, offsetOf } from '../../../contract/offset.ts';
+import { TerminalError } from '../../../lib/errors.ts';
+import type { ChunkSpan } from '../chunk.ts';
+
+/** What is known of a log from what Redis said last. */
+export interface KnownTail {
+  epoch: string;
+  /** Grows with each epoch, so that an old one is told from a new one. */
+  generation: number;
+  /** The newest offset that was ever given; undefined in a new log. */
+  lastOffset: Offset | undefined;
+  /** How many messages the log has taken since it was created. */
+  nextOrdinal: number;
+  trimmedThrough: Offset | undefined;
+}
+
+const FORMAT = 1;
+
+export type Fields = Buffer[];
+export type Entry = [Buffer, Fields];
+
+export function readHead(fields: readonly unknown[]): KnownTail {
+  const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
+  if (Number(format) !== FORMAT)
+    throw new TerminalError(
+      'UnknownFormat',
+      `the log in Redis has format ${format}, this version reads ${FORMAT}: use a later version`,
+    );
+  return {
+    epoch: epoch!,
+    generation: Number(generation),
+    lastOffset: offsetFrom(last!),
+    trimmedThrough: offsetFrom(trimmed!),
+    nextOrdinal: Number(ordinal),
+  };
+}
+
+/** An entry of the stream: its id is that of the last message. */
+export function readSpan(entry: unknown): ChunkSpan | undefined {
+  if (entry === null) return undefined;
+  const [id, fields] = entry as Entry;
+  const lastOffset = offsetFrom(String(id))!;
+  return {
+    firstOffset: lastOffset - BigInt(String(fields[1])) + 1n,
+    lastOffset,
+    firstOrdinal: Number(String(fields[3])),
+  };
+}
+
+export function partsOf(offset: Offset | undefined): { ms: number; sequence: number } {
+  if (offset === undefined) return { ms: -1, sequence: 0 };
+  const ms = offsetMs(offset);
+  return { ms, sequence: Number(offset - offsetOf(ms)) };
+}
+
+export function idOf(offset: Offset): string {
+  const { ms, sequence } = partsOf(offset);
+  return `${ms}-${sequence}`;
+}
+
+/** The offset an id stands for; undefined for the one that stands for none, `-1-0`. */
+export function offsetFrom(id: string): Offset | undefined {
+  const at = id.lastIndexOf('-');
+  const ms = Number(id.slice(0, at));
+  return ms < 0 ? undefined : offsetOf(ms) + BigInt(id.slice(at + 1));
+}

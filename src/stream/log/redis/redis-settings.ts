@@ -1,0 +1,101 @@
+import type { Redis } from 'ioredis';
+import { errorMessage, TerminalError } from '../../../lib/errors.ts';
+import type { Log } from '../../../lib/logger.ts';
+
+/** Exclusive ranges of streams, and trimming them by id. */
+const VERSION_MIN = [6, 2] as const;
+
+/**
+ * Says in the log which settings of Redis would lose messages that were acknowledged.
+ * @param warned what it said the last time, which is not said again
+ * @returns what it said
+ * @throws TerminalError where the server is too old, or is no single server
+ */
+export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log): Promise<string> {
+  const info = await infoOf(redis);
+  const factOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  requireSingle(factOf('redis_mode'));
+  requireVersion(factOf('redis_version'));
+  const problems: string[] = [];
+  if (factOf('run_id') === undefined || factOf('master_replid') === undefined)
+    problems.push(
+      'it does not say which server it is (INFO): where a replica takes over and no stream process is left that knows better, readers are not told of what is lost; let this user run INFO',
+    );
+  const policy = factOf('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction')
+    problems.push(
+      `maxmemory-policy is ${policy}: Redis may drop the stream when its memory is full; set noeviction`,
+    );
+  if (factOf('aof_enabled') === '0')
+    problems.push('appendonly is off: a crash of Redis loses messages that were acknowledged; set it to yes');
+  else if (factOf('aof_enabled') === '1' && (await settingOf(redis, 'appendfsync')) !== 'always')
+    problems.push(
+      'appendfsync is not always: a crash of its machine loses what was acknowledged in the last second',
+    );
+  if (factOf('role') === 'slave') problems.push('the server is a replica: it takes no messages');
+  const said = problems.join('; ');
+  if (said !== warned && problems.length > 0) log.warn({ problems }, 'stream.redis-may-lose-messages');
+  return said;
+}
+
+/** Some users may not ask; then nothing is known. */
+async function infoOf(redis: Redis): Promise<string> {
+  try {
+    return await redis.info();
+  } catch (error) {
+    if (errorMessage(error).startsWith('NOPERM')) return '';
+    throw error;
+  }
+}
+
+/** Hosted servers may refuse to say; then it counts as well set. */
+async function settingOf(redis: Redis, name: 'appendfsync'): Promise<string | undefined> {
+  try {
+    return ((await redis.config('GET', name)) as string[])[1];
+  } catch {
+    return 'always';
+  }
+}
+
+function requireSingle(mode: string | undefined): void {
+  if (mode === 'cluster')
+    throw new TerminalError(
+      'RedisCluster',
+      'it is a node of a Redis cluster, which the stream does not use; give it a server of its own, with Sentinel where it has to fail over',
+    );
+  if (mode === 'sentinel')
+    throw new TerminalError(
+      'RedisSentinel',
+      'it is a sentinel: name it in stream.redisSentinels, and the master it watches as the host of stream.redisUrl',
+    );
+}
+
+function requireVersion(version: string | undefined): void {
+  if (version === undefined) return;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])) return;
+  throw new TerminalError(
+    'RedisTooOld',
+    `its version is ${version}, the stream needs ${VERSION_MIN.join('.')} or later`,
+  );
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
+  MISCONF: 'it cannot write to its disk: look at its own log',
+  READONLY: 'it is a replica now: the address must lead to the master',
+  LOADING: 'it is reading its data after a start',
+  NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
+  NOAUTH: 'it wants a password: set it in stream.redisUrl',
+  WRONGPASS: 'the user or the password in stream.redisUrl is wrong, or the user is off',
+  NOPERM:
+    'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
+};
+
+/** What a person can do about an error reply, or the beginning of it where that is not known. */
+export function describeReply(message: string): string {
+  const code = Object.keys(REFUSALS).find((one) => new RegExp(`\\b${one}\\b`).test(message));
+  return code ? REFUSALS[code]! : message.slice(0, REPLY_CHARACTERS_MAX);
+}
+
+const REPLY_CHARACTERS_MAX = 200;

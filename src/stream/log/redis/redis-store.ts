@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EncodedBatch } from '../../../contract/encode-messages.ts';
+import type { Offset } from '../../../contract/offset.ts';
+import { TransientError } from '../../../lib/errors.ts';
+import type { Log } from '../../../lib/logger.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../../lib/time.ts';
+import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
+import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
+import {
+  type Entry,
+  type Fields,
+  idOf,
+  type KnownTail,
+  offsetFrom,
+  partsOf,
+  readHead,
+  readSpan,
+} from './redis-replies.ts';
+import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
+
+/** The chunks of one log in Redis, as one of the processes sees them that share it. Every call may throw TransientError. */
+export interface RedisStore {
+  readonly known: KnownTail;
+  /** Begins to hear of what other processes append. */
+  listen(listeners: RedisStoreListeners): Promise<void>;
+  look(position: Offset, nowMs: UtcMs): Promise<Look>;
+  /**
+   * Stores a chunk after all others, once, though the connection may break meanwhile.
+   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
+   */
+  append(
+    batches: readonly EncodedBatch[],
+    nowMs: UtcMs,
+    seenTo: Offset | undefined,
+  ): Promise<Chunk | 'not-seen'>;
+  /**
+   * Chunks one after another from the first whose last message is at or after `from`, up to about as many messages as are
+   * wanted, none of which lies after `to`.
+   */
+  page(from: Offset, to: Offset | undefined, messagesWanted: number): Promise<Page>;
+  /** Removes the chunks that lie whole before `offset`. */
+  trimBefore(offset: Offset): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RedisStoreListeners {
+  /** More is stored, up to `known.lastOffset`. */
+  onMoved(): void;
+  /** Another log is known now than before. */
+  onRecreated(): void;
+  /** Something may be new; only `look` can tell. */
+  onDoubt(): void;
+}
+
+/** How the log is at one moment. */
+export interface Look {
+  /** The last chunk that lies whole before the position. */
+  before: ChunkSpan | undefined;
+  /** The first chunk that does not. */
+  at: ChunkSpan | undefined;
+  lastOffset: Offset | undefined;
+}
+
+/** `changed`: the log is not the one that is known; a look will tell. */
+export type Page = { kind: 'chunks'; chunks: Chunk[] } | { kind: 'changed' };
+
+export interface RedisStoreOptions {
+  redis: RedisConnection;
+  workgroupId: string;
+  retentionMs: number;
+  clock: Clock;
+  log: Log;
+}
+
+/** Bytes of one page, beyond its first chunk. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
+const APPEND_AGAIN_MS = 10 * SECOND_MS;
+const AGAIN_AFTER_MS = 10;
+const ANSWER_KEPT_MS = 10 * MINUTE_MS;
+/** Who has appended, to which epoch, after which tail and count of messages, up to which. */
+const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
+
+/**
+ * Opens the log of a workgroup, a new one where there is none.
+ * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const { redis, workgroupId, log } = options;
+  // The braces keep the keys of one log together in a Redis cluster.
+  const key = (name: string) => `wattline:stream:{${workgroupId}}:${name}`;
+  const logKeys = [key('head'), key('chunks')];
+  const channel = key('news');
+  const sender = randomUUID();
+  // Should nobody trim any more, the memory is given back all the same.
+  const keptMs = 2 * options.retentionMs + ANSWER_KEPT_MS;
+  let chunksSent = 0;
+  let listeners: RedisStoreListeners | undefined;
+  const stops: Array<() => unknown> = [];
+  let known: KnownTail = {
+    epoch: '',
+    generation: 0,
+    lastOffset: undefined,
+    nextOrdinal: 0,
+    trimmedThrough: undefined,
+  };
+
+  const learn = (head: KnownTail) => {
+    const isOther = head.epoch !== known.epoch;
+    const hasMoved = isAfter(head.lastOffset, known.lastOffset);
+    const previousEpoch = known.epoch;
+    if (isOther || hasMoved) known = head;
+    else if (isAfter(head.trimmedThrough, known.trimmedThrough))
+      known = { ...known, trimmedThrough: head.trimmedThrough };
+    if (isOther && previousEpoch !== '') {
+      log.warn({ workgroup: workgroupId, epoch: head.epoch, previousEpoch }, 'stream.log-recreated');
+      listeners?.onRecreated();
+    } else if (hasMoved) listeners?.onMoved();
+  };
+
+  /** Runs a script that begins with what is known, and learns from the head in its answer. */
+  const runKnowing = async (
+    script: RedisScript,
+    keys: readonly string[],
+    nowMs: UtcMs,
+    values: readonly RedisValue[],
+    stored?: StoredValue,
+  ) => {
+    const { ms, sequence } = partsOf(known.lastOffset);
+    const newEpoch = randomUUID();
+    const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, newEpoch, nowMs];
+    const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
+    const answer = ran as [Fields, ...unknown[]];
+    const head = readHead(answer[0]);
+    if (known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
+      log.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
+    learn(head);
+    return { head, answer };
+  };
+
+  /**
+   * Learns from a head unless it belongs to another log, or to this one as it was before it was asked for: news may have come
+   * while the answer was on its way.
+   */
+  const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
+    const head = fields === null ? undefined : readHead(fields);
+    if (head?.epoch !== known.epoch || isAfter(asked.lastOffset, head.lastOffset)) return false;
+    learn(head);
+    return true;
+  };
+
+  const onNews = (news: string) => {
+    const told = NEWS.exec(news);
+    if (told === null) return listeners?.onDoubt();
+    const [, from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = told;
+    if (from === sender) return;
+    const lastOffset = offsetFrom(lastId!);
+    if (epoch === known.epoch && !isAfter(lastOffset, known.lastOffset)) return;
+    const continues =
+      epoch === known.epoch &&
+      offsetFrom(beforeId!) === known.lastOffset &&
+      Number(beforeOrdinal) === known.nextOrdinal;
+    if (!continues) return listeners?.onDoubt();
+    known = { ...known, lastOffset, nextOrdinal: Number(ordinal) };
+    listeners?.onMoved();
+  };
+
+  const trimBefore = async (offset: Offset): Promise<void> => {
+    const { ms, sequence } = partsOf(offset);
+    for (;;) {
+      const asked = known;
+      const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
+        Fields | null,
+        number,
+      ];
+      if (!continuesKnown(head, asked)) return listeners?.onDoubt();
+      if (removed === 0) return;
+    }
+  };
+
+  await runKnowing(lookScript, logKeys, options.clock.now(), [0, 0]);
+
+  return {
+    get known() {
+      return known;
+    },
+    async listen(given) {
+      listeners = given;
+      stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, onNews));
+    },
+    async look(position, nowMs) {
+      const { ms, sequence } = partsOf(position);
+      const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, [ms, sequence]);
+      const [, before, at] = answer;
+      return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
+    },
+    async append(batches, nowMs, seenTo) {
+      const chunk = packChunk(batches);
+      const { count, value } = chunk;
+      const number = ++chunksSent;
+      const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
+      const keys = [...logKeys, key(`sender:${sender}`), messages.key];
+      const seen = seenTo === undefined ? ['', ''] : Object.values(partsOf(seenTo));
+      const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
+      const { answer } = await untilAnswered(redis, () =>
+        runKnowing(appendScript, keys, nowMs, values, messages),
+      );
+      const [, first, ordinal] = answer;
+      if (first === null) return 'not-seen';
+      return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
+    },
+    async page(from, to, messagesWanted) {
+      const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
+      const asked = known;
+      const answer = await redis.run(pageScript, logKeys, values);
+      const [head, entries] = answer as [Fields | null, Entry[]];
+      if (!continuesKnown(head, asked)) return { kind: 'changed' };
+      const { epoch } = known;
+      const found = await redis.values(entries.map(([, fields]) => String(fields[7])));
+      if (known.epoch !== epoch) return { kind: 'changed' };
+      const chunks: Chunk[] = [];
+      for (const [index, entry] of entries.entries()) {
+        const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
+        const value = found[index];
+        if (value == null) {
+          // Trimmed meanwhile, or dropped by Redis itself; readers are to be told of a gap.
+          await trimBefore(lastOffset + 1n);
+          return { kind: 'changed' };
+        }
+        // A copy of its own, because the connection's buffers hold other replies too.
+        chunks.push(placeChunk(openChunk(firstOffset, copyOf(value)), firstOffset, firstOrdinal));
+      }
+      return { kind: 'chunks', chunks };
+    },
+    trimBefore,
+    async close() {
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+/** Sends again what was sent while the connection broke: the script answers then as it did the first time. */
+async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise<Answer>): Promise<Answer> {
+  const deadline = performance.now() + APPEND_AGAIN_MS;
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof TransientError && error.code === 'RedisAnswerLost')) throw error;
+      await sleep(AGAIN_AFTER_MS);
+      await ready(redis, deadline - performance.now());
+      if (!redis.isReady || performance.now() > deadline) throw error;
+    }
+  }
+}
+
+/** Resolves once the connection is there again or the time has passed. */
+function ready(redis: RedisConnection, withinMs: number): Promise<void> {
+  if (redis.isReady || withinMs <= 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      forget();
+      resolve();
+    };
+    const timer = setTimeout(done, withinMs);
+    const forget = redis.onReady(() => {
+      if (redis.isReady) done();
+    });
+  });
+}
+
+function isAfter(a: Offset | undefined, b: Offset | undefined): boolean {
+  return a !== undefined && (b === undefined || a > b);
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
+}

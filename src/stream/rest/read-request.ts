@@ -1,0 +1,89 @@
+import { AUDIT_TABLE, tableNameSchema, WILDCARD_TABLE } from '../../contract/messages.ts';
+import { parseOffset } from '../../contract/offset.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { limits } from '../../contract/wire-limits.ts';
+import { parseInstant, SECOND_MS } from '../../lib/time.ts';
+import type { ReadStart } from '../log/read-start.ts';
+
+/** Query parameters as a parser leaves them: text, a list where one was repeated. */
+export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What holds where a query says nothing, and at most: a REST read's, or a subscription's. */
+export interface ReadDefaults {
+  start: ReadStart;
+  limit: number;
+}
+const restDefaults: ReadDefaults = { start: { kind: 'oldest' }, limit: limits.messagesPerReadMax };
+
+/**
+ * Reads where to start and how many messages to return. `offset` wins over `timestamp`, which is then not even
+ * looked at; parameters that are not known are ignored.
+ * @throws StreamError InvalidOffset, InvalidTimestamp or InvalidLimit, each with its parameter
+ */
+export function parseReadQuery(
+  query: Query,
+  defaults: ReadDefaults = restDefaults,
+): { start: ReadStart; limit: number } {
+  return { start: parseStart(query, defaults.start), limit: parseLimit(query.limit, defaults.limit) };
+}
+
+function parseStart({ offset, timestamp }: Query, otherwise: ReadStart): ReadStart {
+  if (offset !== undefined) {
+    const parsed = typeof offset === 'string' ? parseOffset(offset) : undefined;
+    if (parsed === undefined)
+      throw new StreamError('InvalidOffset', 'offset must be one decimal integer within 64 bits', {
+        parameter: 'offset',
+      });
+    return { kind: 'offset', offset: parsed };
+  }
+  if (timestamp !== undefined) {
+    const timestampMs = typeof timestamp === 'string' ? parseInstant(timestamp) : undefined;
+    if (timestampMs === undefined)
+      throw new StreamError(
+        'InvalidTimestamp',
+        'timestamp must be one ISO 8601 instant with its zone ("+" is sent as "%2B"), or integer milliseconds since 1970',
+        { parameter: 'timestamp' },
+      );
+    return { kind: 'timestamp', timestampMs };
+  }
+  return otherwise;
+}
+
+function parseLimit(limit: string | string[] | undefined, limitMax: number): number {
+  if (limit === undefined) return limitMax;
+  const value = typeof limit === 'string' && /^\d+$/.test(limit) ? Number(limit) : 0;
+  if (value < 1)
+    throw new StreamError('InvalidLimit', `limit must be one integer from 1 to ${limitMax}`, {
+      parameter: 'limit',
+    });
+  return Math.min(value, limitMax);
+}
+
+/**
+ * Reads a table name from the address, or from another parameter.
+ * @throws StreamError InvalidRequest
+ */
+export function parseTable(tableName: unknown, parameter = 'tableName'): string {
+  const parsed = tableNameSchema.safeParse(tableName);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new StreamError('InvalidRequest', `the table name ${issue?.message ?? ''}`, { parameter });
+}
+
+/** Whether reading this table shows audit messages. */
+export function showsAudit(tableName: string): boolean {
+  return tableName === WILDCARD_TABLE || tableName === AUDIT_TABLE;
+}
+
+/**
+ * How long the caller wants to be held at most (RFC 7240 `wait`, fractions allowed); undefined where it says nothing
+ * that can be honoured, since a preference is never an error.
+ */
+export function parseWaitPreference(prefer: string | string[] | undefined): number | undefined {
+  const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '');
+  for (const preference of text.split(',')) {
+    const match = /^\s*wait\s*=\s*"?(\d{1,9}(?:\.\d{1,9})?)"?\s*(?:;|$)/i.exec(preference);
+    if (match) return Number(match[1]) * SECOND_MS;
+  }
+  return undefined;
+}

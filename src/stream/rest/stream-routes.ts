@@ -1,0 +1,196 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { admit, type Gate } from '../../access/admit.ts';
+import type { Authorization } from '../../access/authorize.ts';
+import { bearerToken } from '../../access/bearer.ts';
+import type { Permission } from '../../access/grant.ts';
+import { encodeCbor } from '../../cbor/cbor-codec.ts';
+import { WILDCARD_TABLE } from '../../contract/messages.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { limits } from '../../contract/wire-limits.ts';
+import { readBodyHeader } from '../../decode/read-body-header.ts';
+import { rejectOtherMethods } from '../../http/http-server.ts';
+import { SECOND_MS } from '../../lib/time.ts';
+import { ingest, requireWritable } from '../ingest/ingest.ts';
+import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
+import type { StreamLog } from '../log/stream-log.ts';
+import { createTally } from '../socket/per-owner-quota.ts';
+import { readMessagesBytesMax, type Stream } from '../stream.ts';
+import type { PollAnswer } from './long-poll.ts';
+import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
+import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
+
+export interface StreamRoutesOptions extends Gate {
+  stream: Stream;
+}
+
+const ROOT = '/api/v1/tables/:workgroupId/:tableName';
+
+/** Many small parts are cheaper to copy together than to hand to the system one by one. */
+const PARTS_WRITTEN_MAX = 64;
+
+const UNDER_WAY_AGAIN_SECONDS = 1;
+
+interface Address {
+  workgroupId: string;
+  tableName: string;
+}
+
+/**
+ * The REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
+ * Everything is answered in CBOR, errors included.
+ */
+export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
+  const { stream } = options;
+
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    for (const type of ingestTypes)
+      scope.addContentTypeParser(
+        type,
+        { parseAs: 'buffer', bodyLimit: limits.ingestBytesMax },
+        (_request, body, done) => done(null, body),
+      );
+    // Schemas describe the routes; the contract has an error of its own for each parameter.
+    scope.setValidatorCompiler(() => (value) => ({ value }));
+    const authorizations = new WeakMap<
+      FastifyRequest,
+      { devices: Authorization['devices']; log: StreamLog; tokenId: string }
+    >();
+    const underWay = createTally(
+      limits.bytesUnderWayMax,
+      'this token has too much under way: read what was answered, and finish what is being sent',
+      UNDER_WAY_AGAIN_SECONDS,
+    );
+    /** Takes memory for a request until it has ended. @throws StreamError RateLimited */
+    const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
+      // Whoever has gone already does not go again.
+      if (raw.destroyed) return;
+      underWay.check(tokenId, bytes);
+      underWay.add(tokenId, bytes);
+      raw.once('close', () => underWay.remove(tokenId, bytes));
+    };
+
+    const guard =
+      (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
+        const { workgroupId, tableName } = request.params as Address;
+        if (stream.draining.aborted) await stream.logOf(workgroupId);
+        const token = bearerToken(request.headers.authorization);
+        const { devices, grant } = await admit(options, token, workgroupId, requiredOf(tableName));
+        const { tokenId } = grant;
+        authorizations.set(request, { devices, log: await stream.logOf(workgroupId), tokenId });
+      };
+    const guarded = (request: FastifyRequest) => {
+      const authorized = authorizations.get(request);
+      if (authorized === undefined) throw new Error('a stream route was reached without authorization');
+      return authorized;
+    };
+
+    scope.get(
+      `${ROOT}/latest`,
+      {
+        schema: readSchema,
+        onRequest: guard((tableName) =>
+          showsAudit(tableName) ? ['search:read', 'org:audit'] : ['search:read'],
+        ),
+      },
+      async (request, reply) => {
+        const { tableName } = request.params as Address;
+        const { devices, log, tokenId } = guarded(request);
+        const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
+        const { start, limit } = parseReadQuery(request.query as Query);
+        const waitMs = parseWaitPreference(request.headers.prefer);
+        const gone = new AbortController();
+        reply.raw.once('close', () => gone.abort());
+        const answer = await stream.poll(
+          log,
+          {
+            start,
+            limit,
+            bytesMax: readMessagesBytesMax,
+            holdMs: Math.min(waitMs ?? limits.readHoldMsMax, limits.readHoldMsMax),
+            filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
+          },
+          gone.signal,
+        );
+        if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
+        reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
+        hold(tokenId, bytesOf(answer), reply);
+        return sendMessages(reply, answer);
+      },
+    );
+    rejectOtherMethods(scope, `${ROOT}/latest`, ['GET']);
+
+    scope.post(
+      `${ROOT}/messages`,
+      {
+        bodyLimit: limits.ingestBytesMax,
+        schema: sendSchema,
+        onRequest: guard(() => ['data:write']),
+        preParsing: async (request, reply) => {
+          requireWritable((request.params as Address).tableName);
+          const encoding = request.headers['content-encoding'] ?? 'identity';
+          if (encoding !== 'identity')
+            throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
+          const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
+          hold(guarded(request).tokenId, Math.min(announced, limits.ingestBytesMax), reply);
+        },
+      },
+      async (request, reply) => {
+        const table = parseTable((request.params as Address).tableName);
+        const { devices, log } = guarded(request);
+        const type = mediaType(request);
+        const appended = await ingest(log, { table, type, body: request.body as Buffer, devices });
+        const { count, firstOffset, lastOffset } = appended;
+        return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
+      },
+    );
+    rejectOtherMethods(scope, `${ROOT}/messages`, ['POST']);
+  });
+}
+
+/**
+ * The head of the answer is made here; the messages follow as they were stored, straight from the log's memory: copying
+ * them into one buffer first takes as long as sending them. Corking is safe only because the length is told.
+ */
+function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
+  const { parts, ...fields } = answer;
+  const head = readBodyHeader(fields);
+  const length = head.length + bytesOf(answer);
+  reply
+    .type(CBOR)
+    .header('Cache-Control', 'no-store')
+    .header('Vary', 'Authorization')
+    .header('Stream-Next-Offset', String(answer.nextOffset))
+    .header('Stream-Up-To-Date', String(answer.upToDate))
+    .header('Content-Length', String(length))
+    .hijack();
+  const { raw } = reply;
+  if (raw.destroyed) return reply;
+  raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+  raw.cork();
+  raw.write(head);
+  for (const part of parts.length > PARTS_WRITTEN_MAX ? [Buffer.concat(parts)] : parts) raw.write(part);
+  raw.end();
+  raw.uncork();
+  return reply;
+}
+
+function bytesOf({ parts }: PollAnswer): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+function sendCbor(reply: FastifyReply, body: Uint8Array): FastifyReply {
+  return reply
+    .type(CBOR)
+    .header('Cache-Control', 'no-store')
+    .header('Vary', 'Authorization')
+    .send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+}
+
+function mediaType(request: FastifyRequest): IngestType {
+  const name = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  const type = ingestTypes.find((known) => known === name);
+  if (type === undefined)
+    throw new StreamError('UnsupportedMediaType', `messages are sent as ${ingestTypes.join(', ')}`);
+  return type;
+}

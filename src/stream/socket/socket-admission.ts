@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { admit, type Gate } from '../../access/admit.ts';
+import { bearerToken } from '../../access/bearer.ts';
+import type { Grant } from '../../access/grant.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { type RateLimit, rateLimitKey } from '../../http/rate-limit.ts';
+import type { Clock } from '../../lib/time.ts';
+import type { StreamLog } from '../log/stream-log.ts';
+import type { Stream } from '../stream.ts';
+import type { Admission } from './socket-connection.ts';
+import { createFrameSource, type FrameSource } from './socket-frames.ts';
+
+export interface AdmissionOptions extends Gate {
+  stream: Stream;
+  rateLimit: RateLimit;
+  retentionMs: number;
+  clock: Clock;
+}
+
+/** What a client says of itself when it connects; all of it is a stranger's. */
+export interface Handshake {
+  auth: unknown;
+  query: unknown;
+  authorization: string | undefined;
+  address: string;
+}
+
+const textSchema = z.string().min(1).optional().catch(undefined);
+const authSchema = z.object({ token: textSchema, workgroupId: z.unknown().optional() }).catch({});
+const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional() }).catch({});
+
+/** @throws StreamError with the code that a REST read would answer with */
+export type Admit = (handshake: Handshake) => Promise<Admission>;
+
+/**
+ * Decides who may connect. The token comes in the `auth` of the handshake, in the query, or in an Authorization header;
+ * the workgroup in `auth` or in the query, and where neither names one it is the only one of the token.
+ */
+export function createAdmission(options: AdmissionOptions): Admit {
+  const { stream, access, rateLimit } = options;
+  const frameSources = new WeakMap<StreamLog, FrameSource>();
+
+  const framesOf = (log: StreamLog): FrameSource => {
+    const frames = frameSources.get(log) ?? createFrameSource(log, options);
+    frameSources.set(log, frames);
+    return frames;
+  };
+
+  return async (handshake) => {
+    const auth = authSchema.parse(handshake.auth);
+    const query = querySchema.parse(handshake.query);
+    const token = auth.token ?? query.token ?? bearerToken(handshake.authorization);
+    const waitSeconds = rateLimit.take(rateLimitKey(token, handshake.address));
+    if (waitSeconds > 0)
+      throw new StreamError('RateLimited', `too many connections with this token; wait ${waitSeconds} s`);
+    const given = auth.workgroupId || query.orgName;
+    const workgroupId =
+      typeof given === 'string'
+        ? given
+        : onlyWorkgroup(await access.authenticate(token).catch(explainMissing), given);
+    const { grant, devices } = await admit(options, token, workgroupId, ['search:read']).catch(
+      explainMissing,
+    );
+    const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');
+    const log = await stream.logOf(workgroupId);
+    return { workgroupId, grant, devices, seesAudit, log, frames: framesOf(log) };
+  };
+}
+
+function explainMissing(error: unknown): never {
+  if (!(error instanceof StreamError) || error.code !== 'AuthenticationRequired') throw error;
+  throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
+}
+
+/** What is no text names none: whoever names two in a list is not let in to another. */
+function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
+  const [workgroupId, ...others] = Object.keys(scopes);
+  if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;
+  throw new StreamError(
+    'InvalidRequest',
+    'name one workgroup, as text: auth: { token, workgroupId }, or orgName in the query',
+    { parameter: 'workgroupId' },
+  );
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { errorMessage } from '../../lib/errors.ts';
+import type { Log } from '../../lib/logger.ts';
+
+/** The error map in JSON: offsets are decimal text there. */
+export function errorPayload(error: StreamError): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(error.body()).map(([key, value]) => [
+      key,
+      typeof value === 'bigint' ? String(value) : value,
+    ]),
+  );
+}
+
+/** What a client may know of anything that was thrown; a fault of ours is logged, and named by its correlation id. */
+export function socketError(error: unknown, log: Log): StreamError {
+  if (error instanceof StreamError) {
+    if (error.cause !== undefined) log.error({ problem: errorMessage(error.cause) }, 'socket.unavailable');
+    return error;
+  }
+  const correlationId = randomUUID();
+  log.error(
+    {
+      correlationId,
+      problem: errorMessage(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    },
+    'socket.internal-error',
+  );
+  return new StreamError(
+    'Internal',
+    'something went wrong on our side; the correlation id names the log entry',
+    { correlationId },
+  );
+}

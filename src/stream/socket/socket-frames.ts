@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto';
+import { laterOffset, OFFSET_MAX, type Offset, offsetOf } from '../../contract/offset.ts';
+import { limits } from '../../contract/wire-limits.ts';
+import type { Clock } from '../../lib/time.ts';
+import type { ReadFilter, ReadOutcome, StreamLog } from '../log/stream-log.ts';
+
+/** What a subscription reads at once: the messages of one frame, joined. Never to be changed: others may send them too. */
+export type FrameOutcome =
+  | (Omit<ReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
+  | Exclude<ReadOutcome, { kind: 'batch' }>;
+
+export interface FrameRequest {
+  from: Offset;
+  limit: number;
+  filter: ReadFilter;
+}
+
+/** Reads of one log in frames, each read once for all subscriptions that stand at the same position. */
+export interface FrameSource {
+  /** @throws StreamError StorageUnavailable */
+  read(request: FrameRequest): Promise<FrameOutcome>;
+}
+
+interface Remembered {
+  frame: Promise<FrameOutcome>;
+  /** None of its messages is older than this, as far as is known. */
+  notBefore: Offset;
+  /** What it keeps in memory. */
+  bytes: number;
+}
+
+/** Bytes that a frame has beside its messages, at most. */
+const FRAME_HEAD_BYTES_MAX = 512;
+/** What is remembered of a log for subscriptions that are a little behind the first one. */
+const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
+const REMEMBERED_FRAMES_MAX = 256;
+/** Messages in one piece are sent as they lie in the log's memory, unless a slow reader would keep more than this alive. */
+const PINNED_BYTES_MAX = 4 * 1024 * 1024;
+
+export function createFrameSource(
+  log: StreamLog,
+  { clock, retentionMs }: { clock: Clock; retentionMs: number },
+): FrameSource {
+  /** By filter, limit and position, oldest first. */
+  const frames = new Map<string, Remembered>();
+  let bytes = 0;
+  /** The tail, as the last read saw it. */
+  let newest: Offset = 0n;
+  let epoch: string | undefined;
+
+  const forget = (key: string) => {
+    bytes -= frames.get(key)?.bytes ?? 0;
+    frames.delete(key);
+  };
+
+  const readNow = async ({ from, limit, filter }: FrameRequest): Promise<FrameOutcome> => {
+    const outcome = await log.read({
+      from,
+      limit,
+      filter,
+      bytesMax: limits.frameBytesMax - FRAME_HEAD_BYTES_MAX,
+      oneAtLeast: true,
+    });
+    if (outcome.kind !== 'batch') return outcome;
+    newest = outcome.bounds.next;
+    if (epoch !== undefined && outcome.bounds.epoch !== epoch) {
+      frames.clear();
+      bytes = 0;
+    }
+    epoch = outcome.bounds.epoch;
+    const { parts, ...facts } = outcome;
+    return { ...facts, messages: joined(parts) };
+  };
+
+  const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
+    const entry: Remembered = { frame: readNow(request), notBefore: OFFSET_MAX, bytes: 0 };
+    forget(key);
+    frames.set(key, entry);
+    const frame = await entry.frame.catch((error: unknown) => {
+      if (frames.get(key) === entry) forget(key);
+      throw error;
+    });
+    if (frames.get(key) !== entry) return frame;
+    if (frame.kind !== 'batch' || frame.nextOffset === request.from) forget(key);
+    else {
+      entry.notBefore = laterOffset(request.from, frame.bounds.earliest);
+      entry.bytes = frame.messages.buffer.byteLength;
+      bytes += entry.bytes;
+      while (bytes > REMEMBERED_BYTES_MAX || frames.size > REMEMBERED_FRAMES_MAX)
+        forget(frames.keys().next().value!);
+    }
+    return frame;
+  };
+
+  return {
+    async read(request) {
+      const { from, limit, filter } = request;
+      const key = `${from} ${limit} ${filterKey(filter)}`;
+      const known = frames.get(key);
+      // Only the log knows what is gone of messages that are too old.
+      const isRetained = known && known.notBefore >= offsetOf(Math.max(0, clock.now() - retentionMs));
+      const frame = await (isRetained ? known.frame : readOnce(key, request));
+      if (frame.kind !== 'batch' || !frame.upToDate || frame.nextOffset >= newest) return frame;
+      return { ...frame, upToDate: false };
+    },
+  };
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  const isSmall = parts.length === 1 && first!.buffer.byteLength <= PINNED_BYTES_MAX;
+  return isSmall ? first! : Buffer.concat(parts);
+}
+
+/** Sets of devices belong to grants; those of two tokens may hold the same devices. */
+const deviceKeys = new WeakMap<ReadonlySet<string>, string>();
+
+function filterKey({ table, exceptTable, devices }: ReadFilter): string {
+  if (devices === undefined) return JSON.stringify([table, exceptTable]);
+  let key = deviceKeys.get(devices);
+  if (key === undefined) {
+    key = hash('sha256', [...devices].sort().join(), 'base64');
+    deviceKeys.set(devices, key);
+  }
+  return JSON.stringify([table, exceptTable, key]);
+}

@@ -1,0 +1,153 @@
+import { AUDIT_TABLE, WILDCARD_TABLE } from '../../contract/messages.ts';
+import { type StopReason, socketEvents } from '../../contract/socket-events.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import type { RateLimit } from '../../http/rate-limit.ts';
+import type { Log } from '../../lib/logger.ts';
+import type { Clock } from '../../lib/time.ts';
+import type { StartTimer } from '../../lib/timer.ts';
+import type { ReadFilter } from '../log/stream-log.ts';
+import { showsAudit } from '../rest/read-request.ts';
+import type { Admission, SocketConnection } from './socket-connection.ts';
+import { errorPayload, socketError } from './socket-errors.ts';
+import { parseSubscribe, requestIdOf } from './socket-request.ts';
+import { createSubscription, type Subscription } from './socket-subscription.ts';
+
+export interface SessionOptions {
+  /** @throws StreamError InvalidToken once the connection's token no longer holds */
+  recheck(): void;
+  rateLimit: RateLimit;
+  subscriptionsMax: number;
+  retentionMs: number;
+  clock: Clock;
+  startTimer: StartTimer;
+  log: Log;
+}
+
+/** The subscriptions of one connection. */
+export interface Session {
+  /** An event that a client sent, its last argument being a function where it wants an acknowledgement. */
+  receive(event: string, args: readonly unknown[]): void;
+  /** Ends all subscriptions, telling the client why. */
+  stop(reason: StopReason, error?: StreamError): Promise<void>;
+  /** Ends all subscriptions of a client that has gone. */
+  close(): void;
+  readonly size: number;
+}
+
+type Answer = (payload: object) => void;
+
+/** A client that goes on for this many requests after it was told to wait is disconnected. */
+const REFUSALS_MAX = 100;
+const REQUEST_ID_CHARACTERS_MAX = 64;
+
+export function createSession(
+  connection: SocketConnection,
+  admission: Admission,
+  options: SessionOptions,
+): Session {
+  const { rateLimit, log, subscriptionsMax } = options;
+  const subscriptions = new Map<string, Subscription>();
+  let refusals = 0;
+  let closed = false;
+
+  const subscribe = async (payload: unknown, answer: Answer) => {
+    const { requestId, start, limit, table } = parseSubscribe(payload);
+    options.recheck();
+    if (subscriptions.has(requestId))
+      throw new StreamError('DuplicateRequest', 'this requestId is in use on this connection', {
+        parameter: 'requestId',
+      });
+    if (subscriptions.size >= subscriptionsMax)
+      throw new StreamError(
+        'RateLimited',
+        `a connection has ${subscriptionsMax} subscriptions at most: stop one, or open another connection`,
+      );
+    const subscription = createSubscription({
+      ...options,
+      requestId,
+      connection,
+      source: admission,
+      filter: filterOf(table, admission),
+      limit,
+      logger: log,
+      onEnd: () => subscriptions.delete(requestId),
+    });
+    subscriptions.set(requestId, subscription);
+    try {
+      answer(await subscription.begin(start));
+    } catch (error) {
+      subscription.cancel();
+      throw error;
+    }
+    await subscription.run();
+  };
+
+  const stop = async (payload: unknown, answer: Answer) => {
+    const requestId = requestIdOf(payload);
+    const subscription = subscriptions.get(requestId);
+    if (subscription === undefined)
+      throw new StreamError('InvalidRequest', 'no subscription of this connection has this requestId', {
+        parameter: 'requestId',
+      });
+    await subscription.stop('client_stop');
+    answer({ requestId });
+  };
+
+  const handlers: Readonly<Record<string, typeof subscribe>> = {
+    [socketEvents.subscribe]: subscribe,
+    [socketEvents.stop]: stop,
+  };
+
+  return {
+    receive(event, args) {
+      if (closed) return;
+      const callback = args.at(-1);
+      const acknowledge: Answer = typeof callback === 'function' ? (payload) => callback(payload) : () => {};
+      const payload = typeof args[0] === 'function' ? undefined : args[0];
+      const answer: Answer = (content) => {
+        acknowledge(content);
+        if (event === socketEvents.subscribe) connection.emit(socketEvents.answer, content);
+      };
+      const refuse = (error: unknown) =>
+        answer({ requestId: textIdOf(payload), ...errorPayload(socketError(error, log)) });
+      const waitSeconds = rateLimit.take(admission.grant.tokenId);
+      if (waitSeconds > 0) {
+        if (++refusals > REFUSALS_MAX) return connection.disconnect();
+        return refuse(
+          new StreamError('RateLimited', `too many requests with this token; wait ${waitSeconds} s`),
+        );
+      }
+      refusals = 0;
+      if (Object.hasOwn(handlers, event)) handlers[event]!(payload, answer).catch(refuse);
+    },
+    async stop(reason, error) {
+      await Promise.all([...subscriptions.values()].map((subscription) => subscription.stop(reason, error)));
+    },
+    close() {
+      closed = true;
+      for (const subscription of [...subscriptions.values()]) subscription.cancel();
+    },
+    get size() {
+      return subscriptions.size;
+    },
+  };
+}
+
+/** What a subscription to a table shows, or one to everything that the token may see. */
+function filterOf(table: string | undefined, { devices, seesAudit }: Admission): ReadFilter {
+  if (table !== undefined && showsAudit(table) && !seesAudit)
+    throw new StreamError('InsufficientScope', 'the token needs search:read and org:audit here', {
+      required: ['search:read', 'org:audit'],
+    });
+  return {
+    ...(table !== undefined && table !== WILDCARD_TABLE && { table }),
+    ...(table === undefined && !seesAudit && { exceptTable: AUDIT_TABLE }),
+    ...(devices !== 'all' && { devices }),
+  };
+}
+
+/** Whatever a client calls its request, where that is no more than a name. */
+function textIdOf(payload: unknown): string | null {
+  const id = typeof payload === 'object' && payload !== null && 'requestId' in payload && payload.requestId;
+  return typeof id === 'string' && id.length <= REQUEST_ID_CHARACTERS_MAX ? id : null;
+}

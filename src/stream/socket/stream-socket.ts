@@ -1,0 +1,199 @@
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { type ExtendedError, Server, type Socket } from 'socket.io';
+import type { Access } from '../../access/access.ts';
+import { SOCKET_PATH } from '../../contract/socket-events.ts';
+import type { StreamError } from '../../contract/stream-errors.ts';
+import { endWithError } from '../../http/http-server.ts';
+import { createRateLimit } from '../../http/rate-limit.ts';
+import type { Log } from '../../lib/logger.ts';
+import { SECOND_MS } from '../../lib/time.ts';
+import type { StartTimer } from '../../lib/timer.ts';
+import { createTally } from './per-owner-quota.ts';
+import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
+import type { Admission } from './socket-connection.ts';
+import { errorPayload, socketError } from './socket-errors.ts';
+import { createSession, type Session } from './socket-session.ts';
+import { connectionOf } from './socket-transport.ts';
+
+export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
+  access: Pick<Access, 'authenticate' | 'recheck'>;
+  /** For each token, or address where there is none: connections and requests. */
+  requestsPerMinuteMax: number;
+  path?: string;
+  startTimer: StartTimer;
+  log: Log;
+  limits?: Partial<SocketLimits>;
+}
+
+export interface SocketLimits {
+  subscriptionsPerSocketMax: number;
+  socketsPerTokenMax: number;
+  socketsPerWorkgroupMax: number;
+  /** Also those that have not said who they are yet. */
+  socketsMax: number;
+}
+
+export interface StreamSocket {
+  /** What is held for clients now. */
+  counts(): { sockets: number; subscriptions: number };
+}
+
+const limitsByDefault: SocketLimits = {
+  subscriptionsPerSocketMax: 32,
+  socketsPerTokenMax: 1_000,
+  socketsPerWorkgroupMax: 5_000,
+  socketsMax: 8_000,
+};
+/** Clients send small frames only: a handshake, subscriptions, acknowledgements. */
+const RECEIVED_BYTES_MAX = 32 * 1024;
+const CONNECT_MS = 10 * SECOND_MS;
+/** A ping waits behind the data before it, so a slow reader needs time for its answer. */
+const PING_EVERY_MS = 25 * SECOND_MS;
+const PONG_MS = 60 * SECOND_MS;
+/** How soon a token that was revoked or has expired ends what it opened. */
+const RECHECK_MS = SECOND_MS;
+/** On shutdown, for clients to take their last events and leave; and then to close the connection. */
+const LEAVE_MS = 2 * SECOND_MS;
+const CLOSE_MS = SECOND_MS;
+
+type Events = Record<string, (...args: unknown[]) => void>;
+type StreamSocketServer = Server<Events, Events, Record<string, never>, { admission: Admission }>;
+type ClientSocket = Socket<Events, Events, Record<string, never>, { admission: Admission }>;
+
+/**
+ * The stream over socket.io, on the server of `app`: authentication in the handshake, then `stream:latest` and its
+ * data frames. It ends when the stream drains.
+ */
+export function registerStreamSocket(app: FastifyInstance, options: StreamSocketOptions): StreamSocket {
+  const { stream, access, clock, startTimer, log, path = SOCKET_PATH } = options;
+  const limits = { ...limitsByDefault, ...options.limits };
+  const rateLimit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
+  const admit = createAdmission({ ...options, rateLimit });
+  const sessions = new Map<ClientSocket, Session>();
+  const perOwner = (max: number, owner: string) =>
+    createTally(max, `${owner} has ${max} connections already; close one first`);
+  const perToken = perOwner(limits.socketsPerTokenMax, 'this token');
+  const perWorkgroup = perOwner(limits.socketsPerWorkgroupMax, 'this workgroup');
+
+  const server = openServer(app, path, limits.socketsMax);
+  const upgraded = new Set<Duplex>();
+  app.server.on('upgrade', ({ url }, connection) => {
+    // Nobody else listens before the library has taken it on, and an error that nobody listens to ends the process.
+    connection.on('error', () => undefined);
+    // Told at once: the library cuts off, a second later, what is none of its own.
+    if (!url?.startsWith(path))
+      return endWithError(connection, 404, 'NotFound', `the stream's WebSocket is at ${path}/`);
+    upgraded.add(connection);
+    connection.once('close', () => upgraded.delete(connection));
+  });
+
+  server.use((socket, next) => {
+    const { auth, query, headers, address } = socket.handshake;
+    admit({ auth, query, authorization: headers.authorization, address })
+      .then((admission) => {
+        perToken.check(admission.grant.tokenId);
+        perWorkgroup.check(admission.workgroupId);
+        socket.data.admission = admission;
+        next();
+      })
+      .catch((error: unknown) => next(connectError(socketError(error, log))));
+  });
+
+  server.on('connection', (socket) => {
+    const { admission } = socket.data;
+    const { grant, workgroupId } = admission;
+    const session = createSession(connectionOf(socket), admission, {
+      ...options,
+      rateLimit,
+      subscriptionsMax: limits.subscriptionsPerSocketMax,
+      recheck: () => access.recheck(grant),
+    });
+    sessions.set(socket, session);
+    perToken.add(grant.tokenId);
+    perWorkgroup.add(workgroupId);
+    log.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
+    socket.onAny((event: string, ...args: unknown[]) => session.receive(event, args));
+    socket.on('disconnect', (reason) => {
+      session.close();
+      sessions.delete(socket);
+      perToken.remove(grant.tokenId);
+      perWorkgroup.remove(workgroupId);
+      log.debug({ workgroup: workgroupId, sockets: sessions.size, reason }, 'socket.disconnected');
+    });
+  });
+
+  const recheck = async (socket: ClientSocket, session: Session) => {
+    try {
+      access.recheck(socket.data.admission.grant);
+    } catch (cause) {
+      const error = socketError(cause, log);
+      await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
+      socket.disconnect(true);
+    }
+  };
+  let stopRechecking = () => {};
+  const recheckAll = () => {
+    for (const [socket, session] of sessions) void recheck(socket, session);
+    stopRechecking = startTimer(RECHECK_MS, recheckAll);
+  };
+  stopRechecking = startTimer(RECHECK_MS, recheckAll);
+
+  const drain = async () => {
+    stopRechecking();
+    for (const [socket, session] of sessions)
+      void session.stop('server_draining').then(() => socket.disconnect());
+    await sleep(LEAVE_MS, undefined, { ref: false });
+    server.engine.close();
+    await sleep(CLOSE_MS, undefined, { ref: false });
+    for (const connection of upgraded) connection.destroy();
+  };
+  stream.draining.addEventListener('abort', () => void drain());
+
+  return {
+    counts: () => ({
+      sockets: sessions.size,
+      subscriptions: [...sessions.values()].reduce((sum, session) => sum + session.size, 0),
+    }),
+  };
+}
+
+/** The library's server behind that path of `app`, beside its routes. */
+function openServer(app: FastifyInstance, path: string, socketsMax: number): StreamSocketServer {
+  const server: StreamSocketServer = new Server({
+    path,
+    addTrailingSlash: false,
+    serveClient: false,
+    transports: ['websocket', 'polling'],
+    perMessageDeflate: false,
+    httpCompression: false,
+    maxHttpBufferSize: RECEIVED_BYTES_MAX,
+    connectTimeout: CONNECT_MS,
+    pingInterval: PING_EVERY_MS,
+    pingTimeout: PONG_MS,
+    allowRequest: (_request, decide) => {
+      const isFull = server.engine.clientsCount >= socketsMax;
+      decide(isFull ? 'too many connections' : null, !isFull);
+    },
+  });
+  server.attach(app.server);
+  server.engine.on('headers', (headers: Record<string, string>) => {
+    headers['X-Content-Type-Options'] = 'nosniff';
+  });
+  // A host with several addresses has a server for each, of which the library sees only the first.
+  app.all(`${path}/`, {
+    config: { rateLimited: false },
+    schema: { hide: true },
+    onRequest: (request, reply) => {
+      reply.hijack();
+      server.engine.handleRequest(request.raw, reply.raw);
+    },
+    handler: () => undefined,
+  });
+  return server;
+}
+
+function connectError(error: StreamError): ExtendedError {
+  return Object.assign(new Error(error.message), { data: errorPayload(error) });
+}

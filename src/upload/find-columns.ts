@@ -1,0 +1,115 @@
+import { parseUnit } from '../lib/units.ts';
+
+/** What a column can tell. */
+export type ColumnRole =
+  | 'meter'
+  | 'start'
+  | 'end'
+  | 'time'
+  | 'energy'
+  | 'value'
+  | 'unit'
+  | 'quality'
+  | 'period'
+  | 'year'
+  | 'month'
+  | 'day'
+  | 'hour'
+  | 'scenario';
+
+/** Names that are understood, without unit, case or blanks. */
+const names: Readonly<Record<ColumnRole, readonly string[]>> = {
+  meter: ['meter_code', 'meter', 'meter_id', 'code'],
+  start: ['interval_start', 'period_start', 'start', 'from', 'begin'],
+  end: ['interval_end', 'period_end', 'end', 'to'],
+  time: ['time', 'timestamp', 'read_at', 'datetime'],
+  energy: [
+    'energy',
+    'target',
+    'budget',
+    'production',
+    'consumption',
+    'yield',
+    'ac_system_output',
+    'ac_energy',
+  ],
+  value: ['value', 'register', 'register_value', 'reading', 'meter_reading', 'index'],
+  unit: ['unit'],
+  quality: ['quality'],
+  period: ['period'],
+  year: ['year'],
+  month: ['month'],
+  day: ['day'],
+  hour: ['hour'],
+  scenario: ['scenario'],
+};
+export const columnRoles = Object.keys(names) as readonly ColumnRole[];
+
+export interface FoundColumn {
+  index: number;
+  name: string;
+  /** The unit that its name tells, such as kWh of "energy_kwh" or "Energy (kWh)". */
+  unit: string | undefined;
+}
+export type Columns = Partial<Record<ColumnRole, FoundColumn>>;
+
+/** Longer names mean nothing here. */
+const NAME_LENGTH_MAX = 200;
+
+/**
+ * Finds what the columns of a file mean, by their names.
+ * @param given names that were said, by what they mean; they go before all others
+ */
+export function findColumns(header: readonly string[], given: Partial<Record<ColumnRole, string>>): Columns {
+  const candidates = candidatesOf(header, given);
+  return Object.fromEntries(
+    columnRoles.flatMap((role) => candidates[role].slice(0, 1).map((one) => [role, one])),
+  );
+}
+
+/** What several columns could mean: which of them is meant, nobody can tell. */
+export function findAmbiguous(
+  header: readonly string[],
+  given: Partial<Record<ColumnRole, string>>,
+): Array<{ role: ColumnRole; columns: readonly FoundColumn[] }> {
+  const candidates = candidatesOf(header, given);
+  return columnRoles
+    .map((role) => ({ role, columns: candidates[role] }))
+    .filter(({ columns }) => columns.length > 1);
+}
+
+/** The columns that could mean something, those with its most usual name first. */
+function candidatesOf(
+  header: readonly string[],
+  given: Partial<Record<ColumnRole, string>>,
+): Record<ColumnRole, FoundColumn[]> {
+  const parsed = header.map((name, index) => ({ index, name, ...splitUnit(name) }));
+  const ofRole = (role: ColumnRole) => {
+    const said = given[role];
+    const found =
+      said === undefined
+        ? names[role].flatMap((known) => parsed.filter(({ base }) => base === known))
+        : parsed.filter(({ name }) => name === said);
+    return found.map(({ index, name, unit }) => ({ index, name, unit }));
+  };
+  return Object.fromEntries(columnRoles.map((role) => [role, ofRole(role)])) as Record<
+    ColumnRole,
+    FoundColumn[]
+  >;
+}
+
+/** `AC System Output (kWh)` is `ac_system_output` in kWh, `energy_kwh` is `energy` in kWh. */
+function splitUnit(name: string): { base: string; unit: string | undefined } {
+  if (name.length > NAME_LENGTH_MAX) return { base: '', unit: undefined };
+  const bracket = /^(.*?)\s*[([]\s*([^()[\]]+?)\s*[)\]]$/.exec(name.trim());
+  const tail = bracket ?? /^(.*?)[_ ]([A-Za-z]+)$/.exec(name.trim());
+  const unit = tail ? parseUnit(tail[2]!) : undefined;
+  const base = unit === undefined ? name : tail![1]!;
+  return {
+    base: base
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[\s-]+/g, '_'),
+    unit,
+  };
+}

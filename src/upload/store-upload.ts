@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { query } from '../warehouse/query.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { granularityOf } from './budget-rows.ts';
+import { type LineProblem, PROBLEMS_SHOWN_MAX } from './refusals.ts';
+import type { Upload, UploadKind } from './upload-rows.ts';
+
+/** Where rows come from. */
+export interface UploadOrigin {
+  /** Of the file. */
+  name: string;
+  /** Who uploads it. */
+  actor: string;
+  /** Stores it also where the same rows were stored before, so that they count again. */
+  again: boolean;
+}
+
+export type StoreOutcome =
+  | {
+      kind: 'stored';
+      uploadId: number;
+      /** Rows of the upload, those that were stored, and those that said what was known already. */
+      accepted: number;
+      stored: number;
+      unchanged: number;
+      /** Rows of earlier uploads that no longer count. */
+      replaced: number;
+      /** The highest of its rows. */
+      revision: number;
+    }
+  /** The same rows were stored before: nothing was done. */
+  | { kind: 'stored-before'; uploadId: number; accepted: number; revision: number; receivedAtMs: UtcMs }
+  /** Nothing was stored. */
+  | { kind: 'refused'; problems: LineProblem[]; count: number };
+
+/** Rows that go to the database at a time: building JSON of more takes much memory. */
+const SLICE_ROWS = 20_000;
+
+/** The statements of each kind: what counts already, and what is done with it. */
+const statements = {
+  meter_intervals: { current: 'upload/find_current_intervals', replace: 'upload/replace_readings' },
+  meter_registers: { current: 'upload/find_current_registers', replace: 'upload/replace_registers' },
+  budget: { current: 'upload/find_current_budgets', replace: 'upload/replace_budgets' },
+} as const satisfies Record<UploadKind, object>;
+
+/**
+ * Stores an upload in one transaction: all of it or nothing. Where it says otherwise what is known, it counts from now on; what it replaces
+ * stays and is marked. An upload that would cut a row in two is refused.
+ */
+export async function storeUpload(
+  shard: Shard,
+  upload: Upload,
+  origin: UploadOrigin,
+  nowMs: UtcMs,
+): Promise<StoreOutcome> {
+  const contentHash = hashOf(upload);
+  return shard.transaction(async (connection) => {
+    const [before] = await query<{
+      upload_id: number;
+      row_count: number;
+      revision: number;
+      received_at_ms: number;
+    }>(connection, 'upload/find_upload', { kind: upload.kind, content_hash: contentHash });
+    if (before && !origin.again) {
+      const { upload_id: uploadId, row_count: accepted, revision, received_at_ms: receivedAtMs } = before;
+      return { kind: 'stored-before', uploadId, accepted, revision, receivedAtMs };
+    }
+    await bringIn(connection, upload);
+    const problems = [
+      ...(await findOtherKind(connection, upload.kind)),
+      ...(await compare(connection, upload.kind)),
+    ];
+    if (problems.length > 0)
+      return { kind: 'refused', problems: problems.slice(0, PROBLEMS_SHOWN_MAX), count: problems.length };
+    const [next] = await query<{ upload_id: number }>(connection, 'upload/next_upload_id');
+    const ids = { upload_id: next!.upload_id, now_ms: nowMs };
+    const counts = await readCounts(connection);
+    await replaceAndInsert(connection, upload.kind, ids);
+    if (upload.kind !== 'budget') await query(connection, 'upload/mark_months', { upload_id: ids.upload_id });
+    await query(connection, 'upload/store_upload', {
+      ...ids,
+      kind: upload.kind,
+      name: origin.name,
+      content_hash: contentHash,
+      actor: origin.actor,
+      row_count: counts.row_count,
+      stored_count: counts.stored_count,
+      revision: counts.revision,
+    });
+    return {
+      kind: 'stored',
+      uploadId: ids.upload_id,
+      accepted: counts.row_count,
+      stored: counts.stored_count,
+      unchanged: counts.row_count - counts.stored_count,
+      replaced: counts.replaced_count,
+      revision: counts.revision,
+    };
+  });
+}
+
+/** Of what it says, not of how its file is written. */
+function hashOf({ kind, rows }: Upload): string {
+  const hash = createHash('sha256').update(kind);
+  for (const { line: _, ...row } of rows) hash.update(`${JSON.stringify(row)}\n`);
+  return hash.digest('hex');
+}
+
+async function bringIn(connection: DuckDBConnection, { kind, rows }: Upload): Promise<void> {
+  await query(connection, 'upload/set_joins');
+  await query(connection, 'upload/create_incoming');
+  const add = kind === 'budget' ? 'upload/take_budget_rows' : 'upload/take_meter_rows';
+  for (let from = 0; from < rows.length; from += SLICE_ROWS) {
+    const slice = rows.slice(from, from + SLICE_ROWS);
+    const told = slice.map((row) => ('scenario' in row ? { ...row, granularity: granularityOf(row) } : row));
+    await query(connection, add, { rows: JSON.stringify(told) });
+  }
+}
+
+/** A meter whose intervals and register were both uploaded would count twice. */
+async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
+  if (kind === 'budget') return [];
+  const isRegister = kind === 'meter_registers';
+  const found = await query<{ meter_code: string; line: number }>(connection, 'upload/find_other_kind', {
+    is_register: isRegister,
+  });
+  return found.map(({ meter_code, line }) => ({
+    line,
+    message: isRegister
+      ? `${meter_code} has intervals that were uploaded; values of its register would count the same energy twice`
+      : `${meter_code} has values of its register that were uploaded; intervals would count the same energy twice`,
+  }));
+}
+
+/** Compares with what counts already, and says which rows of that would be cut. */
+async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
+  await query(connection, statements[kind].current);
+  await query(connection, 'upload/find_same_places');
+  await query(connection, 'upload/find_overlaps');
+  const cut = await query<{ line: number; start_at: number; end_at: number; received_at_ms: number }>(
+    connection,
+    'upload/find_conflicts',
+  );
+  await query(connection, 'upload/set_revisions');
+  await query(connection, 'upload/find_replaced');
+  return cut.map(({ line, start_at, end_at, received_at_ms }) => {
+    const [start, end] =
+      kind === 'budget'
+        ? [start_at, end_at - 1].map((day) => formatInstant(day * 86_400_000).slice(0, 10))
+        : [formatInstant(start_at), formatInstant(end_at)];
+    return {
+      line,
+      message: `covers a part of what was uploaded at ${formatInstant(received_at_ms)}, from ${start} to ${end}; upload all of that time, or leave it out`,
+    };
+  });
+}
+
+interface Counts {
+  row_count: number;
+  stored_count: number;
+  replaced_count: number;
+  revision: number;
+}
+
+async function readCounts(connection: DuckDBConnection): Promise<Counts> {
+  const [counts] = await query<{ [Name in keyof Counts]: number }>(connection, 'upload/count_upload');
+  return counts!;
+}
+
+async function replaceAndInsert(
+  connection: DuckDBConnection,
+  kind: UploadKind,
+  ids: { upload_id: number; now_ms: UtcMs },
+): Promise<void> {
+  const { upload_id } = ids;
+  await query(connection, statements[kind].replace, { upload_id });
+  switch (kind) {
+    case 'meter_intervals':
+      await query(connection, 'upload/store_readings', { ...ids, from_register: false });
+      return;
+    case 'budget':
+      await query(connection, 'upload/store_budgets', ids);
+      return;
+    case 'meter_registers':
+      await query(connection, 'upload/store_registers', { upload_id });
+      await query(connection, 'upload/derive_readings');
+      await compare(connection, 'meter_intervals');
+      await query(connection, 'upload/replace_readings', { upload_id });
+      await query(connection, 'upload/store_readings', { ...ids, from_register: true });
+      return;
+    default:
+      kind satisfies never;
+  }
+}

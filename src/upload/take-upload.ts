@@ -1,0 +1,37 @@
+import type { Audit } from '../audit/audit.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import type { Shard } from '../warehouse/shard.ts';
+import { readStaged } from './stage-upload.ts';
+import { type StoreOutcome, storeUpload, type UploadOrigin } from './store-upload.ts';
+
+/** What is asked of the process that has the warehouse open. */
+export interface TakeRequest extends UploadOrigin {
+  /** Where the rows are, see `stageUpload`. */
+  path: string;
+}
+
+/** Stores what was staged, and notes in the audit log that it was. */
+export async function takeUpload(
+  shard: Shard,
+  { path, ...origin }: TakeRequest,
+  { audit, clock, log }: { audit: Audit; clock: Clock; log: Log },
+): Promise<StoreOutcome> {
+  const startMs = performance.now();
+  const upload = readStaged(path);
+  const outcome = await storeUpload(shard, upload, origin, clock.now());
+  if (outcome.kind === 'stored') {
+    const { kind: _, ...counts } = outcome;
+    const thing = upload.kind === 'budget' ? 'budget' : 'meter_data';
+    const action = `${thing}.uploaded` as const;
+    audit.record(shard.workgroupId, {
+      actor: origin.actor,
+      action,
+      target: origin.name,
+      data: { ...counts },
+    });
+    const durationMs = Math.round(performance.now() - startMs);
+    log.info({ shard: shard.workgroupId, what: upload.kind, ...counts, durationMs }, 'upload.stored');
+  }
+  return outcome;
+}

@@ -1,9 +1,0 @@
-import { parseUnit, unitFactor, unitProblem } from '../units.ts';
-
-/** @returns how many Wh one of the unit is, or what is wrong with it */
-export function energyFactor(unit: string): number | string {
-  const exact = parseUnit(unit) ?? unit;
-  return (
-    unitFactor('energy', exact) ?? unitProblem('energy', exact)!.replace(', or a method that reads power', '')
-  );
-}

@@ -1,0 +1,284 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { admit, type Gate } from '../access/admit.ts';
+import { bearerToken } from '../access/bearer.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { errorMessage, isRetryable } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import { readText, type TextFormat, type UploadTopic } from './read-upload.ts';
+import { type LineProblem, RefusedFile } from './refusals.ts';
+import { stageUpload } from './stage-upload.ts';
+import type { StoreOutcome } from './store-upload.ts';
+import type { TakeRequest } from './take-upload.ts';
+import { uploadOptionsSchema } from './upload-options.ts';
+import type { Upload } from './upload-rows.ts';
+
+/** Asks the process that has the warehouse of a workgroup open to store something. */
+export type AskToTake = (
+  workgroupId: string,
+  request: TakeRequest,
+) => Promise<
+  { kind: 'answer'; answer: StoreOutcome } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
+>;
+
+export interface UploadRoutesOptions extends Pick<Gate, 'access' | 'audit'> {
+  dataDir: string;
+  workgroups: readonly WorkgroupConfig[];
+  take: AskToTake;
+  clock: Clock;
+  log: Log;
+}
+
+/** Understanding a body takes the process that long as it takes 40,000 rows; more goes in parts, or from the command line. */
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
+const ABSENT_SECONDS = 10;
+
+const formats: Readonly<Record<string, TextFormat>> = {
+  'text/csv': 'csv',
+  'application/x-ndjson': 'json',
+  'application/json': 'json',
+};
+
+const routes = [
+  {
+    path: 'meter-data',
+    topic: 'meter-data',
+    summary: 'Upload meter data',
+    description:
+      'Readings of meters: energy by intervals (meter_code, interval_start, interval_end, energy_kwh) or values of registers (meter_code, time, value_kwh).',
+    example:
+      'meter_code,interval_start,interval_end,energy_kwh\nGRID-1,2026-05-17T13:00+02:00,2026-05-17T13:15+02:00,1.25\n',
+  },
+  {
+    path: 'budget-data',
+    topic: 'budget',
+    summary: 'Upload budgets',
+    description:
+      'Energy that is expected of meters (meter_code, period, energy_kwh, scenario), by years (2026), months (2026-05), days (2026-05-17) or from period_start to period_end.',
+    example: 'meter_code,period,energy_kwh,scenario\nPV,2026-05,1850,P50\n',
+  },
+] as const satisfies ReadonlyArray<{
+  path: string;
+  topic: UploadTopic;
+  summary: string;
+  description: string;
+  /** A body. */
+  example: string;
+}>;
+
+const whole =
+  'Body: CSV with names of columns, NDJSON, or a JSON array of objects, up to 2 MiB. It is taken as a whole or not at all; a refusal lists the lines. The same rows again change nothing, and what says otherwise later counts.';
+
+const flag = z
+  .enum(['true', 'false'], { error: 'must be "true" or "false"' })
+  .optional()
+  .transform((text) => text === 'true');
+const querySchema = uploadOptionsSchema.extend({
+  name: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .meta({ description: 'What it is called in the list of uploads. Default: http', example: 'may.csv' }),
+  again: flag.meta({ description: 'Lets the same rows count again, where a later upload has replaced them' }),
+  dryRun: flag.meta({ description: 'Checks it and stores nothing' }),
+});
+
+/** Only for the description: bytes are read as a whole, so that everything wrong with them is told at once. */
+const bodySchema = (example: string) => z.any().meta({ description: 'Rows with names of columns', example });
+
+const answerSchema = z.object({
+  outcome: z.enum(['stored', 'stored-before', 'checked']).meta({
+    description:
+      'stored; stored-before: the same rows were stored before, nothing was done; checked: a dry run',
+  }),
+  accepted: z
+    .number()
+    .int()
+    .meta({ description: 'Rows; of hours of a budget, the days that they add up to' }),
+  stored: z.number().int().optional().meta({ description: 'Of these, rows that said something new' }),
+  unchanged: z.number().int().optional().meta({ description: 'Of these, rows that said what was known' }),
+  replaced: z.number().int().optional().meta({ description: 'Rows of earlier uploads that no longer count' }),
+  revision: z.number().int().optional().meta({ description: 'The highest revision of its rows' }),
+  uploadId: z.number().int().optional(),
+});
+const errorSchema = z.object({
+  error: z.string(),
+  message: z.string(),
+  status: z.number().int(),
+  retryable: z.boolean(),
+  parameter: z.string().optional(),
+  problems: z
+    .array(z.object({ line: z.number().int(), column: z.string().optional(), message: z.string() }))
+    .optional()
+    .meta({ description: 'What is wrong with the body by line, 0 for the whole; the first 100' }),
+  problemCount: z.number().int().optional(),
+});
+
+/** `PUT .../meter-data` and `PUT .../budget-data`. Other methods at these addresses are of the report. */
+export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): void {
+  const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
+
+  async function guard(request: FastifyRequest): Promise<{ workgroup: WorkgroupConfig; actor: string }> {
+    const { workgroupId } = request.params as { workgroupId: string };
+    const token = bearerToken(request.headers.authorization);
+    const { devices, grant } = await admit(gate, token, workgroupId, ['data:write']);
+    if (devices !== 'all')
+      throw new StreamError('InsufficientScope', 'a token of device groups uploads nothing for meters', {
+        required: ['data:write'],
+      });
+    formatOf(request);
+    return { workgroup: workgroups.get(workgroupId)!, actor: `token:${grant.tokenId} ${grant.subject}` };
+  }
+  const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof guard>>>();
+
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    for (const type of Object.keys(formats))
+      scope.addContentTypeParser(
+        type,
+        { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+        (_request, body, done) => done(null, body),
+      );
+    for (const { path, topic, summary, description, example } of routes) {
+      scope.put(
+        `/api/v1/orgs/:workgroupId/${path}`,
+        {
+          attachValidation: true,
+          bodyLimit: BODY_BYTES_MAX,
+          // Whoever may not upload sends no body for nothing.
+          onRequest: async (request) => void admitted.set(request, await guard(request)),
+          schema: {
+            summary,
+            description: `${description} ${whole}`,
+            tags: ['report'],
+            consumes: Object.keys(formats),
+            body: bodySchema(example),
+            params: z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) }),
+            querystring: querySchema,
+            response: {
+              200: answerSchema,
+              400: errorSchema.meta({
+                description:
+                  'A parameter is unknown, empty, given twice or wrong (`parameter` names it), or the body is (`problems` lists it by line). Nothing was stored',
+              }),
+              401: errorSchema,
+              403: errorSchema,
+              413: errorSchema,
+              415: errorSchema,
+              429: errorSchema,
+              503: errorSchema,
+            },
+          },
+        },
+        async (request, reply) => {
+          const { workgroup, actor } = admitted.get(request)!;
+          if (request.validationError) throw request.validationError;
+          const { name = 'http', again, dryRun, ...said } = request.query as z.output<typeof querySchema>;
+          const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+          const upload = understand(() =>
+            readText(bytes, formatOf(request), { topic, name, meters: workgroup.meters, options: said }),
+          );
+          reply.header('Cache-Control', 'no-store');
+          if (dryRun) return { outcome: 'checked', accepted: upload.rows.length };
+          return answerOf(await store(options, workgroup.id, upload, { name, actor, again }), workgroup.id);
+        },
+      );
+    }
+  });
+}
+
+/** Without a type there is no body either, which is refused as an empty file. @throws StreamError UnsupportedMediaType */
+function formatOf({ headers }: FastifyRequest): TextFormat {
+  const type = (headers['content-type'] ?? 'text/csv').split(';')[0]!.trim().toLowerCase();
+  const encoding = headers['content-encoding'] ?? 'identity';
+  const format = Object.hasOwn(formats, type) ? formats[type] : undefined;
+  if (format === undefined)
+    throw new StreamError('UnsupportedMediaType', `Content-Type: send ${Object.keys(formats).join(' or ')}`);
+  if (encoding !== 'identity')
+    throw new StreamError('UnsupportedMediaType', 'Content-Encoding: send the body as it is, not packed');
+  return format;
+}
+
+function understand(read: () => Upload): Upload {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RefusedFile) throw refusal(error.lines, error.count);
+    throw error;
+  }
+}
+
+function refusal(problems: readonly LineProblem[], problemCount: number): StreamError {
+  const [{ line, column, message } = { line: 0, message: '' }] = problems as [LineProblem?];
+  const where = [line > 0 && `line ${line}`, column && `column "${column}"`].filter(Boolean).join(', ');
+  const more = problemCount > 1 ? ` (and ${problemCount - 1} more)` : '';
+  return new StreamError('InvalidRequest', `nothing was stored: ${where}${where && ': '}${message}${more}`, {
+    problems: [...problems],
+    problemCount,
+  });
+}
+
+async function store(
+  { dataDir, take, clock }: UploadRoutesOptions,
+  workgroupId: string,
+  upload: Upload,
+  origin: Omit<TakeRequest, 'path'>,
+): ReturnType<AskToTake> {
+  const staged = stageUpload(dataDir, upload, clock);
+  try {
+    return await take(workgroupId, { path: staged.path, ...origin });
+  } finally {
+    staged.remove();
+  }
+}
+
+function answerOf(
+  outcome: Awaited<ReturnType<AskToTake>>,
+  workgroupId: string,
+): z.output<typeof answerSchema> {
+  switch (outcome.kind) {
+    case 'answer':
+      return describe(outcome.answer);
+    case 'not-running':
+      throw new StreamError(
+        'StorageUnavailable',
+        `no worker on this machine has the data of ${workgroupId} open, so that nothing was stored; send it again once it does`,
+        {},
+        ABSENT_SECONDS,
+      );
+    case 'failed': {
+      if (!isRetryable(outcome.error)) throw outcome.error;
+      const error = new StreamError(
+        'StorageUnavailable',
+        'the worker cannot store it just now; send it again in a moment',
+        {},
+        ABSENT_SECONDS,
+      );
+      error.cause = new Error(errorMessage(outcome.error));
+      throw error;
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function describe(outcome: StoreOutcome): z.output<typeof answerSchema> {
+  switch (outcome.kind) {
+    case 'stored': {
+      const { kind, ...counts } = outcome;
+      return { outcome: kind, ...counts };
+    }
+    case 'stored-before': {
+      const { kind, accepted, revision, uploadId } = outcome;
+      return { outcome: kind, accepted, revision, uploadId };
+    }
+    case 'refused':
+      throw refusal(outcome.problems, outcome.count);
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,173 @@
+import type {
+  DuckDBAppender,
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBPreparedStatement,
+} from '@duckdb/node-api';
+import type { RejectedMessage } from '../decode/message-columns.ts';
+import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { type Checkpoint, checkpointOf, type PositionRow, samePlace } from './checkpoint.ts';
+import { messageColumnTypes } from './fill-chunks.ts';
+import { appendNames, clearQuietly, writeLedger } from './landing-ledger.ts';
+import { loadSql } from './load-sql.ts';
+import { watchOtherLogs } from './other-logs.ts';
+import type { Write } from './plan-landing.ts';
+import { query } from './query.ts';
+
+/** A write with its rows copied out of the decoder's columns. */
+export interface PreparedWrite extends Write {
+  origin: string;
+  batchId: number;
+  chunks: readonly DuckDBDataChunk[];
+  rejected: readonly RejectedMessage[];
+}
+
+export type CommitOutcome =
+  | { kind: 'committed' }
+  /** The file stands elsewhere than the writes assumed; nothing was written. */
+  | { kind: 'out-of-step'; checkpoint: Checkpoint | undefined };
+
+/** Everything that landing writes goes through one connection, with its appender and statements kept ready. */
+export interface Committer {
+  /**
+   * Writes one origin's consecutive batches in one transaction: all of them or none.
+   * After a failure the committer is spent: close it and make a new one.
+   * @param onCommitting called once the rows have been handed over and COMMIT runs in the background: the chunks are free,
+   *   and this is the time to decode the next batch
+   */
+  commit(
+    writes: readonly PreparedWrite[],
+    names: ReadonlyArray<{ id: number; name: string }>,
+    nowMs: UtcMs,
+    onCommitting: () => void,
+  ): Promise<CommitOutcome>;
+  close(): void;
+}
+
+const statements = {
+  position: 'land/find_position',
+  insertBatch: 'land/store_batch',
+  insertCheckpoint: 'land/store_checkpoint',
+  advanceCheckpoint: 'land/advance_checkpoint',
+} as const;
+type Statements = Readonly<Record<keyof typeof statements, DuckDBPreparedStatement>>;
+
+/**
+ * @param owner the workgroup and the epoch in which this process owns its file
+ * @throws TerminalError where table message has other columns than landing writes
+ */
+export async function createCommitter(
+  connection: DuckDBConnection,
+  owner: { workgroupId: string; epoch: bigint },
+): Promise<Committer> {
+  await checkMessageTable(connection);
+  const prepared = Object.fromEntries(
+    await Promise.all(
+      Object.entries(statements).map(async ([key, name]) => [key, await connection.prepare(loadSql(name))]),
+    ),
+  ) as Statements;
+  const appender = await connection.createAppender('message');
+  const otherLogs = watchOtherLogs(connection);
+
+  async function commit(
+    writes: readonly PreparedWrite[],
+    names: ReadonlyArray<{ id: number; name: string }>,
+    nowMs: UtcMs,
+    onCommitting: () => void,
+  ): Promise<CommitOutcome> {
+    const [first] = writes;
+    if (first === undefined) return { kind: 'committed' };
+    await connection.run('BEGIN');
+    try {
+      const stored = await readPosition(prepared.position, first.origin, owner);
+      if (!samePlace(stored, first.before)) {
+        await connection.run('ROLLBACK');
+        return { kind: 'out-of-step', checkpoint: stored };
+      }
+      for (const write of writes) await writeLedger(connection, prepared.insertBatch, write, nowMs);
+      await writeCheckpoint(prepared, first.before, writes.at(-1)!.after);
+      await appendNames(connection, names);
+      appendMessages(appender, writes);
+      await otherLogs.dropLandedBefore(writes);
+      const committing = connection.run('COMMIT');
+      onCommitting();
+      await committing;
+      return { kind: 'committed' };
+    } catch (error) {
+      clearQuietly(appender);
+      // Nothing to roll back where COMMIT was what failed.
+      await connection.run('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  }
+
+  return {
+    commit,
+    close() {
+      clearQuietly(appender);
+      try {
+        appender.closeSync();
+      } finally {
+        connection.closeSync();
+      }
+    },
+  };
+}
+
+async function checkMessageTable(connection: DuckDBConnection): Promise<void> {
+  const columns = await query<{ column_name: string; data_type: string }>(
+    connection,
+    'land/find_message_columns',
+  );
+  const actual = columns.map(({ column_name, data_type }) => `${column_name} ${data_type}`).join(', ');
+  const expected = messageColumnTypes.map(([name, type]) => `${name} ${type}`).join(', ');
+  if (actual !== expected) {
+    throw new TerminalError(
+      'SchemaMismatch',
+      `table message has the columns (${actual}); landing writes (${expected})`,
+    );
+  }
+}
+
+async function readPosition(
+  statement: DuckDBPreparedStatement,
+  origin: string,
+  owner: { workgroupId: string; epoch: bigint },
+): Promise<Checkpoint | undefined> {
+  statement.bind({ origin });
+  const [row] = (await statement.runAndReadAll()).getRowObjects() as Array<
+    PositionRow & { owner_epoch: bigint }
+  >;
+  const stored = row?.owner_epoch ?? -1n;
+  if (row === undefined || stored !== owner.epoch) {
+    throw new StaleOwnerError(owner.workgroupId, owner.epoch, stored);
+  }
+  return checkpointOf(origin, row);
+}
+
+/** A flush that fails throws: COMMIT would succeed after it, and move the checkpoint without its rows. */
+function appendMessages(appender: DuckDBAppender, writes: readonly PreparedWrite[]): void {
+  if (writes.every(({ chunks }) => chunks.length === 0)) return;
+  for (const { chunks } of writes) for (const chunk of chunks) appender.appendDataChunk(chunk);
+  appender.flushSync();
+}
+
+async function writeCheckpoint(
+  prepared: Statements,
+  before: Checkpoint | undefined,
+  after: Checkpoint | undefined,
+): Promise<void> {
+  if (after === undefined) return;
+  const statement = before === undefined ? prepared.insertCheckpoint : prepared.advanceCheckpoint;
+  statement.bind({
+    origin: after.origin,
+    log_epoch: after.logEpoch ?? null,
+    next_offset: after.nextOffset,
+    last_offset: after.lastOffset ?? null,
+    last_store_time_ms: after.lastStoreTimeMs ?? null,
+    batch_id: after.batchId,
+    updated_at_ms: after.updatedAtMs,
+  });
+  await statement.run();
+}

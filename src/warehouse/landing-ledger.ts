@@ -1,0 +1,108 @@
+import type { DuckDBAppender, DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { RejectedMessage } from '../decode/message-columns.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { PreparedWrite } from './committer.ts';
+import { query } from './query.ts';
+
+/** Stores names with the batch that brings them. */
+export async function appendNames(
+  connection: DuckDBConnection,
+  names: ReadonlyArray<{ id: number; name: string }>,
+): Promise<void> {
+  if (names.length === 0) return;
+  await withAppender(connection, 'name', (appender) => {
+    for (const { id, name } of names) {
+      appender.appendInteger(id);
+      appender.appendVarchar(name);
+      appender.endRow();
+    }
+  });
+}
+
+/** Records what a batch brought beside its messages: its row of the ledger, its gap, and what could not be decoded. */
+export async function writeLedger(
+  connection: DuckDBConnection,
+  insertBatch: DuckDBPreparedStatement,
+  write: PreparedWrite,
+  nowMs: UtcMs,
+): Promise<void> {
+  const { origin, gap, content, after, held } = write;
+  if (gap !== undefined) {
+    await query(connection, 'land/store_gap', {
+      origin,
+      reason: gap.reason,
+      from_offset: gap.from ?? null,
+      to_offset: gap.to ?? null,
+      from_time_ms: gap.fromTimeMs ?? null,
+      to_time_ms: gap.toTimeMs ?? null,
+      detected_at_ms: nowMs,
+    });
+  }
+  if (held) await held.note(connection);
+  else if (content) {
+    insertBatch.bind({
+      batch_id: write.batchId,
+      origin,
+      log_epoch: after?.logEpoch ?? null,
+      from_offset: write.fromOffset ?? null,
+      next_offset: after?.nextOffset ?? null,
+      message_count: content.end - content.start,
+      quarantined_count: write.rejected.length,
+      first_store_time_ms: content.firstStoreTimeMs ?? null,
+      last_store_time_ms: content.lastStoreTimeMs ?? null,
+      landed_at_ms: nowMs,
+    });
+    await insertBatch.run();
+  }
+  if (write.rejected.length > 0) {
+    await withAppender(connection, 'quarantine', (appender) =>
+      appendQuarantined(appender, write.batchId, write.rejected, nowMs),
+    );
+  }
+}
+
+function appendQuarantined(
+  appender: DuckDBAppender,
+  batchId: number,
+  rejected: readonly RejectedMessage[],
+  nowMs: UtcMs,
+): void {
+  for (const { offset, reason, detail, bytes } of rejected) {
+    appender.appendBigInt(BigInt(batchId));
+    if (offset === undefined) appender.appendNull();
+    else appender.appendUBigInt(offset);
+    appender.appendVarchar('land');
+    appender.appendVarchar(reason);
+    appender.appendVarchar(detail);
+    // device, source, field, event_time_ms: nothing of a message that could not be read is taken from it.
+    for (let column = 0; column < 4; column++) appender.appendNull();
+    appender.appendBlob(bytes);
+    appender.appendBigInt(BigInt(nowMs));
+    appender.endRow();
+  }
+}
+
+async function withAppender(
+  connection: DuckDBConnection,
+  table: string,
+  append: (appender: DuckDBAppender) => void,
+): Promise<void> {
+  const appender = await connection.createAppender(table);
+  try {
+    append(appender);
+    appender.flushSync();
+  } finally {
+    // An appender that is closed flushes what it still holds, so nothing may be left in it.
+    clearQuietly(appender);
+    appender.closeSync();
+  }
+}
+
+/** Rows that were appended and not flushed survive a rollback and would land with the next transaction. */
+export function clearQuietly(appender: DuckDBAppender): void {
+  try {
+    appender.clear();
+  } catch {
+    // The database has been given up: it keeps nothing.
+  }
+}

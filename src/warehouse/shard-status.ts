@@ -1,0 +1,102 @@
+import { statSync } from 'node:fs';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { UtcMs } from '../lib/time.ts';
+import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
+import { query } from './query.ts';
+
+/** What there is in a warehouse, and how far it has read. */
+export interface ShardStatus {
+  workgroupId: string;
+  path: string;
+  epoch: bigint;
+  /** The number of the last migration. */
+  schema: number;
+  checkpoints: Checkpoint[];
+  messages: number;
+  batches: number;
+  quarantined: number;
+  quarantinedByReason: Record<string, number>;
+  /** Series with which the roll-up fails: the others are rolled up without them. */
+  setAside: SetAsideSeries[];
+  gaps: number;
+  /** How many devices are online, offline, or neither as far as was ever said. */
+  devices: { online: number; offline: number; unknown: number };
+  /** Files whose import has begun and does not count: under way, or given up. */
+  imports: OpenImport[];
+  names: number;
+  fileBytes: number;
+  walBytes: number;
+}
+
+export interface SetAsideSeries {
+  device: string;
+  source: string;
+  field: string;
+  sinceMs: UtcMs;
+  /** What failed, in words that tell no values. */
+  error: string;
+}
+
+export interface OpenImport {
+  path: string;
+  state: 'landing' | 'dropped';
+  rowsRead: number;
+  /** When it last got on, or was given up. */
+  updatedAtMs: UtcMs;
+}
+
+export async function readStatus(
+  connection: DuckDBConnection,
+  shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
+): Promise<ShardStatus> {
+  const [counts] = await query<Record<string, bigint | number>>(connection, 'land/count_landed');
+  const reasons = await query<{ reason: string; readings: number }>(
+    connection,
+    'land/count_quarantine_reasons',
+  );
+  const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
+  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states');
+  const checkpoints = await readCheckpoints(connection);
+  const count = (column: string) => Number(counts?.[column] ?? 0);
+  const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return {
+    ...shard,
+    schema: count('schema_number'),
+    checkpoints: [...checkpoints.values()],
+    messages: count('message_count'),
+    batches: count('batch_count'),
+    quarantined: reasons.reduce((sum, { readings }) => sum + readings, 0),
+    quarantinedByReason: Object.fromEntries(reasons.map(({ reason, readings }) => [reason, readings])),
+    setAside: setAside.map(({ since_ms, device, source, field, error }) => ({
+      device,
+      source,
+      field,
+      sinceMs: since_ms,
+      error,
+    })),
+    gaps: count('gap_count'),
+    devices: {
+      online: 0,
+      offline: 0,
+      unknown: 0,
+      ...Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
+    },
+    imports: await readOpenImports(connection),
+    names: count('name_count'),
+    fileBytes: bytes(shard.path),
+    walBytes: bytes(`${shard.path}.wal`),
+  };
+}
+
+export async function readOpenImports(connection: DuckDBConnection): Promise<OpenImport[]> {
+  const imports = await query<ImportRow>(connection, 'land/find_open_imports');
+  return imports.map(({ path, state, rows_read, updated_at_ms }) => ({
+    path,
+    state,
+    rowsRead: rows_read,
+    updatedAtMs: updated_at_ms,
+  }));
+}
+
+type SetAsideRow = Omit<SetAsideSeries, 'sinceMs'> & { since_ms: number };
+type ImportRow = { path: string; state: OpenImport['state']; rows_read: number; updated_at_ms: number };

@@ -1,0 +1,83 @@
+import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+
+/** What DuckDB reports, in the terms of a caller: is trying again worth it, and what has to be done. */
+export function warehouseFailure(error: unknown, path: string): TransientError | TerminalError {
+  return (
+    knownFailure(error, path) ??
+    new TransientError('WarehouseFailure', `${path}: ${firstLine(errorMessage(error))}`, {
+      cause: error,
+      details: { path },
+    })
+  );
+}
+
+/**
+ * The same for what is known; undefined for everything else, which may be an error of the caller's own.
+ * DuckDB tells failures apart by text alone, so this is the one place that reads it.
+ */
+export function knownFailure(error: unknown, path: string): TransientError | TerminalError | undefined {
+  if (error instanceof TransientError || error instanceof TerminalError) return error;
+  const text = errorMessage(error);
+  const details = { path };
+  const lock = /Could not set lock on file.*Conflicting lock is held in (.*?) ?\(PID (\d+)\)/s.exec(text);
+  if (lock || /Could not set lock on file/.test(text)) {
+    const holder = lock ? `process ${lock[2]} (${lock[1]})` : 'another process';
+    return new TransientError(
+      'WarehouseLocked',
+      `${path} is held by ${holder}; one process at a time may have a warehouse open: stop that one, or wait for it`,
+      { cause: error, details: { ...details, ...(lock && { holderPid: Number(lock[2]) }) } },
+    );
+  }
+  if (/No space left on device|File too large|Disk quota exceeded|max_temp_directory_size/.test(text)) {
+    return new TransientError(
+      'DiskFull',
+      `${path} cannot grow: the disk (or its quota) is full; nothing was written. Free some space and it goes on`,
+      { cause: error, details },
+    );
+  }
+  if (/not a valid DuckDB database file/.test(text)) {
+    return new TerminalError(
+      'NotAWarehouse',
+      `${path} is not a DuckDB file; move it away, or put the right one back from a copy`,
+      { cause: error, details },
+    );
+  }
+  if (/database file with version number|storage version|newer version of DuckDB/i.test(text)) {
+    return new TerminalError(
+      'WarehouseTooNew',
+      `${path} was written by another version of DuckDB than this Wattline brings; upgrade Wattline`,
+      { cause: error, details },
+    );
+  }
+  if (/Permission denied|Read-only file system/.test(text)) {
+    return new TerminalError(
+      'WarehouseNotWritable',
+      `${path} cannot be written; give this user the rights to the file and its folder`,
+      { cause: error, details },
+    );
+  }
+  if (/Out of Memory/i.test(text)) {
+    return new TransientError(
+      'WarehouseOutOfMemory',
+      `${path}: DuckDB reached its memory limit; raise pipeline.warehouseMemoryMegabytes if this repeats`,
+      { cause: error, details },
+    );
+  }
+  if (/checksum|Corrupt|deserializ|Serialization Error|Could not read enough bytes/i.test(text)) {
+    return new TerminalError(
+      'WarehouseCorrupt',
+      `${path} is damaged: ${firstLine(text)}; put it back from a copy, or move it away and read the stream again`,
+      { cause: error, details },
+    );
+  }
+  return undefined;
+}
+
+/** Whether DuckDB has given the open database up, as after a failed checkpoint: it must be closed and opened again. */
+export function isInvalidated(error: unknown): boolean {
+  return /^FATAL Error|database has been invalidated/.test(errorMessage(error));
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]!.slice(0, 300);
+}

@@ -1,0 +1,177 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { bearerToken } from '../access/bearer.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import type { Log } from '../lib/logger.ts';
+import { createTurns } from '../lib/serial-queue.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { askable, isAskable } from '../pipeline/remote-operations.ts';
+import { toPlainError } from '../pipeline/thread-messages.ts';
+import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
+import { CONTROL_HEADER, CONTROL_HOST, tell } from './rpc-wire.ts';
+
+/** Lets other processes of this machine ask for operations on the shards that this one owns. */
+export interface ControlServer {
+  /** Answers for a workgroup from now on, and writes down where. */
+  open(workgroupId: string): Promise<void>;
+  /** Answers no more. Closing what is not open does nothing. */
+  close(workgroupId: string): void;
+  /** Closes every workgroup, and ends once what is being answered has been. */
+  end(): Promise<void>;
+}
+
+export interface ControlServerOptions {
+  dataDir: string;
+  pipeline: Pick<Pipeline, 'run'>;
+  log: Log;
+}
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const CONNECTIONS_MAX = 64;
+const UNDER_WAY_MAX = 16;
+/** With the one that runs, no more than are answered within the minute that is waited for an answer. */
+const EXPLAINS_WAITING_MAX = 2;
+
+/** The server listens, on this machine only and on any free port, once there is a workgroup to answer for. */
+export function createControlServer(options: ControlServerOptions): ControlServer {
+  const { dataDir, log } = options;
+  const files = new Map<string, ControlFile>();
+  // Explaining takes the processors and the memory that landing needs, of whichever workgroup.
+  const explains = createTurns(EXPLAINS_WAITING_MAX);
+  let underWay = 0;
+  let listening: Promise<Server> | undefined;
+
+  async function listen(): Promise<Server> {
+    const server = createServer(
+      {
+        requestTimeout: 10 * SECOND_MS,
+        headersTimeout: 5 * SECOND_MS,
+        connectionsCheckingInterval: SECOND_MS,
+      },
+      (request, response) => void answer(request, response),
+    );
+    server.maxConnections = CONNECTIONS_MAX;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(0, CONTROL_HOST, resolve);
+    });
+    return server;
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader(CONTROL_HEADER, '1');
+    const [workgroupId = '', operation = ''] = (request.url ?? '').slice(1).split('/');
+    const file = files.get(workgroupId);
+    if (
+      request.method !== 'POST' ||
+      !file ||
+      !isSame(bearerToken(request.headers.authorization), file.secret)
+    ) {
+      return send(response, 401, {});
+    }
+    try {
+      const asker = new AbortController();
+      response.once('close', () => asker.abort());
+      const result = await run(workgroupId, operation, request, asker.signal);
+      send(response, 200, { result });
+    } catch (error) {
+      const plain = toPlainError(error);
+      log.debug({ workgroupId, operation, code: plain.code }, 'control.failed');
+      send(response, 422, { error: plain });
+    }
+  }
+
+  async function run(
+    workgroupId: string,
+    operation: string,
+    request: IncomingMessage,
+    asker: AbortSignal,
+  ): Promise<unknown> {
+    if (!isAskable(operation)) {
+      throw new TerminalError(
+        'UnknownOperation',
+        'the process that has the warehouse open does not know this operation; it may be of another version',
+      );
+    }
+    if (underWay >= UNDER_WAY_MAX) throw busy();
+    underWay += 1;
+    try {
+      const args = askable[operation].safeParse((await readBody(request)).args);
+      if (!args.success) {
+        const problems = args.error.issues
+          .map(({ path, message }) => `${path.join('.')}: ${message}`)
+          .join('; ');
+        throw new TerminalError('InvalidArguments', `${operation} was asked wrongly: ${problems}`);
+      }
+      const work = () => options.pipeline.run(workgroupId, operation, args.data);
+      if (operation !== 'explain') return await work();
+      const turn = explains.take(work, asker);
+      if (turn === undefined) throw busy();
+      return await turn;
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  function close(workgroupId: string): void {
+    const file = files.get(workgroupId);
+    if (!file) return;
+    files.delete(workgroupId);
+    removeControlFile(dataDir, workgroupId, file);
+  }
+
+  return {
+    async open(workgroupId) {
+      listening ??= listen().catch((error: unknown) => {
+        listening = undefined;
+        throw error;
+      });
+      const { port } = (await listening).address() as AddressInfo;
+      const file = { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
+      files.set(workgroupId, file);
+      writeControlFile(dataDir, workgroupId, file);
+    },
+    close,
+    async end() {
+      for (const workgroupId of [...files.keys()]) close(workgroupId);
+      const server = await listening?.catch(() => undefined);
+      if (server) await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function busy(): TransientError {
+  return new TransientError('Busy', 'the process that has the warehouse open is answering others; ask again');
+}
+
+/** Takes the same time wherever they differ. */
+function isSame(given: string | undefined, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given ?? ''), digest(secret));
+}
+
+async function readBody(request: IncomingMessage): Promise<{ args?: unknown }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) throw new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
+    chunks.push(chunk);
+  }
+  try {
+    return Object(JSON.parse(Buffer.concat(chunks).toString()));
+  } catch {
+    throw new TerminalError('InvalidArguments', 'the arguments are not JSON');
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  const text = tell(body);
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+  });
+  response.end(text);
+}

@@ -1,0 +1,118 @@
+import { request } from 'node:http';
+import { TransientError } from '../lib/errors.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import type { Operations } from '../pipeline/operations.ts';
+import type { AskableName } from '../pipeline/remote-operations.ts';
+import { fromPlainError, type PlainError } from '../pipeline/thread-messages.ts';
+import { type ControlFile, readControlFile } from './rpc-file.ts';
+import { CONTROL_HEADER, CONTROL_HOST, type Told, tell } from './rpc-wire.ts';
+
+/** Asks the process that has a workgroup's warehouse open, on this machine: one process may open a DuckDB file. */
+export interface Control {
+  /**
+   * @param options.withinMs how long to wait for the answer; a minute by default. What was asked for goes on nevertheless
+   * @throws the signal's reason where that aborts
+   */
+  ask<Name extends AskableName>(
+    workgroupId: string,
+    operation: Name,
+    args: Operations[Name]['args'],
+    options?: { signal?: AbortSignal; withinMs?: number },
+  ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
+}
+
+export type AskOutcome<Answer> =
+  | { kind: 'answer'; answer: Answer }
+  /** No process has the warehouse open, or none that can be asked; whoever wants something done may open it. */
+  | { kind: 'not-running' }
+  /** The operation failed; the error is of the class that it had over there. */
+  | { kind: 'failed'; error: Error };
+
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
+/** @param dataDir the folder that the owner writes to */
+export function createControl(dataDir: string): Control {
+  return {
+    async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS } = {}) {
+      const body = tell({ args });
+      for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
+        const reply = await post(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
+        if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
+        // It may have been closed and opened again, by another process too, between reading the file and asking.
+        const newer = readControlFile(dataDir, workgroupId);
+        owner = newer?.secret === owner.secret ? undefined : newer;
+      }
+      return { kind: 'not-running' };
+    },
+  };
+}
+
+type Reply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+
+async function post(
+  owner: ControlFile,
+  path: string,
+  { body, signal, withinMs }: { body: string; signal: AbortSignal | undefined; withinMs: number },
+): Promise<Reply> {
+  signal?.throwIfAborted();
+  if (!isAlive(owner.pid)) return { kind: 'nobody' };
+  const late = AbortSignal.timeout(withinMs);
+  try {
+    return await exchange(owner, path, body, signal ? AbortSignal.any([signal, late]) : late);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'nobody' };
+    const message = late.aborted
+      ? `process ${owner.pid}, which has the warehouse open, has not answered within ${withinMs / 1000} s`
+      : `process ${owner.pid}, which had the warehouse open, ended before it answered`;
+    return { kind: 'failed', error: new TransientError('NoAnswer', message, { cause: error }) };
+  }
+}
+
+function exchange(
+  { port, secret }: ControlFile,
+  path: string,
+  body: string,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const headers = {
+    Authorization: `Bearer ${secret}`,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+  };
+  const asked = request({ host: CONTROL_HOST, port, path, method: 'POST', headers, signal, agent: false });
+  asked.once('error', reject);
+  asked.once('response', async (response) => {
+    try {
+      if (response.headers[CONTROL_HEADER] === undefined || response.statusCode === 401) {
+        response.destroy();
+        return resolve({ kind: 'nobody' });
+      }
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too large');
+        chunks.push(chunk);
+      }
+      const reply: { result?: unknown; error?: PlainError } = JSON.parse(Buffer.concat(chunks).toString());
+      if (reply.error) resolve({ kind: 'failed', error: fromPlainError(reply.error) });
+      else resolve({ kind: 'answer', answer: reply.result });
+    } catch (error) {
+      reject(error);
+    }
+  });
+  asked.end(body);
+  return promise;
+}
+
+/** A process of another user is alive too; its file could not be read, though. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
