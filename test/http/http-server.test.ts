@@ -1,0 +1,327 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { StreamError } from '../../src/contract/stream-errors.ts';
+import { registerHealth } from '../../src/http/health-routes.ts';
+import { createHttpServer, type HttpServerOptions, rejectOtherMethods } from '../../src/http/http-server.ts';
+import { createRateLimit } from '../../src/http/rate-limit.ts';
+import { TransientError } from '../../src/lib/errors.ts';
+import type { Log } from '../../src/lib/logger.ts';
+import { silentLog } from '../../src/lib/logger.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+function setUp(options: Partial<HttpServerOptions> = {}): FastifyInstance {
+  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000, ...options });
+  onTestFinished(() => app.close());
+  return app;
+}
+
+describe('errors outside the stream', () => {
+  test('are JSON maps with 64-bit integers as text', async () => {
+    const app = setUp();
+    app.get('/gone', async () => {
+      throw new StreamError('OffsetExpired', 'gone', { nextOffset: 2n ** 63n });
+    });
+    const answer = await app.inject('/gone');
+    expect(answer.statusCode).toBe(410);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answer.json()).toEqual({
+      error: 'OffsetExpired',
+      message: 'gone',
+      status: 410,
+      retryable: false,
+      nextOffset: '9223372036854775808',
+    });
+  });
+
+  test('a query that does not fit its schema names the parameter', async () => {
+    const app = setUp();
+    const querystring = z.object({ startDate: z.iso.date('must be a day') });
+    const response = { 200: z.object({ ok: z.boolean() }) };
+    app.get('/report', { schema: { querystring, response } }, async () => ({ ok: true }));
+    const answer = await app.inject('/report?startDate=today');
+    expect(answer.json()).toMatchObject({
+      error: 'InvalidRequest',
+      message: 'startDate: must be a day',
+      status: 400,
+      parameter: 'startDate',
+    });
+    expect((await app.inject('/report?startDate=2026-11-20')).json()).toEqual({ ok: true });
+  });
+
+  test('a report without parameters of its own takes none, and the stream passes over unknown ones', async () => {
+    const app = setUp();
+    for (const url of ['/api/v1/orgs/:workgroupId/things', '/api/v1/tables/:workgroupId/things'])
+      app.get(url, async () => ({ ok: true }));
+    expect((await app.inject('/api/v1/orgs/home/things')).json()).toEqual({ ok: true });
+    expect((await app.inject('/api/v1/orgs/home/things?verbose=1')).json()).toMatchObject({
+      message: 'verbose: is not a known parameter; this request takes no parameters',
+      status: 400,
+      parameter: 'verbose',
+    });
+    expect((await app.inject('/api/v1/tables/home/things?verbose=1')).json()).toEqual({ ok: true });
+  });
+
+  test('a report whose parameters cannot be known is refused when it is registered', async () => {
+    const app = setUp();
+    app.get('/api/v1/orgs/:workgroupId/things', { schema: { querystring: z.any() } }, async () => 'ok');
+    await expect(app.ready()).rejects.toThrow('/api/v1/orgs/:workgroupId/things must be a z.object');
+  });
+
+  test('what was thrown by mistake stays inside; the log has it under the correlation id', async () => {
+    const events: Array<[string, Record<string, unknown>]> = [];
+    const app = setUp({ log: recordingLog(events) });
+    app.get('/broken', async () => {
+      throw new TransientError('Oops', 'password=hunter2');
+    });
+    const answer = await app.inject('/broken?token=sesame');
+    expect(answer.statusCode).toBe(500);
+    expect(answer.body).not.toContain('hunter2');
+    const { correlationId } = answer.json();
+    expect(answer.headers['x-request-id']).toBe(correlationId);
+    expect(events).toContainEqual([
+      'http.internal-error',
+      expect.objectContaining({ requestId: correlationId, route: '/broken', problem: 'password=hunter2' }),
+    ]);
+  });
+
+  test('a body that is too large, not JSON, or of another type', async () => {
+    const app = setUp({ bodyBytesMax: 100 });
+    app.post('/budget', async () => ({}));
+    const post = (payload: string, type: string) =>
+      app.inject({ method: 'POST', url: '/budget', payload, headers: { 'content-type': type } });
+    expect((await post(`"${'x'.repeat(100)}"`, 'application/json')).json()).toMatchObject({
+      error: 'PayloadTooLarge',
+    });
+    expect((await post('{', 'application/json')).json()).toMatchObject({
+      error: 'InvalidRequest',
+      status: 400,
+    });
+    expect((await post('<a/>', 'application/xml')).json()).toMatchObject({ error: 'UnsupportedMediaType' });
+  });
+
+  test('an address that cannot be decoded, and one that does not exist', async () => {
+    const app = setUp();
+    app.get('/a/:name', async () => ({}));
+    expect((await app.inject('/a/%zz')).json()).toMatchObject({ error: 'InvalidRequest', status: 400 });
+    expect((await app.inject('/b')).json()).toMatchObject({ error: 'NotFound', status: 404 });
+  });
+
+  test('other methods of an address are 405 with what it takes', async () => {
+    const app = setUp();
+    app.get('/a', async () => ({}));
+    rejectOtherMethods(app, '/a', ['GET']);
+    const answer = await app.inject({ method: 'POST', url: '/a', payload: 'x' });
+    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET']);
+    expect(answer.json()).toMatchObject({ error: 'MethodNotAllowed' });
+    expect((await app.inject({ method: 'HEAD', url: '/a' })).statusCode).toBe(405);
+  });
+});
+
+test('every answer forbids sniffing, and log events hold neither query strings nor tokens', async () => {
+  const events: Array<[string, Record<string, unknown>]> = [];
+  const app = setUp({ log: recordingLog(events) });
+  app.get('/a/:name', async () => ({}));
+  const headers = { authorization: 'Bearer sesame-header' };
+  for (const url of ['/a/b?token=sesame-query', '/nothing?token=sesame-query'])
+    expect((await app.inject({ url, headers })).headers['x-content-type-options']).toBe('nosniff');
+  expect(events).toContainEqual([
+    'http.request',
+    expect.objectContaining({ route: '/a/:name', status: 200 }),
+  ]);
+  expect(JSON.stringify(events)).not.toContain('sesame');
+});
+
+describe('the rate limit', () => {
+  test('counts each token for itself, says when to come back, and leaves health checks alone', async () => {
+    const clock = createTestClock();
+    const app = setUp({ requestsPerMinuteMax: 3, clock });
+    app.get('/a', async () => ({}));
+    registerHealth(app);
+    const status = async (token?: string) =>
+      (
+        await app.inject({
+          url: '/a',
+          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        })
+      ).statusCode;
+    for (let round = 0; round < 3; round++) expect(await status('one')).toBe(200);
+    const refused = await app.inject({ url: '/a', headers: { authorization: 'Bearer one' } });
+    expect(refused.statusCode).toBe(429);
+    expect(refused.headers['retry-after']).toBe('20');
+    expect(refused.json()).toMatchObject({ error: 'RateLimited', status: 429, retryable: true });
+    expect(await status('two')).toBe(200);
+    expect(await status()).toBe(200);
+    for (let round = 0; round < 10; round++) expect((await app.inject('/health')).statusCode).toBe(200);
+    await clock.advance(19_999);
+    expect(await status('one')).toBe(429);
+    await clock.advance(1);
+    expect(await status('one')).toBe(200);
+    expect(await status('one')).toBe(429);
+  });
+
+  test('a clock that steps back gives nothing and takes nothing', () => {
+    const clock = createTestClock();
+    const limit = createRateLimit({ perMinute: 2, clock });
+    expect([limit.take('a'), limit.take('a'), limit.take('a')]).toEqual([0, 0, 30]);
+    clock.set(clock.now() - 3_600_000);
+    expect(limit.take('a')).toBe(30);
+    clock.set(clock.now() + 30_000);
+    expect(limit.take('a')).toBe(0);
+  });
+
+  test('remembers a bounded number of callers', () => {
+    const limit = createRateLimit({ perMinute: 1, clock: createTestClock() });
+    expect([limit.take('first'), limit.take('first')]).toEqual([0, 60]);
+    for (let caller = 0; caller < 50_000; caller++) limit.take(`caller ${caller}`);
+    expect(limit.take('first')).toBe(0);
+  });
+});
+
+test('health and readiness come from the checks that the roles add', async () => {
+  const app = setUp();
+  const health = registerHealth(app);
+  expect((await app.inject('/ready')).json()).toEqual({ ok: true, checks: {} });
+  health.addReadiness('stream', () => ({ ok: true, detail: { logs: 2 } }));
+  health.addReadiness('worker', async () => {
+    throw new Error('no tick for 10 s');
+  });
+  const answer = await app.inject('/ready');
+  expect(answer.statusCode).toBe(503);
+  expect(answer.json()).toEqual({
+    ok: false,
+    checks: {
+      stream: { ok: true, detail: { logs: 2 } },
+      worker: { ok: false, detail: { problem: 'no tick for 10 s' } },
+    },
+  });
+  expect((await app.inject('/health')).statusCode).toBe(200);
+  // What balances load asks with HEAD.
+  const head = await app.inject({ method: 'HEAD', url: '/health' });
+  expect([head.statusCode, head.body]).toEqual([200, '']);
+  expect((await app.inject({ method: 'HEAD', url: '/ready' })).statusCode).toBe(503);
+  expect((await app.inject({ method: 'POST', url: '/ready' })).headers.allow).toBe('GET, HEAD');
+});
+
+describe('connections', () => {
+  async function talk(app: FastifyInstance, ...pieces: string[]): Promise<string> {
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const socket = connect((app.server.address() as { port: number }).port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    for (const piece of pieces) socket.write(piece);
+    await once(socket, 'close');
+    return received;
+  }
+
+  test('what is not HTTP gets an answer in our form and is cut off', async () => {
+    const received = await talk(setUp(), 'nonsense\r\n\r\n');
+    expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
+      error: 'InvalidRequest',
+      message: 'this is not an HTTP request',
+      status: 400,
+      retryable: false,
+    });
+  });
+
+  test('a caller that goes away in the middle of its body is no fault of ours', async () => {
+    const events: Array<[string, Record<string, unknown>]> = [];
+    const app = setUp({ log: recordingLog(events) });
+    app.post('/upload', async () => ({}));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const arrived = once(app.server, 'request');
+    const socket = connect((app.server.address() as { port: number }).port, '127.0.0.1');
+    socket.write(
+      'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    const [request] = await arrived;
+    socket.destroy();
+    await once(request.socket, 'close');
+    await app.close();
+    expect(events.map(([event]) => event)).not.toContain('http.internal-error');
+  });
+
+  test('a request without Host is told what is missing, and one that expects something is answered', async () => {
+    const app = setUp();
+    app.get('/here', async () => ({ ok: true }));
+    const close = 'Connection: close\r\n\r\n';
+    const received = await talk(app, `GET /here HTTP/1.1\r\n${close}`);
+    expect(received).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
+      error: 'InvalidRequest',
+      message: 'Host: HTTP/1.1 needs this header',
+      status: 400,
+      retryable: false,
+    });
+    const other = setUp();
+    other.get('/here', async () => ({ ok: true }));
+    expect(await talk(other, `GET /here HTTP/1.1\r\nHost: a\r\nExpect: foo\r\n${close}`)).toMatch(
+      /^HTTP\/1\.1 200 .*\{"ok":true\}$/s,
+    );
+  });
+
+  test('a request that offers another protocol, or names the whole address, is answered as any other', async () => {
+    const close = 'Connection: close, Upgrade, HTTP2-Settings\r\n\r\n';
+    for (const head of [
+      `GET /here HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n${close}`,
+      `GET http://a.example:80/here HTTP/1.1\r\nHost: a.example\r\n${close}`,
+    ]) {
+      const app = setUp();
+      app.server.on('upgrade', (_request, connection) => connection.destroy());
+      app.get('/here', async () => ({ ok: true }));
+      expect(await talk(app, head)).toMatch(/^HTTP\/1\.1 200 .*\{"ok":true\}$/s);
+    }
+  });
+
+  test('headers of more than 16 KiB are refused', async () => {
+    const received = await talk(setUp(), `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
+    expect(received).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test('neither a slow upload nor a reader that takes nothing holds up a server that closes', async () => {
+    const app = setUp({ closeWithinMs: 50 });
+    app.post('/upload', async () => ({}));
+    app.get('/large', async () => 'x'.repeat(50_000_000));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const requests = [
+      'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n',
+      'GET /large HTTP/1.1\r\nHost: a\r\n\r\n',
+    ];
+    for (const request of requests) {
+      const arrived = once(app.server, 'request');
+      const { port } = app.server.address() as { port: number };
+      connect(port, '127.0.0.1')
+        .pause()
+        .on('error', () => undefined)
+        .write(request);
+      await arrived;
+    }
+    await app.close();
+    expect(app.server.listening).toBe(false);
+  });
+
+  test('a request whose headers never end has a time limit', () => {
+    const { server } = setUp();
+    expect(server.headersTimeout).toBe(10_000);
+    expect(server.requestTimeout).toBe(60_000);
+    expect(server.timeout).toBe(90_000);
+    expect(server.maxConnections).toBe(10_000);
+  });
+});
+
+function recordingLog(events: Array<[string, Record<string, unknown>]>): Log {
+  const record = (fields: Record<string, unknown>, event: string) => {
+    events.push([event, fields]);
+  };
+  return Object.assign(Object.create(silentLog) as Log, {
+    debug: record,
+    info: record,
+    warn: record,
+    error: record,
+  });
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Chunk, joinChunk } from '../../../src/stream/log/chunk.ts';
+import { createChunkCache } from '../../../src/stream/log/chunk-cache.ts';
+import { telemetryBatch } from '../../support/messages.ts';
+
+/** A log of chunks with gaps between their offsets, where the clock moved on. */
+function chunksOf(shapes: readonly { count: number; gap: number }[]): Chunk[] {
+  let offset = 1_000n;
+  let ordinal = 0;
+  return shapes.map(({ count, gap }) => {
+    offset += BigInt(gap);
+    const chunk = joinChunk([telemetryBatch(count)], offset, ordinal);
+    offset = chunk.lastOffset + 1n;
+    ordinal += count;
+    return chunk;
+  });
+}
+
+const shapes = fc.array(
+  fc.record({ count: fc.integer({ min: 1, max: 3 }), gap: fc.integer({ min: 0, max: 3 }) }),
+  {
+    minLength: 1,
+    maxLength: 12,
+  },
+);
+
+test('what the cache says is the first chunk is the first of the whole log, in whatever order chunks come', () => {
+  fc.assert(
+    fc.property(shapes, fc.array(fc.nat(11)), fc.nat(2_000), fc.nat(80), (given, order, bytesMax, at) => {
+      const log = chunksOf(given);
+      const cache = createChunkCache(1_500 * (bytesMax % 12));
+      for (const index of order) if (log[index]) cache.add(log[index]);
+      const offset = 990n + BigInt(at);
+      const first = log.find((chunk) => chunk.lastOffset >= offset);
+      const found = cache.chunkFrom(offset);
+      if (found !== undefined) expect(found).toBe(first);
+      const following = cache.following(offset);
+      if (following !== undefined && following === first && offset >= first.firstOffset)
+        expect(found).toBe(first);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a full cache keeps the newest chunks', () => {
+  const log = chunksOf(Array.from({ length: 20 }, () => ({ count: 3, gap: 1 })));
+  const cache = createChunkCache(6_000);
+  for (const chunk of log) cache.add(chunk);
+  expect(cache.chunkFrom(log[19]!.firstOffset)).toBe(log[19]);
+  expect(cache.chunkFrom(log[0]!.firstOffset)).toBeUndefined();
+  cache.add(log[0]!);
+  expect(cache.chunkFrom(log[0]!.firstOffset)).toBeUndefined();
+  expect(cache.chunkFrom(log[19]!.lastOffset)).toBe(log[19]);
+  cache.dropBefore(log[19]!.lastOffset + 1n);
+  expect(cache.following(0n)).toBeUndefined();
+});

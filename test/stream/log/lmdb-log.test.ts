@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { open } from 'lmdb';
+import { expect, test } from 'vitest';
+import type { Offset } from '../../../src/contract/offset.ts';
+import { silentLog } from '../../../src/lib/logger.ts';
+import { systemClock } from '../../../src/lib/time.ts';
+import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
+import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { decodeParts, telemetryBatch } from '../../support/messages.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { testLogConformance } from './log-conformance.ts';
+
+testLogConformance({
+  name: 'LMDB log',
+  persists: true,
+  createPlace() {
+    const path = tempDir();
+    return {
+      open: async (options) => openLmdbLog({ ...options, path }),
+      destroy: async () => rmSync(path, { recursive: true, force: true }),
+    };
+  },
+});
+
+const settings = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, log: silentLog };
+const writer = join(import.meta.dirname, 'append-forever.ts');
+
+test('kill -9 at any moment loses no acknowledged message and serves none in pieces', async () => {
+  const path = tempDir();
+  const acknowledged = new Set<Offset>();
+  let lastNext: Offset = 0n;
+  let epoch: string | undefined;
+  for (const acknowledgedMax of [1, 20, 45, 110, 33]) {
+    const child = spawn(process.execPath, [writer, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(child, 'exit');
+    let count = 0;
+    for await (const line of createInterface({ input: child.stdout! })) {
+      const [first, last] = line.split(' ').map(BigInt);
+      for (let offset = first!; offset <= last!; offset++) acknowledged.add(offset);
+      if (++count === acknowledgedMax) child.kill('SIGKILL');
+    }
+    expect((await exited)[1]).toBe('SIGKILL');
+
+    const log = openLmdbLog({ ...settings, path });
+    const bounds = await log.bounds();
+    expect(bounds.epoch).toBe(epoch ?? bounds.epoch);
+    epoch = bounds.epoch;
+    expect(bounds.next).toBeGreaterThan(lastNext);
+    const offsets = await allOffsets(log);
+    const stored = new Set(offsets);
+    expect(stored.size).toBe(offsets.length);
+    expect([...acknowledged].filter((offset) => !stored.has(offset))).toEqual([]);
+    expect(await log.countFrom(0n)).toBe(offsets.length);
+    const { firstOffset } = await log.append(telemetryBatch(1));
+    expect(firstOffset).toBeGreaterThanOrEqual(bounds.next);
+    acknowledged.add(firstOffset);
+    lastNext = (await log.bounds()).next;
+    await log.close();
+  }
+});
+
+test('writes that fail refuse their appends, nothing is served that is not stored, and it heals after a trim', async () => {
+  const path = tempDir();
+  // A limit on the file's size, in blocks of 512 bytes; it lies within a page, so that writes break off there.
+  const child = spawn(
+    'sh',
+    ['-c', `ulimit -f 4001 && exec "${process.execPath}" "${writer}" "${path}" 400`],
+    // lmdb reports each failed commit on standard error as well.
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  const exited = once(child, 'exit');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout! })) lines.push(line);
+  expect(await exited).toEqual([0, null]);
+  const stored = lines.filter((line) => /^\d/.test(line)).map((line) => line.split(' ').map(BigInt));
+  const failed = lines.filter((line) => line.startsWith('failed'));
+  expect(stored.length).toBeGreaterThan(0);
+  expect(failed.length).toBeGreaterThan(0);
+  expect(new Set(failed)).toEqual(new Set(['failed StorageUnavailable']));
+  const lastStored = stored.map(([, last]) => last!).toSorted((a, b) => (a < b ? -1 : 1));
+  expect(lines.at(-1)).toBe(`next ${lastStored.at(-1)! + 1n}`);
+
+  const clock = createTestClock(Date.now());
+  const log = openLmdbLog({ ...settings, clock, path });
+  const offsets = new Set(await allOffsets(log));
+  const acknowledgedCount = stored.reduce((sum, [first, last]) => sum + Number(last! - first!) + 1, 0);
+  expect(offsets.size).toBe(acknowledgedCount);
+  await clock.advance(settings.retentionMs + 60_000);
+  await log.trim();
+  await log.append(telemetryBatch(100));
+  expect(await log.countFrom(0n)).toBe(100);
+  await log.close();
+});
+
+test('a disk that is almost full refuses appends, goes on serving and trimming, and heals', async () => {
+  const path = tempDir();
+  const clock = createTestClock();
+  let freeBytes = 1e9;
+  const log = openLmdbLog({ ...settings, clock, path, freeBytes: () => freeBytes });
+  const { lastOffset } = await log.append(telemetryBatch(5));
+  freeBytes = 60e6;
+  await expect(log.append(telemetryBatch(5))).rejects.toMatchObject({
+    code: 'StorageUnavailable',
+    retryAfterSeconds: 1,
+  });
+  expect((await log.bounds()).next).toBe(lastOffset + 1n);
+  expect(await allOffsets(log)).toHaveLength(5);
+  await clock.advance(settings.retentionMs + 1);
+  await log.trim();
+  freeBytes = 1e9;
+  expect((await log.append(telemetryBatch(1))).firstOffset).toBeGreaterThan(lastOffset);
+  await log.close();
+});
+
+test('trimming frees pages for new messages, so the file stays the size of what is kept', async () => {
+  const path = tempDir();
+  const clock = createTestClock();
+  const log = openLmdbLog({ ...settings, clock, path, retentionMs: 10_000 });
+  const sizes: number[] = [];
+  for (let round = 0; round < 60; round++) {
+    for (let append = 0; append < 10; append++) await log.append(telemetryBatch(100));
+    await clock.advance(1_000);
+    await log.trim();
+    sizes.push(statSync(join(path, 'data.mdb')).size);
+  }
+  expect(sizes.at(-1)!).toBeLessThan(sizes[15]! * 1.5);
+  await log.close();
+});
+
+test('a second process that opens the log takes it over; the first appends no more and serves what it has', async () => {
+  const path = tempDir();
+  const first = openLmdbLog({ ...settings, path });
+  const { lastOffset } = await first.append(telemetryBatch(2));
+  const second = openLmdbLog({ ...settings, path });
+  await expect(first.append(telemetryBatch(1))).rejects.toMatchObject({ code: 'StorageUnavailable' });
+  const appended = await second.append(telemetryBatch(1));
+  expect(appended.firstOffset).toBeGreaterThan(lastOffset);
+  expect((await first.bounds()).next).toBe(lastOffset + 1n);
+  expect((await allOffsets(second)).length).toBe(3);
+  await first.close();
+  await second.close();
+});
+
+test('a log of a later version is refused with what to do', async () => {
+  const path = tempDir();
+  await openLmdbLog({ ...settings, path }).close();
+  const environment = open({ path });
+  await environment
+    .openDB('head', { encoding: 'json' })
+    .put('head', { format: 2, epoch: 'x', trimmedOrdinal: 0 });
+  await environment.close();
+  expect(() => openLmdbLog({ ...settings, path })).toThrow('use a later version');
+});
+
+async function allOffsets(log: StreamLog): Promise<Offset[]> {
+  const offsets: Offset[] = [];
+  let from: Offset | 'oldest' = 'oldest';
+  for (let upToDate = false; !upToDate; ) {
+    const outcome = await log.read({ from, limit: 10_000, bytesMax: 8e6, oneAtLeast: true });
+    if (outcome.kind !== 'batch') throw new Error(outcome.kind);
+    for (const message of decodeParts(outcome.parts)) offsets.push(BigInt(message.offset));
+    from = outcome.nextOffset;
+    upToDate = outcome.upToDate;
+  }
+  return offsets;
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { silentLog } from '../../../src/lib/logger.ts';
+import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
+import { telemetryBatch } from '../../support/messages.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { testLogConformance } from './log-conformance.ts';
+
+testLogConformance({
+  name: 'memory log',
+  persists: false,
+  createPlace: () => ({
+    open: async (options) => createMemoryLog({ ...options, bytesMax: 1e9 }),
+    destroy: async () => undefined,
+  }),
+});
+
+test('a full memory log lets the oldest messages go and says so to readers', async () => {
+  const log = createMemoryLog({
+    clock: createTestClock(),
+    retentionMs: 3_600_000,
+    bytesMax: 30_000,
+    log: silentLog,
+  });
+  const { firstOffset } = await log.append(telemetryBatch(10));
+  for (let round = 0; round < 20; round++) await log.append(telemetryBatch(10));
+  const { earliest, next } = await log.bounds();
+  expect(earliest).toBeGreaterThan(firstOffset);
+  expect(next - earliest).toBeLessThan(150n);
+  const outcome = await log.read({ from: firstOffset, limit: 1, bytesMax: 1e6, oneAtLeast: true });
+  expect(outcome).toMatchObject({ kind: 'expired', bounds: { earliest } });
+  expect(await log.countFrom(0n)).toBe(Number(next - earliest));
+  await log.close();
+});

@@ -1,0 +1,198 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Offset } from '../../../src/contract/offset.ts';
+import { type Log, silentLog } from '../../../src/lib/logger.ts';
+import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { decodeParts, telemetryBatch } from '../../support/messages.ts';
+import { startRedis, startSentinel, type TestRedis } from '../../support/redis.ts';
+import { openTestRedisLog } from '../../support/redis-log.ts';
+import { until } from '../../support/until.ts';
+
+const BATCH = 5;
+
+test.each([
+  ['in step', false],
+  ['behind', true],
+])(
+  'while two processes write, a replica that is %s takes over from a master that is killed: another epoch begins, and what is there goes on in order',
+  async (_, isBehind) => {
+    const master = await startServer({ 'repl-diskless-sync-delay': '0' });
+    const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
+    const follower = new Redis(replica.url);
+    const admin = new Redis(master.url);
+    admin.on('error', () => undefined);
+    onTestFinished(() => [follower, admin].forEach((redis) => void redis.disconnect()));
+    await admin.set('written', 'before');
+    await until('the replica follows', async () => (await admin.wait(1, 100)) === 1);
+    const sentinel = await startSentinel(master.port);
+    onTestFinished(sentinel.stop);
+    const sentinels = [`redis://127.0.0.1:${sentinel.port}`];
+    const asked = new Redis(sentinel.port);
+    onTestFinished(() => asked.disconnect());
+    await until('the sentinel knows the replica', async () => {
+      const replicas = (await asked.call('SENTINEL', 'REPLICAS', 'mymaster')) as unknown[];
+      return replicas.length === 1 && /flags,slave,/.test(String(replicas[0]));
+    });
+    const logs = await Promise.all(
+      [1, 2].map(async () => (await openTestRedisLog('redis://mymaster', { sentinels })).log),
+    );
+
+    const acknowledged = new Map<number, Offset>();
+    let done = false;
+    const writers = logs.map(async (log, writer) => {
+      for (let round = 0; !done; round++) {
+        const first = writer * 1_000_000 + round * BATCH;
+        const stored = await log.append(telemetryBatch(BATCH, { first })).catch(() => undefined);
+        if (stored !== undefined)
+          for (let index = 0; index < BATCH; index++)
+            acknowledged.set(first + index, stored.firstOffset + BigInt(index));
+        else await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    const readers = logs.map((log) => follow(log, () => done));
+    await until('both write', () => acknowledged.size > 500);
+    if (isBehind) {
+      await follower.replicaof('127.0.0.1', '1');
+      const before = acknowledged.size;
+      await until('the master alone has more', () => acknowledged.size > before + 200);
+    }
+    await master.stop();
+    const before = acknowledged.size;
+    await until('they go on with the replica', () => acknowledged.size > before + 200, 20_000);
+    done = true;
+    await Promise.all(writers);
+
+    const stored = await Promise.all(logs.map(storedNumbers));
+    expect(stored[1]).toEqual(stored[0]);
+    const kept = new Set(stored[0]);
+    const lost = [...acknowledged.keys()].filter((number) => !kept.has(number));
+    expect(new Set(acknowledged.values()).size).toBe(acknowledged.size);
+    for (const { seen, epochs } of await Promise.all(readers)) {
+      // Also where nothing is lost: nobody can know.
+      expect(epochs).toHaveLength(2);
+      // Whatever was acknowledged has been read, or was lost while the epoch changed.
+      const read = new Set(seen.map(([, number]) => number));
+      const silent = [...acknowledged.keys()].filter((number) => kept.has(number) && !read.has(number));
+      expect(silent).toEqual([]);
+      const offsets = seen.map(([offset]) => offset);
+      expect(offsets).toEqual(offsets.toSorted((a, b) => (a < b ? -1 : 1)));
+      expect(new Set(offsets).size).toBe(offsets.length);
+    }
+    if (isBehind) expect(lost.length).toBeGreaterThan(0);
+  },
+  60_000,
+);
+
+test('sentinels that cannot be reached or do not know the master, a sentinel or a cluster as the server: each is said, with what to do', async () => {
+  const server = await startServer();
+  const sentinel = await startSentinel(server.port);
+  onTestFinished(sentinel.stop);
+  const cluster = await startServer({ 'cluster-enabled': 'yes' });
+  const address = `redis://127.0.0.1:${sentinel.port}`;
+  const problemOf = (url: string, sentinels?: string[]) =>
+    openRedisConnection({ url, sentinels, log: silentLog }).then(
+      () => 'none',
+      (error) => `${error.code}: ${error.message}`,
+    );
+  expect(await problemOf('redis://mymaster', ['redis://127.0.0.1:1'])).toMatch(
+    /^RedisUnreachable: .*sentinels are unreachable.*stream\.redisSentinels/,
+  );
+  expect(await problemOf('redis://nobody', [address])).toMatch(/^RedisUnreachable: .*stream\.redisSentinels/);
+  expect(await problemOf(address)).toMatch(/^RedisSentinel: .*name it in stream\.redisSentinels/);
+  expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
+});
+
+test('where replicas are wanted, messages are acknowledged once they have them, and refused while too few do', async () => {
+  const master = await startServer({ 'repl-diskless-sync-delay': '0' });
+  const { log } = await openTestRedisLog(master.url, { replicasMin: 1 });
+  const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
+  expect(refusal).toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
+  expect(String(refusal.cause)).toMatch(
+    /^TransientError: 0 of at least 1 replicas of Redis at 127.*not acknowledged.*lower it/,
+  );
+  const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
+  await until('the replica follows', () =>
+    log.append(telemetryBatch(1, { first: 0 })).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const { lastOffset } = await log.append(telemetryBatch(3, { first: 10 }));
+  await master.stop();
+  await log.close();
+  const admin = new Redis(replica.url);
+  onTestFinished(() => admin.disconnect());
+  await admin.replicaof('NO', 'ONE');
+  const { log: after } = await openTestRedisLog(replica.url);
+  const numbers = await storedNumbers(after);
+  expect(numbers.slice(-3)).toEqual([10, 11, 12]);
+  expect((await after.bounds()).next).toBeGreaterThan(lastOffset);
+  // What was refused is stored all the same, and stands there again for each time it was sent.
+  expect(new Set(numbers)).toEqual(new Set([0, 10, 11, 12]));
+});
+
+test('sentinels and a master with passwords of their own are used, and no error or line shows either', async () => {
+  const server = await startServer({ requirepass: 'of-the-master' });
+  const sentinel = await startSentinel(server.port, [
+    'requirepass of-the/sentinel@1',
+    'sentinel auth-pass mymaster of-the-master',
+  ]);
+  onTestFinished(sentinel.stop);
+  const lines: unknown[] = [];
+  const write = (...line: unknown[]) => lines.push(line);
+  const log: Log = Object.assign(Object.create(silentLog), { warn: write, error: write, info: write });
+  const address = (password: string) => [
+    `redis://:${encodeURIComponent(password)}@127.0.0.1:${sentinel.port}`,
+  ];
+  const { log: subject } = await openTestRedisLog('redis://:of-the-master@mymaster', {
+    sentinels: address('of-the/sentinel@1'),
+    log,
+  });
+  expect(await subject.append(telemetryBatch(2))).toMatchObject({ count: 2 });
+  for (const password of ['of-the-sentinal', '']) {
+    const url = 'redis://:of-the-master@mymaster';
+    const refused = openRedisConnection({ url, sentinels: address(password), log });
+    await expect(refused).rejects.toMatchObject({
+      code: 'RedisUnreachable',
+      message: expect.stringMatching(/(NOAUTH|WRONGPASS).*stream\.redisSentinels/),
+    });
+    lines.push(String(await refused.catch(String)));
+  }
+  expect(JSON.stringify(lines)).not.toMatch(/of-the/);
+});
+
+async function startServer(settings: Record<string, string> = {}): Promise<TestRedis> {
+  const server = await startRedis({ appendonly: 'yes', appendfsync: 'always', ...settings });
+  onTestFinished(server.stop);
+  return server;
+}
+
+/** Reads on as messages come, as a client would that starts again from the oldest where its position is gone. */
+async function follow(log: StreamLog, isOver: () => boolean) {
+  const seen: Array<[offset: Offset, number: number]> = [];
+  const epochs: string[] = [];
+  let position: Offset = 0n;
+  for (;;) {
+    const wasOver = isOver();
+    const outcome = await log
+      .read({ from: position, limit: 1_000, bytesMax: 1e6, oneAtLeast: true })
+      .catch(() => undefined);
+    if (outcome === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      continue;
+    }
+    if (outcome.bounds.epoch !== epochs.at(-1)) epochs.push(outcome.bounds.epoch);
+    if (outcome.kind !== 'batch') throw new Error(`a position that was given is ${outcome.kind}`);
+    for (const message of decodeParts(outcome.parts))
+      seen.push([BigInt(message.offset), 'msg_id' in message ? Number(message.msg_id) : -1]);
+    position = outcome.nextOffset;
+    if (wasOver && outcome.upToDate) return { seen, epochs };
+    if (outcome.upToDate) await log.waitFor(position, AbortSignal.timeout(200));
+  }
+}
+
+async function storedNumbers(log: StreamLog): Promise<number[]> {
+  const { seen } = await follow(log, () => true);
+  return seen.map(([, number]) => number);
+}

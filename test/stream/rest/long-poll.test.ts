@@ -1,0 +1,317 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { encodeMessages } from '../../../src/contract/encode-messages.ts';
+import { offsetOf } from '../../../src/contract/offset.ts';
+import { limits } from '../../../src/contract/wire-limits.ts';
+import { silentLog } from '../../../src/lib/logger.ts';
+import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
+import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { type PollAnswer, type PollRequest, poll } from '../../../src/stream/rest/long-poll.ts';
+import { decodeParts, deviceId, telemetryBatch, wideTelemetry } from '../../support/messages.ts';
+import { createTestClock, settle, type TestClock } from '../../support/test-clock.ts';
+
+const RETENTION_MS = 3_600_000;
+
+function setUp() {
+  const clock = createTestClock();
+  const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e9, log: silentLog });
+  onTestFinished(() => log.close());
+  const stop = new AbortController();
+  /** Starts a poll and notes after how much time it was answered. */
+  const start = (request: Partial<PollRequest> = {}, from: StreamLog = log) => {
+    const startedMs = clock.now();
+    const state: { answer?: PollAnswer; error?: unknown; afterMs?: number } = {};
+    poll(
+      from,
+      { start: { kind: 'oldest' }, limit: 10_000, bytesMax: 8e6, holdMs: 20_000, filter: {}, ...request },
+      { clock, startTimer: clock.startTimer, retentionMs: RETENTION_MS, signal: stop.signal },
+    ).then(
+      (answer) => Object.assign(state, { answer, afterMs: clock.now() - startedMs }),
+      (error) => Object.assign(state, { error, afterMs: clock.now() - startedMs }),
+    );
+    return state;
+  };
+  return { clock, log, start, stop };
+}
+
+describe('holding a request', () => {
+  test('an empty log answers after the idle time, with a position to go on from', async () => {
+    const { clock, log, start } = setUp();
+    const state = start();
+    await clock.advance(limits.idleTimeoutMs - 1);
+    expect(state.answer).toBeUndefined();
+    await clock.advance(1);
+    const { next, epoch } = await log.bounds();
+    expect(state.answer).toEqual({
+      parts: [],
+      count: 0,
+      nextOffset: next,
+      upToDate: true,
+      earliestOffset: next,
+      epoch,
+    });
+    expect(clock.timersPending).toBe(0);
+  });
+
+  test('a backlog is returned with what comes within the idle time after it', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(3));
+    const state = start();
+    await clock.advance(900);
+    await log.append(telemetryBatch(1, { first: 100 }));
+    await clock.advance(999);
+    expect(state.answer).toBeUndefined();
+    await clock.advance(1);
+    expect(state).toMatchObject({ afterMs: 1_900, answer: { count: 4, upToDate: true } });
+    expect(decodeParts(state.answer!.parts).map((message) => 'msg_id' in message && message.msg_id)).toEqual([
+      0, 1, 2, 100,
+    ]);
+  });
+
+  test('only messages the caller may see reset the idle time, and the others move the position', async () => {
+    const { clock, log, start } = setUp();
+    const state = start({ filter: { devices: new Set([deviceId(1)]) } });
+    for (let round = 0; round < 4; round++) {
+      await clock.advance(240);
+      await log.append(telemetryBatch(5, { device: 2 }));
+    }
+    await clock.advance(40);
+    expect(state).toMatchObject({ afterMs: 1_000, answer: { count: 0, upToDate: true } });
+    expect(state.answer!.nextOffset).toBe((await log.bounds()).next);
+  });
+
+  test('a full batch answers at once', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(5));
+    const state = start({ limit: 3 });
+    await settle();
+    expect(state).toMatchObject({ afterMs: 0, answer: { count: 3, upToDate: false } });
+    const exact = start({ limit: 5 });
+    await settle();
+    expect(exact).toMatchObject({ afterMs: 0, answer: { count: 5, upToDate: true } });
+    const waiting = start({ limit: 6 });
+    await clock.advance(500);
+    await log.append(telemetryBatch(4));
+    await settle();
+    expect(waiting).toMatchObject({ afterMs: 500, answer: { count: 6, upToDate: false } });
+  });
+
+  test('a full body answers at once, and what does not fit comes with the next request', async () => {
+    const { clock, log, start } = setUp();
+    const batch = encodeMessages(wideTelemetry(10), 'solar');
+    const bytesMax = batch.starts[4]! + 10;
+    await log.append(batch);
+    const state = start({ bytesMax });
+    await settle();
+    expect(state).toMatchObject({ afterMs: 0, answer: { count: 4, upToDate: false } });
+    const rest = start({ start: { kind: 'offset', offset: state.answer!.nextOffset }, bytesMax: 1e6 });
+    await clock.advance(1_000);
+    expect(rest).toMatchObject({ answer: { count: 6 } });
+  });
+
+  test('a message larger than the byte cap is still returned, alone', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(1));
+    const state = start({ bytesMax: 10 });
+    await settle();
+    expect(state.answer).toMatchObject({ count: 1, upToDate: true });
+    const later = start({ bytesMax: 200 });
+    await clock.advance(10);
+    await log.append(telemetryBatch(1));
+    await settle();
+    expect(later).toMatchObject({ afterMs: 10, answer: { count: 1, upToDate: false } });
+  });
+
+  test('a trickle holds no request longer than 20 s', async () => {
+    const { clock, log, start } = setUp();
+    const state = start({ holdMs: limits.readHoldMsMax });
+    for (let round = 0; round < 50; round++) {
+      await clock.advance(500);
+      await log.append(telemetryBatch(1));
+    }
+    expect(state).toMatchObject({ afterMs: 20_000, answer: { count: 39 } });
+  });
+
+  test('a shorter hold answers earlier, and none at all after one look', async () => {
+    const { clock, log, start } = setUp();
+    const state = start({ holdMs: 250 });
+    await clock.advance(100);
+    await log.append(telemetryBatch(1));
+    await clock.advance(150);
+    expect(state).toMatchObject({ afterMs: 250, answer: { count: 1 } });
+    const none = start({ holdMs: 0 });
+    await settle();
+    expect(none).toMatchObject({ afterMs: 0, answer: { count: 1, upToDate: true } });
+  });
+
+  test('an interrupt returns what there is at once and leaves no timer behind', async () => {
+    const { clock, log, start, stop } = setUp();
+    await log.append(telemetryBatch(2));
+    const state = start();
+    await clock.advance(300);
+    stop.abort();
+    await settle();
+    expect(state).toMatchObject({ afterMs: 300, answer: { count: 2 } });
+    const late = start();
+    await settle();
+    expect(late).toMatchObject({ afterMs: 300 - 300, answer: { count: 2 } });
+    expect(clock.timersPending).toBe(0);
+  });
+
+  test('a clock that is set back does not hold a request for longer', async () => {
+    const { clock, start } = setUp();
+    const state = start();
+    await clock.advance(500);
+    clock.set(clock.now() - 3_600_000);
+    await clock.advance(500);
+    expect(state.answer).toMatchObject({ count: 0 });
+  });
+
+  test('a backlog that takes longer to scan than the idle time is not answered empty', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(1, { device: 2 }));
+    await log.append(telemetryBatch(1, { device: 1 }));
+    const slow = slowStore(log, clock);
+    const state = start({ filter: { devices: new Set([deviceId(1)]) } }, slow);
+    await clock.advance(12_000);
+    expect(state.answer).toMatchObject({ count: 1, upToDate: true });
+  });
+
+  test('messages that come while idle count from when they came, not from when they were scanned', async () => {
+    const { clock, log, start } = setUp();
+    const state = start({ filter: { devices: new Set([deviceId(1)]) } }, slowStore(log, clock));
+    await clock.advance(3_500);
+    await log.append(telemetryBatch(1, { device: 2 }));
+    await log.append(telemetryBatch(1, { device: 1 }));
+    await clock.advance(10_000);
+    expect(state.answer).toMatchObject({ count: 1, upToDate: true });
+  });
+
+  test('a hundred waiting requests all get the message that arrives', async () => {
+    const { clock, log, start } = setUp();
+    const states = Array.from({ length: 100 }, () => start({ limit: 1 }));
+    await clock.advance(10);
+    await log.append(telemetryBatch(1));
+    await settle();
+    for (const state of states) expect(state).toMatchObject({ afterMs: 10, answer: { count: 1 } });
+  });
+});
+
+describe('where a read starts', () => {
+  test('an offset that is gone, or past the end, is an error with the way out', async () => {
+    const { clock, log, start } = setUp();
+    const { lastOffset } = await log.append(telemetryBatch(2));
+    const { epoch } = await log.bounds();
+    const ahead = start({ start: { kind: 'offset', offset: lastOffset + 5n } });
+    await settle();
+    expect(ahead.error).toMatchObject({
+      code: 'OffsetAhead',
+      details: { nextOffset: lastOffset + 1n, epoch },
+    });
+    await clock.advance(RETENTION_MS + 1);
+    const young = await log.append(telemetryBatch(1));
+    const expired = start({ start: { kind: 'offset', offset: lastOffset } });
+    await settle();
+    expect(expired.error).toMatchObject({
+      code: 'OffsetExpired',
+      details: { earliestOffset: young.firstOffset, nextOffset: young.lastOffset + 1n, epoch },
+    });
+  });
+
+  test('a timestamp returns exactly the messages from that append time on', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(2));
+    await clock.advance(1_000);
+    const askedMs = clock.now();
+    const wanted = await log.append(telemetryBatch(3));
+    await clock.advance(1_000);
+    await log.append(telemetryBatch(1));
+    const state = start({ start: { kind: 'timestamp', timestampMs: askedMs } });
+    await clock.advance(1_000);
+    expect(state.answer).toMatchObject({ count: 4 });
+    expect(state.answer).not.toHaveProperty('clamped');
+    expect(decodeParts(state.answer!.parts)[0]!.offset).toBe(wanted.firstOffset);
+  });
+
+  test('a timestamp older than the retention starts at the oldest message and says so', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(2));
+    const old = start({ start: { kind: 'timestamp', timestampMs: clock.now() - RETENTION_MS - 1 } });
+    await clock.advance(1_000);
+    expect(old.answer).toMatchObject({ count: 2, clamped: 'retention' });
+    const border = start({ start: { kind: 'timestamp', timestampMs: clock.now() - RETENTION_MS } });
+    await clock.advance(1_000);
+    expect(border.answer).not.toHaveProperty('clamped');
+  });
+
+  test('a timestamp in the future starts at the tail and says so', async () => {
+    const { clock, log, start } = setUp();
+    const { lastOffset } = await log.append(telemetryBatch(2));
+    const state = start({ start: { kind: 'timestamp', timestampMs: clock.now() + 1 } });
+    await clock.advance(1_000);
+    expect(state.answer).toMatchObject({ count: 0, clamped: 'future', nextOffset: lastOffset + 1n });
+  });
+
+  test('a timestamp after the last message waits for the next, and a clock set back brings none that is older', async () => {
+    const { clock, log, start } = setUp();
+    const first = await log.append(telemetryBatch(1));
+    await clock.advance(10_000);
+    const askedMs = clock.now();
+    const state = start({ start: { kind: 'timestamp', timestampMs: askedMs } });
+    await settle();
+    clock.set(askedMs - 5_000);
+    const older = await log.append(telemetryBatch(1, { first: 10 }));
+    expect(older.firstOffset).toBeLessThan(offsetOf(askedMs));
+    expect(older.firstOffset).toBeGreaterThan(first.lastOffset);
+    await settle();
+    clock.set(askedMs + 1);
+    await log.append(telemetryBatch(1, { first: 20 }));
+    await clock.advance(1_000);
+    const messages = decodeParts(state.answer!.parts);
+    expect(messages.map((message) => 'msg_id' in message && message.msg_id)).toEqual([20]);
+  });
+
+  test('messages that expire while a request is held are a gap that is told, or come with the next request', async () => {
+    const { clock, log, start } = setUp();
+    const { next } = await log.bounds();
+    const held = start({ start: { kind: 'offset', offset: next } });
+    await settle();
+    const gone: StreamLog = log;
+    const appended = gone.append(telemetryBatch(2));
+    clock.set(clock.now() + RETENTION_MS + 5_000);
+    await appended;
+    await log.trim();
+    await settle();
+    expect([held.error, held.answer?.count]).toContainEqual(
+      expect.objectContaining({ code: 'OffsetExpired' }),
+    );
+  });
+
+  test('after messages were collected a gap ends the answer, and the next request is told', async () => {
+    const { clock, log, start } = setUp();
+    await log.append(telemetryBatch(2));
+    const held = start({ start: { kind: 'offset', offset: 0n }, limit: 10 });
+    await settle();
+    await Promise.all([log.append(telemetryBatch(2)), clock.set(clock.now() + RETENTION_MS + 5_000)]);
+    await settle();
+    expect(held.answer).toMatchObject({ count: 2, upToDate: false });
+    const following = start({ start: { kind: 'offset', offset: held.answer!.nextOffset } });
+    await settle();
+    expect(following.error).toMatchObject({ code: 'OffsetExpired' });
+  });
+});
+
+/** A store so slow that each read takes 3 s and looks at one message; it shows those of device 1. */
+function slowStore(log: StreamLog, clock: TestClock): StreamLog {
+  return {
+    ...log,
+    async read(request) {
+      await clock.pass(3_000);
+      const outcome = await log.read({ ...request, limit: 1, filter: {} });
+      if (outcome.kind !== 'batch') return outcome;
+      const visible = decodeParts(outcome.parts).filter(
+        (message) => 'device' in message && message.device === deviceId(1),
+      );
+      return { ...outcome, full: false, ...(visible.length === 0 && { parts: [], count: 0, bytes: 0 }) };
+    },
+  };
+}

@@ -1,0 +1,274 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { encodeMessages } from '../../../src/contract/encode-messages.ts';
+import { silentLog } from '../../../src/lib/logger.ts';
+import { HOUR_MS, systemClock } from '../../../src/lib/time.ts';
+import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
+import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
+import { heldBytes } from '../../support/held-bytes.ts';
+import { telemetry, wideTelemetry } from '../../support/messages.ts';
+import { startRedis } from '../../support/redis.ts';
+import { readToTail } from '../../support/redis-log.ts';
+import { type StreamService, startStreamService } from '../../support/stream-service.ts';
+import { until } from '../../support/until.ts';
+
+const MIB = 1024 * 1024;
+const TABLE = '/api/v1/tables/acme/solar';
+const ROUNDS = 40;
+
+/** What strangers do to a service while somebody else works with it. */
+interface Nuisance {
+  name: string;
+  /** What it may cost, MiB, its clients in this process included. */
+  mebibytesMax: number;
+  begin(service: StreamService, head: (method: string, path: string) => string): Promise<void>;
+}
+
+const nuisances: Nuisance[] = [
+  {
+    name: 'two hundred long polls',
+    mebibytesMax: 20,
+    async begin({ call, token }) {
+      const own = await token();
+      const signal = endOfTest();
+      for (let number = 0; number < 200; number++)
+        void (async () => {
+          const headers = { prefer: 'wait=20' };
+          while (!signal.aborted)
+            await call('/api/v1/tables/acme/quiet/latest', { token: own, headers, signal }).catch(
+              () => undefined,
+            );
+        })();
+    },
+  },
+  {
+    name: 'three hundred heads that come byte by byte',
+    mebibytesMax: 20,
+    async begin(service, head) {
+      const text = `${head('GET', `${TABLE}/latest`)}X-Endless: `;
+      const sockets = await open(service, 300);
+      const signal = endOfTest();
+      void (async () => {
+        for (let at = 0; !signal.aborted; at++) {
+          for (const socket of sockets) socket.write(text[at] ?? 'x');
+          await sleep(5);
+        }
+      })();
+    },
+  },
+  {
+    name: 'forty bodies of 8 MiB that stop on the way',
+    mebibytesMax: 60,
+    async begin(service, head) {
+      const piece = Buffer.alloc(2 * MIB, ' ');
+      for (const socket of await open(service, 40)) {
+        socket.write(`${bodyHead(head)}Content-Length: ${8 * MIB}\r\n\r\n`);
+        socket.write(piece);
+      }
+    },
+  },
+  {
+    name: 'twenty bodies without end',
+    mebibytesMax: 150,
+    async begin(service, head) {
+      const signal = endOfTest();
+      const piece = Buffer.alloc(64 * 1024, '1,');
+      const chunk = Buffer.concat([
+        Buffer.from(`${piece.length.toString(16)}\r\n`),
+        piece,
+        Buffer.from('\r\n'),
+      ]);
+      for (const socket of await open(service, 20)) {
+        socket.write(`${bodyHead(head)}Transfer-Encoding: chunked\r\n\r\n`);
+        void (async () => {
+          while (!signal.aborted && socket.writable) {
+            if (socket.writableLength < MIB) socket.write(chunk);
+            await sleep(20);
+          }
+        })();
+      }
+    },
+  },
+  {
+    name: 'sixty readers that do not read what they asked for',
+    mebibytesMax: 200,
+    async begin(service, head) {
+      const log = await service.stream.logOf('acme');
+      for (let batch = 0; batch < 400; batch++) await log.append(encodeMessages(wideTelemetry(100), 'wide'));
+      for (const socket of await open(service, 60)) {
+        socket.pause();
+        socket.write(`${head('GET', '/api/v1/tables/acme/wide/latest')}Prefer: wait=0\r\n\r\n`);
+      }
+    },
+  },
+];
+
+function bodyHead(head: (method: string, path: string) => string): string {
+  return `${head('POST', `${TABLE}/messages`)}Content-Type: application/json\r\n`;
+}
+
+test.each(nuisances)(
+  '$name cost a bounded amount of memory, and others are served at once and in full',
+  async ({ name, mebibytesMax, begin }) => {
+    const service = await startStreamService();
+    const [own, theirs] = [await service.token(), await service.token()];
+    const before = await heldBytes();
+    await begin(
+      service,
+      (method, path) => `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${theirs}\r\n`,
+    );
+    await sleep(300);
+    // Once what they asked for together has been answered.
+    await service.call(`${TABLE}/latest?limit=1`, { token: own });
+    const times = await workWith(service, 'acme', own);
+    const mebibytes = ((await heldBytes()) - before) / MIB;
+    process.stdout.write(
+      `${name}: ${mebibytes.toFixed(0)} MiB; a message was sent and read meanwhile ${describe(times)}\n`,
+    );
+    expect(mebibytes).toBeLessThan(mebibytesMax);
+    expectPrompt(times);
+  },
+);
+
+test('what a token has under way is its own affair, and what has ended is none', async () => {
+  const service = await startStreamService();
+  const [own, theirs] = [await service.token(), await service.token()];
+  const ask = (token: string, bytes: number) =>
+    connectTo(service, (socket) =>
+      socket.write(
+        `POST ${TABLE}/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
+      ),
+    );
+  const underWay = await Promise.all(Array.from({ length: 16 }, () => ask(theirs, 8 * MIB)));
+  const send = (token: string) =>
+    service.call(`${TABLE}/messages`, {
+      method: 'POST',
+      token,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(telemetry(1)),
+    });
+  await until('it has all it may have', async () => (await send(theirs)).status === 429);
+  const refused = await send(theirs);
+  expect(refused.headers['retry-after']).toBe('1');
+  expect(refused.body).toMatchObject({ error: 'RateLimited', retryable: true });
+  expect((await send(own)).status).toBe(200);
+  underWay[0]!.destroy();
+  await until('one has ended', async () => (await send(theirs)).status === 200);
+});
+
+test('a Redis that is down while forty writers go on costs a bounded amount of memory, loses nothing and holds no other log up', async () => {
+  const server = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
+  onTestFinished(server.stop);
+  const redis = await openRedisConnection({ url: server.url, log: silentLog });
+  onTestFinished(() => redis.close());
+  const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 16e6, log: silentLog };
+  const service = await startStreamService({
+    openLog: (workgroupId) =>
+      workgroupId === 'acme'
+        ? openRedisLog({ ...options, redis, workgroupId })
+        : createMemoryLog({ ...options, bytesMax: 16e6 }),
+  });
+  const [token, other] = [await service.token(), await service.token({}, 'other')];
+  const acknowledged: number[] = [];
+  let refused = 0;
+  let done = false;
+  const headers = { 'content-type': 'application/json' };
+  const writers = Array.from({ length: 40 }, async (_, writer) => {
+    for (let round = 0; !done; round++) {
+      const items = telemetry(20, { first: writer * 1_000_000 + round * 20 });
+      const body = JSON.stringify(items);
+      const { status } = await service.call(`${TABLE}/messages`, { method: 'POST', token, headers, body });
+      if (status === 200) acknowledged.push(...items.map(({ msg_id }) => msg_id!));
+      else {
+        expect(status).toBe(503);
+        refused++;
+        await sleep(20);
+      }
+    }
+  });
+  await until('they write', () => acknowledged.length > 4_000);
+  const before = await heldBytes();
+  await server.restart({
+    async whileDown() {
+      await until('they are refused', () => refused > 400);
+      const times = await workWith(service, 'other', other);
+      const mebibytes = ((await heldBytes()) - before) / MIB;
+      process.stdout.write(
+        `forty writers while Redis is down: ${mebibytes.toFixed(0)} MiB; one of another log was sent and read meanwhile ${describe(times)}\n`,
+      );
+      expect(mebibytes).toBeLessThan(60);
+      expectPrompt(times);
+    },
+  });
+  const whileDown = acknowledged.length;
+  await until('they go on', () => acknowledged.length > whileDown + 1_000);
+  done = true;
+  await Promise.all(writers);
+  const { messages } = await readToTail(await service.stream.logOf('acme'));
+  const stored = messages.map((message) => ('msg_id' in message ? message.msg_id : undefined));
+  expect(new Set(stored).size).toBe(stored.length);
+  const there = new Set(stored);
+  expect(acknowledged.filter((number) => !there.has(number))).toEqual([]);
+});
+
+/** Sends messages and reads each at once. @returns how long that took, ms */
+async function workWith(service: StreamService, workgroup: string, token: string): Promise<Times> {
+  const table = `/api/v1/tables/${workgroup}/solar`;
+  let { next } = await (await service.stream.logOf(workgroup)).bounds();
+  const tookMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedMs = performance.now();
+    const sent = await service.call(`${table}/messages`, {
+      method: 'POST',
+      token,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(telemetry(1, { first: round })),
+    });
+    expect(sent.status).toBe(200);
+    const { body } = await service.call(`${table}/latest?offset=${next}`, { token });
+    expect(body.messages).toMatchObject([{ msg_id: round }]);
+    next = body.nextOffset as bigint;
+    tookMs.push(performance.now() - startedMs);
+  }
+  tookMs.sort((a, b) => a - b);
+  return { medianMs: tookMs[ROUNDS / 2]!, slowestMs: tookMs.at(-1)! };
+}
+
+interface Times {
+  medianMs: number;
+  slowestMs: number;
+}
+
+function describe({ medianMs, slowestMs }: Times): string {
+  return `in ${medianMs.toFixed(0)} ms, the slowest of ${ROUNDS} in ${slowestMs.toFixed(0)} ms`;
+}
+
+/** A busy machine holds one or the other up; whoever has to wait for somebody else's time-out waits longer. */
+function expectPrompt({ medianMs, slowestMs }: Times): void {
+  expect(medianMs).toBeLessThan(500);
+  expect(slowestMs).toBeLessThan(8_000);
+}
+
+/** Aborts when the test has finished. */
+function endOfTest(): AbortSignal {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  return controller.signal;
+}
+
+function connectTo({ baseUrl }: StreamService, begin: (socket: Socket) => void): Promise<Socket> {
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  return once(socket, 'connect').then(() => {
+    begin(socket);
+    return socket;
+  });
+}
+
+function open(service: StreamService, count: number): Promise<Socket[]> {
+  return Promise.all(Array.from({ length: count }, () => connectTo(service, () => undefined)));
+}

@@ -1,0 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll } from 'vitest';
+import { silentLog } from '../../../src/lib/logger.ts';
+import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
+import { startRedis } from '../../support/redis.ts';
+import { serveFrom } from '../../support/stream-service.ts';
+
+const server = await startRedis();
+const redis = await openRedisConnection({ url: server.url, log: silentLog });
+afterAll(async () => {
+  redis.close();
+  await server.stop();
+});
+// A log of its own for each service: they all call their workgroups the same.
+serveFrom((options) => openRedisLog({ ...options, redis, workgroupId: randomUUID() }));
+await import('./stream-routes.test.ts');

@@ -1,0 +1,458 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { WebSocket } from 'ws';
+import { encodeMessages } from '../../../src/contract/encode-messages.ts';
+import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
+import { silentLog } from '../../../src/lib/logger.ts';
+import { type Clock, HOUR_MS, systemClock } from '../../../src/lib/time.ts';
+import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
+import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { heldBytes } from '../../support/held-bytes.ts';
+import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
+import { nextEvent, openRaw, openRawWith } from '../../support/raw-socket.ts';
+import { type ClientOptions, clientOf, connectTo } from '../../support/socket-client.ts';
+import { startStreamService } from '../../support/stream-service.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+
+function memoryLog(clock: Clock): StreamLog {
+  return createMemoryLog({ clock, retentionMs: HOUR_MS, bytesMax: 1e9, log: silentLog });
+}
+
+async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
+  const clock = createTestClock();
+  const service = await startStreamService({ clock, socketTimer: clock.startTimer, ...options });
+  const log = await service.stream.logOf('acme');
+  const tokenText = await service.token();
+  const connect = (rest: ClientOptions = {}) =>
+    connectTo(service, { auth: { token: tokenText, workgroupId: 'acme' }, ...rest });
+  return { ...service, clock, log, tokenText, connect };
+}
+
+const request = (more: Record<string, unknown> = {}) => ({ requestId: randomUUID(), ...more });
+
+// First, while nothing else waits to be collected.
+test('a thousand idle connections are held at a small cost, and end together', async () => {
+  const { baseUrl, tokenText, socket, stream } = await setUp();
+  const before = await heldBytes();
+  const raws: WebSocket[] = [];
+  for (let number = 0; number < 1_000; number += 50)
+    raws.push(...(await Promise.all(Array.from({ length: 50 }, () => openRawWith(baseUrl, tokenText)))));
+  for (const raw of raws) raw.send(`42${JSON.stringify([socketEvents.subscribe, request()])}`);
+  await until('all have subscribed', () => socket.counts().subscriptions === 1_000);
+  const kilobytes = ((await heldBytes()) - before) / 1_000 / 1024;
+  process.stdout.write(
+    `an idle connection takes ${kilobytes.toFixed(0)} KiB, its client in this process included\n`,
+  );
+  expect(kilobytes).toBeLessThan(100);
+  const closed = raws.map((raw) => once(raw, 'close'));
+  stream.drain();
+  await Promise.all(closed);
+  expect(socket.counts()).toEqual({ sockets: 0, subscriptions: 0 });
+});
+
+describe('a reader that acknowledges', () => {
+  test('has four frames under way at most, and gets the next for each that it acknowledges', async () => {
+    const { log, connect, clock } = await setUp();
+    const open: Array<() => void> = [];
+    const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
+    await log.append(telemetryBatch(100));
+    const reader = client.subscribe(request({ timestamp: 0, limit: 10 }));
+    await until('four came', () => reader.frames.length === 4);
+    open.shift()!();
+    await until('a fifth came', () => reader.frames.length === 5);
+    await clock.advance(10_000);
+    await sleep(50);
+    expect(reader.frames).toHaveLength(5);
+    open.shift()!();
+    open.shift()!();
+    await until('two more came', () => reader.frames.length === 7);
+    while (reader.messages.length < 100) {
+      open.shift()?.();
+      await sleep(1);
+    }
+    expect(reader.messages.map(({ msg_id }) => msg_id)).toEqual(Array.from({ length: 100 }, (_, id) => id));
+  });
+
+  test('is ended when it is far behind and has taken nothing for 30 s, and resumes where it stood', async () => {
+    const { log, connect, clock, socket } = await setUp();
+    const open: Array<() => void> = [];
+    const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
+    for (let batch = 0; batch < 4; batch++) await log.append(telemetryBatch(5_000, { first: batch * 5_000 }));
+    const reader = client.subscribe(request({ timestamp: 0 }));
+    await until('four came', () => open.length === 4);
+    open.shift()!();
+    await until('a fifth came', () => reader.frames.length === 5);
+    await clock.advance(29_999);
+    expect(socket.counts().subscriptions).toBe(1);
+    await clock.advance(1);
+    const notice = await reader.stopped;
+    expect(notice).toMatchObject({ reason: 'consumer_too_slow' });
+    expect(notice.nextOffset).toBe(String(reader.messages.at(-1)!.offset + 1n));
+    expect(socket.counts().subscriptions).toBe(0);
+    const rest = client.subscribe(request({ offset: notice.nextOffset }));
+    const timer = setInterval(() => open.shift()?.(), 1);
+    await rest.until((messages) => messages.length === 20_000 - reader.messages.length);
+    clearInterval(timer);
+    expect(rest.messages[0]!.msg_id).toBe(reader.messages.length);
+  });
+
+  test('is kept when it is slow but moves, and when it stalls but is not far behind', async () => {
+    const { log, connect, clock, socket } = await setUp();
+    const open: Array<() => void> = [];
+    const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
+    for (let batch = 0; batch < 4; batch++) await log.append(telemetryBatch(5_000));
+    const slow = client.subscribe(request({ timestamp: 0, limit: 100 }));
+    await until('four came', () => slow.frames.length === 4);
+    for (let number = 5; number <= 14; number++) {
+      open.shift()!();
+      await until('the next came', () => slow.frames.length === number);
+      await clock.advance(25_000);
+    }
+    expect(socket.counts().subscriptions).toBe(1);
+    client.close();
+
+    const stalled = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
+    open.length = 0;
+    const reader = stalled.subscribe(request({ limit: 1 }));
+    await reader.answer;
+    await log.append(telemetryBatch(5_000));
+    await until('four came', () => reader.frames.length === 4);
+    open.shift()!();
+    await until('a fifth came', () => reader.frames.length === 5);
+    await clock.advance(300_000);
+    expect(socket.counts().subscriptions).toBe(1);
+  });
+
+  test('is never judged by messages that it may not see', async () => {
+    const { log, connect, clock, socket } = await setUp();
+    const client = await connect({ acknowledge: false });
+    const reader = client.subscribe(request({ table: 'grid' }));
+    await reader.answer;
+    for (let minute = 0; minute < 10; minute++) {
+      await log.append(telemetryBatch(20_000));
+      await clock.advance(60_000);
+    }
+    expect(socket.counts().subscriptions).toBe(1);
+    await log.append(telemetryBatch(1, { table: 'grid' }));
+    await reader.until((messages) => messages.length === 1);
+  });
+});
+
+test('a reader that never acknowledges is held back by its transport alone, once that is known of it', async () => {
+  const { log, connect, clock } = await setUp();
+  await log.append(telemetryBatch(100));
+  const client = await connect({ acknowledge: false });
+  const first = client.subscribe(request({ timestamp: 0, limit: 10 }));
+  await until('four came', () => first.frames.length === 4);
+  await sleep(50);
+  expect(first.frames).toHaveLength(4);
+  await clock.advance(3_000);
+  await first.until((messages) => messages.length === 100);
+  const second = client.subscribe(request({ timestamp: 0, limit: 10 }));
+  await second.until((messages) => messages.length === 100);
+});
+
+test('a client that leaves subscriptions with frames unacknowledged is not asked for ever', async () => {
+  const { log, connect } = await setUp();
+  await log.append(telemetryBatch(10));
+  const client = await connect({ acknowledge: false });
+  const subscribe = () => client.subscribe(request({ timestamp: 0, limit: 1 }));
+  for (let round = 0; round < 5; round++) {
+    const readers = Array.from({ length: 32 }, subscribe);
+    await until('each has its four', () => readers.every(({ frames }) => frames.length >= 4));
+    for (const { requestId } of readers) client.socket.emit(socketEvents.stop, { requestId });
+    await Promise.all(readers.map(({ stopped }) => stopped));
+  }
+  await subscribe().until((messages) => messages.length === 10);
+});
+
+describe('a client that reads nothing', () => {
+  test('costs about a frame of memory however much there is, and is ended once it is far behind', async () => {
+    const { log, baseUrl, tokenText, clock, socket } = await setUp();
+    for (let batch = 0; batch < 10; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
+    const readers = await Promise.all(Array.from({ length: 8 }, () => openRawWith(baseUrl, tokenText)));
+    const before = await heldBytes();
+    for (const reader of readers) {
+      reader.send(`42${JSON.stringify([socketEvents.subscribe, request({ timestamp: 0 })])}`);
+      reader.pause();
+    }
+    await until('all subscribed', () => socket.counts().subscriptions === 8);
+    await clock.advance(3_000);
+    await sleep(500);
+    const kibibytes = ((await heldBytes()) - before) / readers.length / 1024;
+    process.stdout.write(`a reader that takes nothing costs ${Math.max(0, kibibytes).toFixed(0)} KiB\n`);
+    expect(kibibytes).toBeLessThan(2 * 1024);
+    expect(socket.counts().subscriptions).toBe(8);
+    await clock.advance(30_000);
+    await until('all have been ended', () => socket.counts().subscriptions === 0);
+    const [first] = readers;
+    const stopped = nextEvent(first!, socketEvents.stop);
+    first!.resume();
+    expect(await stopped).toMatchObject({ reason: 'consumer_too_slow' });
+  });
+
+  test('holds the end of the service up for a few seconds only', async () => {
+    const { app, log, baseUrl, tokenText, stream, socket } = await setUp();
+    for (let batch = 0; batch < 5; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
+    const reader = await openRawWith(baseUrl, tokenText);
+    reader.send(`42${JSON.stringify([socketEvents.subscribe, request({ timestamp: 0 })])}`);
+    reader.pause();
+    await until('it has subscribed', () => socket.counts().subscriptions === 1);
+    const started = performance.now();
+    stream.drain();
+    await app.close();
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+
+  test('cannot make the server hold answers for it without end', async () => {
+    const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1_000 });
+    const reader = await openRawWith(baseUrl, tokenText);
+    reader.pause();
+    for (let number = 0; number < 5_000; number++) reader.send(`42["${socketEvents.subscribe}",{}]`);
+    await until('it was disconnected', () => socket.counts().sockets === 0);
+  });
+});
+
+test('a hundred subscribers cost one read of the log for each batch', async () => {
+  const reads: bigint[] = [];
+  const service = await setUp({
+    clock: systemClock,
+    openLog: () => {
+      const log = memoryLog(systemClock);
+      return {
+        ...log,
+        read: (asked) => {
+          if (asked.from !== 'oldest') reads.push(asked.from);
+          return log.read(asked);
+        },
+      };
+    },
+  });
+  const readers = await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const client = await service.connect();
+      const reader = client.subscribe(request());
+      await reader.answer;
+      return reader;
+    }),
+  );
+  await until('all wait', async () => {
+    const count = reads.length;
+    await sleep(100);
+    return reads.length === count;
+  });
+  reads.length = 0;
+  for (let batch = 0; batch < 10; batch++) {
+    await service.log.append(telemetryBatch(100, { first: batch * 100 }));
+    await until('all have it', () => readers.every(({ messages }) => messages.length === (batch + 1) * 100));
+  }
+  expect(reads).toHaveLength(10);
+  const ids = Array.from({ length: 1_000 }, (_, id) => id);
+  for (const { messages } of readers) expect(messages.map(({ msg_id }) => msg_id)).toEqual(ids);
+});
+
+test('a clock that is set back an hour changes nothing for those who read, and loses no position', async () => {
+  const { log, connect, clock } = await setUp();
+  const client = await connect();
+  const reader = client.subscribe(request());
+  await reader.answer;
+  await log.append(telemetryBatch(3));
+  await reader.until((messages) => messages.length === 3);
+  const nowMs = clock.now();
+  clock.set(nowMs - HOUR_MS);
+  await log.append(telemetryBatch(3, { first: 3 }));
+  await reader.until((messages) => messages.length === 6);
+  await clock.advance(15_000);
+  await until('an empty frame came', () => reader.frames.at(-1)!.count === 0);
+  const later = client.subscribe(request({ timestamp: nowMs - HOUR_MS }));
+  await later.until((messages) => messages.length === 6);
+  clock.set(nowMs);
+  await log.append(telemetryBatch(3, { first: 6 }));
+  for (const each of [reader, later])
+    await each.until((messages) => messages.map(({ msg_id }) => msg_id).join() === '0,1,2,3,4,5,6,7,8');
+});
+
+describe('a client that is no good', () => {
+  const frames: Array<string | Buffer> = [
+    '',
+    '9',
+    '4',
+    '40',
+    '4zzz',
+    '42',
+    '42[]',
+    '42{}',
+    '42[null]',
+    '42["stream:latest"',
+    '42["connect"]',
+    '42["disconnect",1]',
+    '42["__proto__",{"requestId":"x"}]',
+    '42["constructor",{}]',
+    '42["hasOwnProperty"]',
+    '42["error",{"message":"x"}]',
+    '42["newListener",1]',
+    '42[7,{}]',
+    '42["stream:latest",{"__proto__":{"requestId":"b9e0e1ce-5e4c-4c5b-8f6c-0f0f0f0f0f0f"}}]',
+    '42["stream:latest",{"requestId":{"toString":1}}]',
+    '42["stream:latest:stop",{"requestId":["x"]}]',
+    '42["stream:latest:data","x"]',
+    `42["stream:latest",${'['.repeat(10_000)}${']'.repeat(10_000)}]`,
+    '42999999999999999999["stream:latest",{}]',
+    '43999[]',
+    '43-1[]',
+    '430{}',
+    '451-["stream:latest",{"_placeholder":true,"num":0}]',
+    '451-["stream:latest",{"_placeholder":true,"num":7}]',
+    '459999999-["stream:latest"]',
+    '461-0[{"_placeholder":true,"num":0}]',
+    '41',
+    '44{"message":"x"}',
+    '40/other,{}',
+    '2probe',
+    '3probe',
+    '5',
+    '1',
+    '6',
+    Buffer.from([0, 1, 2]),
+    Buffer.alloc(20_000, 0x34),
+    `42["stream:latest","${'x'.repeat(64_000)}"]`,
+    Buffer.alloc(200_000),
+  ];
+
+  test('may lose its connection, and nobody else anything', async () => {
+    const { baseUrl, tokenText, connect, log, socket } = await setUp();
+    const good = await connect();
+    const reader = good.subscribe(request());
+    await reader.answer;
+    for (const frame of frames) {
+      for (const raw of [await openRaw(baseUrl), await openRawWith(baseUrl, tokenText)]) {
+        raw.send(frame);
+        raw.send(`42["${socketEvents.subscribe}",{}]`);
+        await Promise.race([once(raw, 'close'), once(raw, 'message'), sleep(20)]);
+        raw.terminate();
+      }
+    }
+    await log.append(telemetryBatch(1));
+    await reader.until((messages) => messages.length === 1);
+    await until('they are gone', () => socket.counts().sockets === 1);
+  });
+
+  test('is told what is wrong with what it asks for, whatever that is', async () => {
+    const { connect, baseUrl, tokenText, socket } = await setUp();
+    const client = await connect();
+    const ask = (payload: unknown) => client.socket.emitWithAck(socketEvents.subscribe, payload);
+    const noId = { requestId: null, error: 'InvalidRequest', parameter: 'requestId' };
+    const text = JSON.stringify(request());
+    for (const payload of [undefined, null, 7, text, [request()], Buffer.from(text), { requestId: 7 }])
+      expect(await ask(payload)).toMatchObject(noId);
+    for (const requestId of [Buffer.alloc(16), 'x'.repeat(30_000), [randomUUID()], { toString: 'x' }])
+      expect(await ask({ requestId })).toMatchObject(noId);
+    const wrong: Array<[members: Record<string, unknown>, error: string, parameter: string]> = [
+      [{ offset: Buffer.from('0') }, 'InvalidOffset', 'offset'],
+      [{ offset: 2 ** 60 }, 'InvalidOffset', 'offset'],
+      [{ offset: true }, 'InvalidOffset', 'offset'],
+      [{ timestamp: -1 }, 'InvalidTimestamp', 'timestamp'],
+      [{ timestamp: Buffer.from('0') }, 'InvalidTimestamp', 'timestamp'],
+      [{ limit: 1.5 }, 'InvalidLimit', 'limit'],
+      [{ table: 7 }, 'InvalidRequest', 'table'],
+      [{ table: ['solar'] }, 'InvalidRequest', 'table'],
+      [{ table: '' }, 'InvalidRequest', 'table'],
+    ];
+    for (const [members, error, parameter] of wrong)
+      expect(await ask(request(members))).toMatchObject({ error, parameter });
+    const polluting = JSON.parse(`{"requestId":"${randomUUID()}","__proto__":{"offset":"1","admin":true}}`);
+    expect(await ask(polluting)).toHaveProperty('epoch');
+    expect({}).not.toHaveProperty('admin');
+    expect(socket.counts()).toEqual({ sockets: 1, subscriptions: 1 });
+
+    const namespace = clientOf({ baseUrl: `${baseUrl}/admin` }, { auth: { token: tokenText } });
+    const refused = await new Promise<Error>((resolve) => namespace.socket.once('connect_error', resolve));
+    expect(refused.message).toBe('Invalid namespace');
+    const large = await openRaw(baseUrl);
+    large.send(`40${JSON.stringify({ token: tokenText, junk: 'x'.repeat(40_000) })}`);
+    await once(large, 'close');
+    expect(socket.counts().sockets).toBe(1);
+  });
+
+  test.each([
+    '/socket.io/',
+    '/socket.io-client',
+    '/socket.io-clients/',
+    `${SOCKET_PATH}/?EIO=4&transport=websocket`,
+    `${SOCKET_PATH}/`,
+  ])('that resets a connection which it wants to turn into a WebSocket at %s harms nobody', async (path) => {
+    const { baseUrl, connect } = await setUp();
+    const { port } = new URL(baseUrl);
+    const lines = [
+      `GET ${path} HTTP/1.1`,
+      'Host: here',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      '',
+      '',
+    ];
+    const resets = Array.from({ length: 10 }, async (_, number) => {
+      const stranger = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+      stranger.on('error', () => undefined);
+      await once(stranger, 'connect');
+      stranger.write(lines.join('\r\n'));
+      // Some wait for the answer, if there is one.
+      if (number % 2 === 0) await Promise.race([once(stranger, 'data'), sleep(50)]);
+      else await sleep(5);
+      stranger.resetAndDestroy();
+    });
+    await Promise.all(resets);
+    await sleep(20);
+    expect((await connect()).socket.connected).toBe(true);
+  });
+
+  test('that does not leave when it was told that there is nothing is left', async () => {
+    const { baseUrl } = await setUp();
+    const { port } = new URL(baseUrl);
+    const stranger = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+    stranger.write('GET /x HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const [answer] = await once(stranger, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1.1 404 [\s\S]*socket\.io-client/);
+    // It goes on sending, until somebody says that this leads nowhere.
+    const ended = once(stranger, 'error');
+    const sending = setInterval(() => stranger.write('x'), 20);
+    await ended;
+    clearInterval(sending);
+  });
+
+  test('gets nowhere with requests that are none', async () => {
+    const { baseUrl, call } = await setUp();
+    const address = `${baseUrl}${SOCKET_PATH}/`;
+    const bad = ['', '?EIO=4', '?EIO=3&transport=polling', '?EIO=4&transport=polling&sid=__proto__'];
+    for (const query of bad) expect((await fetch(`${address}${query}`)).status).toBe(400);
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+      expect((await fetch(`${address}?EIO=4&transport=polling`, { method, body: null })).status).toBe(400);
+    const opened = await (await fetch(`${address}?EIO=4&transport=polling`)).text();
+    const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+    const large = await fetch(`${address}?EIO=4&transport=polling&sid=${sid}`, {
+      method: 'POST',
+      body: 'x'.repeat(100_000),
+    });
+    expect(large.status).toBe(413);
+    expect((await call('/nothing')).status).toBe(404);
+  });
+
+  test('cannot open more subscriptions than there may be, however fast it asks', async () => {
+    const { baseUrl, tokenText, socket } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    let answers = 0;
+    raw.on('message', () => answers++);
+    for (let number = 0; number < 5_000; number++)
+      raw.send(`42${JSON.stringify([socketEvents.subscribe, request()])}`);
+    await until('all are answered', () => answers >= 5_000);
+    expect(socket.counts().subscriptions).toBe(32);
+    raw.terminate();
+    await until('all are gone', () => socket.counts().subscriptions === 0);
+  });
+});
