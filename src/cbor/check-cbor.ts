@@ -12,7 +12,7 @@ export interface CborBytes {
   view: DataView;
   /** Arrays, maps and byte strings seen so far: what costs more memory than its bytes once it is decoded. */
   objects: number;
-  /** Whether tags with a plain meaning (see codec.ts) may stand in the bytes; no others ever may. */
+  /** Whether tags with a plain meaning (see cbor-codec.ts) may stand in the bytes; no others ever may. */
   knownTags: boolean;
 }
 

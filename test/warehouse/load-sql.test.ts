@@ -10,14 +10,14 @@ test('statements are read by their name below sql/', () => {
 
 test('the same code finds the sql folder from dist/src, beside which it is installed', async () => {
   const root = tempDir();
-  for (const file of ['warehouse/sql.ts', 'errors.ts']) {
+  for (const file of ['warehouse/load-sql.ts', 'lib/errors.ts']) {
     cpSync(join(import.meta.dirname, '../../src', file), join(root, 'dist/src', file));
   }
   mkdirSync(join(root, 'sql/schema'), { recursive: true });
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   mkdirSync(join(root, 'sql/answers'));
   writeFileSync(join(root, 'sql/answers/10_answers.sql'), '-- name: answer\nSELECT 42');
-  const installed = (await import(join(root, 'dist/src/warehouse/sql.ts'))) as { loadSql: typeof loadSql };
+  const installed = (await import(join(root, 'dist/src/warehouse/load-sql.ts'))) as { loadSql: typeof loadSql };
   expect(installed.loadSql('answers/answer')).toBe('SELECT 42');
 });
 
