@@ -23,7 +23,7 @@ export async function runStage(
   stopSignal.addEventListener('abort', stop);
   progress.started(stage);
   try {
-    await job.run(stages, workgroupId, controller.signal);
+    await stages[stage](workgroupId, controller.signal);
     progress.succeeded(stage);
     return 'done';
   } catch (error) {

@@ -3,13 +3,13 @@ import type { Log } from '../src/lib/logger.ts';
 import { createLanes } from '../src/lib/serial-lanes.ts';
 import { type Clock, SECOND_MS } from '../src/lib/time.ts';
 import { within } from '../src/lib/with-timeout.ts';
+import { jobTable } from './job-table.ts';
 import type { LossReason } from './owned-shards.ts';
 import { reconcileSchedules } from './reconcile-schedules.ts';
 import { runStage } from './run-stage.ts';
 import type { ShardQueue, TickOutcome } from './shard-queue.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
 import { type AnySchedule, isPeriodic, type StageName, type Stages } from './stages.ts';
-import { jobTable } from './table.ts';
 
 /** A shard that this worker owns: its queue is consumed here and nowhere else. */
 export interface Shard {

@@ -12,7 +12,7 @@ export type Stages = Readonly<
   Record<StageName, (workgroupId: string, signal: AbortSignal) => Promise<unknown>>
 >;
 
-/** One job of the table: when it is due, beside what it may run, and which stage it calls. */
+/** One job of the table: which stage it calls, when it is due, and beside what it may run. */
 export interface JobDefinition {
   stage: StageName;
   /** Jobs of one lane never run at once in a shard; jobs of different lanes may, and rely on the warehouse's transactions. */
@@ -20,7 +20,6 @@ export interface JobDefinition {
   everyMs: (pipeline: Config['pipeline']) => number;
   /** A run that takes longer is told to stop. */
   timeLimitMs: number;
-  run: (stages: Stages, workgroupId: string, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** When one job of one workgroup is due: a row of the schedule. */

@@ -5,11 +5,11 @@ import type { Log } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/lib/time.ts';
 import { within } from '../src/lib/with-timeout.ts';
 import { removeUnconfigured, takeShare } from './balance-shards.ts';
+import { schedulesOf } from './job-table.ts';
 import { createHoldings } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
 import { isUnscheduled, startShard } from './shard-jobs.ts';
 import type { Stages } from './stages.ts';
-import { schedulesOf } from './table.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
 /** What the jobs act on, provided by whoever starts the worker. */

@@ -20,7 +20,6 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     lane: 'land',
     everyMs: () => 1_000,
     timeLimitMs,
-    run: (all, workgroupId, signal) => all.poll(workgroupId, signal),
   };
   const progress = createProgress([{ stage: 'poll', workgroupId: 'a', everyMs: 1_000 }], {
     clock: systemClock,
