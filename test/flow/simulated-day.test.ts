@@ -60,7 +60,7 @@ test('what the report says of simulated days is what the simulator generated, to
   expect(reported).toEqual(expected);
   expect(untilMs - site.startMs).toBeGreaterThan(3 * DAY_MS);
   expect(await service.stop()).toBe(0);
-  for (const sql of blocksOf('README.md', 'sql')) {
+  for (const sql of blocksOf('docs/lake.md', 'sql')) {
     const rows = await queryLake(service.config, 'site', sql);
     expect([sql, /FROM (quarantine|audit_log)/.test(sql) || rows!.length > 0]).toEqual([sql, true]);
   }

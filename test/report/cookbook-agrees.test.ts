@@ -9,7 +9,7 @@ import type { Variance } from '../../src/report/variance.ts';
 import { flagBits } from '../../src/rollup/rules.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
-import { askRecipe, readmeRecipes, recipes } from '../support/recipes.ts';
+import { askRecipe, lakeRecipes, recipes } from '../support/recipes.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openBalance } from './balance-support.ts';
 import { days, openPlant, type PlantFixture, range, timezone } from './plant.ts';
@@ -232,7 +232,7 @@ const expected: Record<string, (at: PlantFixture) => Promise<Row[]>> = {
       last_seen: instantText(lastSeen),
     }));
   },
-  'README: Energy of each day, kWh, with what is to be known of it.': async (at) => {
+  'lake.md: Energy of each day, kWh, with what is to be known of it.': async (at) => {
     const values = valuesOf(await at.ask<Details>(`daily-energy/details?${range}&groupBy=source`));
     return values
       .sort((one, other) => compare(other.day, one.day) || compare(one.key, other.key))
@@ -248,7 +248,7 @@ const expected: Record<string, (at: PlantFixture) => Promise<Row[]>> = {
         version,
       }));
   },
-  'README: The load profile of an average day in local time, W, of each device and source.': async (at) => {
+  'lake.md: The load profile of an average day in local time, W, of each device and source.': async (at) => {
     const profiles = await at.ask<Profiles>(`interval-energy?${range}&groupBy=source`);
     const energiesWh = new Map<string, number[]>();
     for (const { start, energyWh } of Object.values(profiles))
@@ -281,7 +281,7 @@ const notCompared = [
 test('every query of the pages tells what the endpoints tell, of a plant of many devices, sources and methods', async () => {
   const at = await openPlant();
   const problems: string[] = [];
-  const all = [...recipes, ...readmeRecipes];
+  const all = [...recipes, ...lakeRecipes];
   for (const title of new Set(all.map((recipe) => recipe.title))) {
     if (notCompared.includes(title)) continue;
     try {

@@ -3,9 +3,11 @@ import { dirname, join } from 'node:path';
 
 export const repositoryRoot = join(import.meta.dirname, '..', '..');
 
+const atTheRoot = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
+
 /** What people read: the README and the pages that it leads to, by path from the root. */
 export const pages: ReadonlyMap<string, string> = new Map(
-  ['README.md', ...globSync('docs/*.md', { cwd: repositoryRoot }).sort()].map((path) => [
+  [...atTheRoot, ...globSync('docs/*.md', { cwd: repositoryRoot }).sort()].map((path) => [
     path,
     readFileSync(join(repositoryRoot, path), 'utf8'),
   ]),

@@ -25,9 +25,9 @@ export const recipes: readonly Recipe[] = pages
     );
   });
 
-/** The queries of the README, which say in a comment what they answer. */
-export const readmeRecipes: readonly Recipe[] = blocksOf('README.md', 'sql').map((sql) =>
-  recipeOf({ title: `README: ${sql.split('\n')[0]!.replace(/^-- /, '')}`, sql, columns: [], says: '' }),
+/** The queries of the page on the lake, which say in a comment what they answer. */
+export const lakeRecipes: readonly Recipe[] = blocksOf('docs/lake.md', 'sql').map((sql) =>
+  recipeOf({ title: `lake.md: ${sql.split('\n')[0]!.replace(/^-- /, '')}`, sql, columns: [], says: '' }),
 );
 
 function recipeOf(recipe: Omit<Recipe, 'isOnFiles'>): Recipe {

@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findImports, parts, readSources } from '../support/architecture.ts';
+import { pages, repositoryRoot } from '../support/readme.ts';
+
+const page = pages.get('docs/architecture.md')!;
+const FILES_MAX = 9;
+
+/** The text below a heading, up to the next one of its level. */
+function below(heading: string): string {
+  const level = heading.slice(0, heading.indexOf(' ') + 1);
+  return page.split(`\n${heading}\n`)[1]!.split(`\n${level}`)[0]!;
+}
+
+test('the table of the parts is that of the rules for imports', () => {
+  const foundation = ['lib', 'cbor', 'contract'];
+  expect(parts.slice(0, foundation.length).map(({ name }) => name)).toEqual(foundation);
+  const rows = parts.map(({ name, paths, mayUse }, index) => {
+    const isFoundation = index < foundation.length;
+    if (!isFoundation) expect(mayUse).toEqual(expect.arrayContaining(foundation));
+    const named = mayUse.filter((used) => isFoundation || !foundation.includes(used));
+    return [name, [...paths], isFoundation && named.length === 0 ? ['nothing'] : named];
+  });
+  const told = [...below('## The parts').matchAll(/^\| `([a-z-]+)` \| (.*?) \|(.*?)\| .+ \|$/gm)].map(
+    ([, name, paths, used]) => [name, words(paths!), used!.trim() === 'nothing' ? ['nothing'] : words(used!)],
+  );
+  expect(told).toEqual(rows);
+});
+
+const words = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word!);
+
+const ways = below('## The way of a message')
+  .split('\n### ')
+  .slice(1)
+  .map((text) => ({
+    name: text.split('\n')[0]!,
+    files: [...text.matchAll(/^\d\. \[(.+?)\]\(\.\.\/(.+?)\)/gm)].map(([, shown, path]) => ({
+      shown,
+      path: path!,
+    })),
+    count: [...text.matchAll(/^\d+\. /gm)].length,
+  }));
+
+const linked = new Set(
+  readSources(repositoryRoot)
+    .flatMap(findImports)
+    .flatMap(({ file, target }) => [`${file} ${target}`, `${target} ${file}`]),
+);
+
+test('a message is followed all the way', () => {
+  expect(ways.map(({ name }) => name)).toEqual([
+    'From ingest to a REST answer',
+    'From the log to a socket subscriber',
+    'From the log to the warehouse',
+    'From the warehouse to the energy of a day',
+    'From the energy of a day to a report',
+  ]);
+});
+
+describe.each(ways)('$name', ({ files, count }) => {
+  test('names a few files that exist', () => {
+    expect(files.length).toBe(count);
+    expect(files.length).toBeGreaterThan(3);
+    expect(files.length).toBeLessThanOrEqual(FILES_MAX);
+    for (const { shown, path } of files) {
+      expect(shown).toBe(path);
+      expect([path, existsSync(join(repositoryRoot, path))]).toEqual([path, true]);
+    }
+  });
+
+  test('goes from file to file by imports', () => {
+    const paths = files.map(({ path }) => path);
+    const alone = paths.filter(
+      (path, index) =>
+        index > 0 && !paths.slice(0, index).some((earlier) => linked.has(`${earlier} ${path}`)),
+    );
+    expect(alone).toEqual([]);
+  });
+});
+
+test('every decision has its context, what was decided, and what came of it', () => {
+  const decisions = below('## Decisions').split('\n### ').slice(1);
+  expect(decisions.length).toBeGreaterThan(20);
+  for (const text of decisions)
+    expect(text).toMatch(
+      /^[^\n]+\n\n- \*\*Context\.\*\* .+\n- \*\*Decision\.\*\* .+\n- \*\*Consequence\.\*\* .+$/s,
+    );
+});

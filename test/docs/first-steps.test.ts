@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { blocksOf, repositoryRoot } from '../support/readme.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { createUpProcess } from '../support/up-process.ts';
+
+const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+
+/** A zone in which it is noon or so, so that half an hour ago is the same day. */
+function zoneOfNoon(): string {
+  const hours = new Date().getUTCHours() - 12;
+  return `Etc/GMT${hours < 0 ? '' : '+'}${hours}`;
+}
+
+test('the first steps of the README lead to the energy that it says, with an explanation', async () => {
+  const timezone = zoneOfNoon();
+  const cwd = tempDir();
+  const yaml = blocksOf('README.md', 'yaml')[0]!.replace('Europe/Paris', timezone);
+  const service = await createUpProcess(cwd, parse(yaml));
+  await service.start();
+  onTestFinished(async () => void (await service.stop()));
+
+  const block = blocksOf('README.md', 'sh').find((text) => text.startsWith('TOKEN='))!;
+  const [send, ask] = block.split(/^sleep .*\n/m);
+  const shell = async (lines: string) => {
+    const script = lines
+      .replaceAll('npm run -s wattline --', `'${process.execPath}' '${join(repositoryRoot, 'src/cli.ts')}'`)
+      .replaceAll('http://127.0.0.1:8080', service.url)
+      .replace('Europe/Paris', timezone);
+    writeFileSync(join(cwd, 'steps.sh'), `set -eu\n${script}`);
+    const { stdout } = await promisify(execFile)('bash', ['steps.sh'], { cwd });
+    return stdout;
+  };
+
+  const sent = await shell(`${send}echo "TOKEN='$TOKEN' DAY='$DAY'"`);
+  const [status, variables] = sent.trim().split('\n');
+  expect(status).toBe('200');
+  const [curl, ...commands] = ask!.trim().split('\n');
+  const day = /DAY='(.*)'/.exec(variables!)![1]!;
+  const wanted = { [day]: { [`${DEVICE}.roof`]: 1200 } };
+  const address = `${service.url}/api/v1/orgs/home/daily-energy?startDate=${day}&endDate=${day}`;
+  await until('the energy is published', async () => {
+    const answer = await fetch(address, { headers: { authorization: `Bearer ${service.token}` } });
+    return (await answer.text()).includes(DEVICE);
+  });
+  expect(JSON.parse(await shell(`${variables}\n${curl} -sS`))).toEqual(wanted);
+  expect(commands).toHaveLength(2);
+  const told = await shell(commands.join('\n'));
+  expect(told).toContain('1,200 Wh');
+  expect(told).toContain('home');
+}, 240_000);
