@@ -17,8 +17,12 @@ import {
 } from './golden.ts';
 import { energyRows, landReadings, rollUpSite } from './support.ts';
 
+/** The only case to run, where one is named. */
+const only = process.env.WATTLINE_TEST_CASE;
+const chosen = goldenCases().filter(({ id }) => only === undefined || id === only);
+if (chosen.length === 0) throw new Error(`WATTLINE_TEST_CASE: no golden case is named ${only}`);
 /** Cases of one zone share a warehouse, each with tables and devices of its own: to open one for each would take most of the time. */
-const zones = [...Map.groupBy(goldenCases(), ({ timezone }) => timezone)];
+const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
 /** In how many pieces the cases come: a few, because properties.test.ts has every order for a thousand streams. */
 const ROUNDS_MAX = 4;
 

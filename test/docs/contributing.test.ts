@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import biome from '../../biome.json' with { type: 'json' };
+import packageFile from '../../package.json' with { type: 'json' };
+import { goldenCases } from '../rollup/golden.ts';
+import { pages, repositoryRoot } from '../support/readme.ts';
+import { runCli } from '../support/run-cli.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
+const page = pages.get('CONTRIBUTING.md')!;
+
+test('scripts, tests, cases and folders that CONTRIBUTING.md names exist', () => {
+  const scripts = [...page.matchAll(/`npm (?:run (?:-s )?)?([a-z:]+)/g)].map(([, name]) => name!);
+  expect(scripts.filter((name) => !(name in packageFile.scripts))).toEqual([]);
+  for (const [, path] of page.matchAll(/vitest run (\S+?\.test\.ts)/g)) expect(read(path!)).not.toBe('');
+  const ids = new Set(goldenCases().map(({ id }) => id));
+  expect([...page.matchAll(/WATTLINE_TEST_CASE=(\S+)/g)].map(([, id]) => ids.has(id!))).toEqual([true]);
+});
+
+test('benchmarks that CONTRIBUTING.md names exist', () => {
+  const help = execFileSync(process.execPath, ['bench/run.ts', '--help'], {
+    cwd: repositoryRoot,
+    encoding: 'utf8',
+  });
+  const known = new Set(/^Names: (.*)$/m.exec(help)![1]!.split(', '));
+  expect(['decode', 'rollup-first', 'rollup-cost', 'truth'].filter((name) => !known.has(name))).toEqual([]);
+  for (const name of ['decode', 'rollup-first', 'rollup-cost', 'truth']) expect(page).toContain(name);
+});
+
+test('docs/commands.md has the commands that there are, and no others', async () => {
+  const { stdout } = await runCli(['--help'], { cwd: tempDir() });
+  const known = [
+    ...stdout
+      .split('\nCommands:\n')[1]!
+      .split('\n\n')[0]!
+      .matchAll(/^ {2}([a-z][a-z-]+)/gm),
+  ].map(([, name]) => name!);
+  const told = [...pages.get('docs/commands.md')!.matchAll(/^\| `wattline ([a-z-]+)/gm)].map(
+    ([, name]) => name!,
+  );
+  expect(told.toSorted()).toEqual(known.filter((name) => name !== 'help').toSorted());
+});
+
+test('.editorconfig says what biome.json says', () => {
+  const editor = read('.editorconfig');
+  const { indentStyle, indentWidth, lineWidth } = biome.formatter;
+  expect(editor).toContain(`\nindent_style = ${indentStyle}\nindent_size = ${indentWidth}\n`);
+  expect(editor).toContain(`\n[*.{ts,mjs,json}]\nmax_line_length = ${lineWidth}\n`);
+});
+
+test('CI runs .ci/run, with the Node that the package asks for', () => {
+  const { jobs } = parse(read('.github/workflows/ci.yml'));
+  const steps: Array<{ run?: string; with?: Record<string, unknown> }> = jobs.all.steps;
+  expect(steps.map(({ run }) => run)).toContain('.ci/run');
+  const version = steps.find((step) => step.with?.['node-version'] !== undefined)!.with!['node-version'];
+  expect(packageFile.engines.node).toMatch(new RegExp(`^>=${version}\\.`));
+  expect(packageFile.devDependencies.node).toMatch(new RegExp(`^\\^${version}\\.`));
+});
+
+test('the license is that of the package', () => {
+  expect(packageFile.license).toBe('MIT');
+  expect(read('LICENSE')).toMatch(/^MIT License\n\nCopyright \(c\) \d{4} The Wattline authors\n/);
+});
