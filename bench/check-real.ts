@@ -2,11 +2,11 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { replayCases } from '../src/cli/replay/replay-cases.ts';
+import { runWithoutConfig } from '../src/cli/run-service.ts';
 import { exitCodeOf, exitCodes } from '../src/cli/terminal/exit-codes.ts';
 import { printData, printNote } from '../src/cli/terminal/output.ts';
 import { printError } from '../src/cli/terminal/print-error.ts';
-import { createTerminal, type Terminal } from '../src/cli/terminal/terminal.ts';
-import { runWithoutConfig } from '../src/service/run-service.ts';
+import { createTerminal, type Terminal } from '../src/service/terminal.ts';
 import { type CheckedCase, checkCase } from './check-real/check.ts';
 import { readRecordings } from './check-real/recordings.ts';
 import { describeChecked } from './check-real/view.ts';

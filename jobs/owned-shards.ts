@@ -3,12 +3,10 @@ import type { Log } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { within } from '../src/lib/with-timeout.ts';
 import type { Leases } from './lease.ts';
-import type { Shard } from './shard-jobs.ts';
+import type { LossReason, Shard } from './shard-jobs.ts';
 
 /** Why a shard is given up. */
 export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
-/** What a stage can find out about its shard: another worker has taken it over, or it is not open any more. */
-export type LossReason = 'stale-owner' | 'shard-ended';
 
 /** A shard this worker holds the lease of, from the moment it is taken until it is closed. */
 interface Holding {

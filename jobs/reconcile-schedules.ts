@@ -1,6 +1,6 @@
 import { MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import type { ScheduledRow, ShardQueue } from './shard-queue.ts';
-import { type AnySchedule, isPeriodic } from './stages.ts';
+import { type AnySchedule, isPeriodic, scheduleKey } from './stages.ts';
 
 /** What had to be changed, by the key of the schedule. */
 export interface ScheduleChanges {
@@ -38,11 +38,6 @@ export async function reconcileSchedules(
     changes.removed.push(key);
   }
   return changes;
-}
-
-/** What a schedule is known by. */
-export function scheduleKey(row: AnySchedule): string {
-  return isPeriodic(row) ? row.stage : row.name;
 }
 
 function isAsWanted(found: ScheduledRow, row: AnySchedule): boolean {

@@ -4,12 +4,15 @@ import { createLanes } from '../src/lib/serial-lanes.ts';
 import { type Clock, SECOND_MS } from '../src/lib/time.ts';
 import { within } from '../src/lib/with-timeout.ts';
 import { jobTable } from './job-table.ts';
-import type { LossReason } from './owned-shards.ts';
+
 import { reconcileSchedules } from './reconcile-schedules.ts';
 import { runStage } from './run-stage.ts';
 import type { ShardQueue, TickOutcome } from './shard-queue.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
 import { type AnySchedule, isPeriodic, type StageName, type Stages } from './stages.ts';
+
+/** What a stage can find out about its shard: another worker has taken it over, or it is not open any more. */
+export type LossReason = 'stale-owner' | 'shard-ended';
 
 /** A shard that this worker owns: its queue is consumed here and nowhere else. */
 export interface Shard {

@@ -9,8 +9,7 @@ import { z } from 'zod';
 import type { Log } from '../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { within } from '../src/lib/with-timeout.ts';
-import { scheduleKey } from './reconcile-schedules.ts';
-import { type AnySchedule, isPeriodic, type StageName, stageNames } from './stages.ts';
+import { type AnySchedule, isPeriodic, type StageName, scheduleKey, stageNames } from './stages.ts';
 
 /** The queue of one workgroup, reduced to what the pipeline needs of it. */
 export interface ShardQueue {

@@ -44,3 +44,8 @@ export type AnySchedule = Schedule | ClockSchedule;
 export function isPeriodic(schedule: AnySchedule): schedule is Schedule {
   return 'everyMs' in schedule;
 }
+
+/** What a schedule is known by. */
+export function scheduleKey(row: AnySchedule): string {
+  return isPeriodic(row) ? row.stage : row.name;
+}

@@ -1,13 +1,41 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import packageFile from '../package.json' with { type: 'json' };
-import { findBreaches, findImports, libraryHomes, parts, readSources } from './support/architecture.ts';
+import {
+  findBreaches,
+  findCircles,
+  findImports,
+  findNamesakes,
+  libraryHomes,
+  parts,
+  readSources,
+} from './support/architecture.ts';
 
 const dependencies = Object.keys(packageFile.dependencies);
 const sources = readSources(join(import.meta.dirname, '..'));
 
 test('imports point one way, libraries stay at home, and only entry points read the environment', () => {
   expect(findBreaches(sources, dependencies)).toEqual([]);
+});
+
+test('no files import each other in a circle', () => {
+  expect(findCircles(sources)).toEqual([]);
+  const circle = [
+    { path: 'src/a/x.ts', text: `import type { Y } from './y.ts';` },
+    { path: 'src/a/y.ts', text: `import { z } from '../b/z.ts';` },
+    { path: 'src/b/z.ts', text: `export { x } from '../a/x.ts';` },
+  ];
+  expect(findCircles(circle)).toEqual(['src/a/x.ts -> src/a/y.ts -> src/b/z.ts -> src/a/x.ts']);
+});
+
+test('no two files have one name', () => {
+  expect(findNamesakes(sources)).toEqual([]);
+  expect(
+    findNamesakes([
+      { path: 'src/a/x.ts', text: '' },
+      { path: 'src/b/x.ts', text: '' },
+    ]),
+  ).toHaveLength(1);
 });
 
 test('the rules are about the code that is there', () => {
@@ -63,6 +91,12 @@ describe('a breach is found and explained', () => {
       'pako is not a dependency in package.json',
     ],
     ['src/report/x.ts', `const zone = process.env.TZ;`, 'only entry points read the environment'],
+    [
+      'src/report/x.ts',
+      `import { startRoles } from '../service/start-roles.ts';`,
+      'only entry points start the parts',
+    ],
+    ['src/service/x.ts', `import { main } from '../cli/main.ts';`, 'only entry points use entry points'],
     ['src/new/x.ts', `import { a } from '../lib/time.ts';`, 'src/new/x.ts belongs to no part'],
     [
       'src/report/x.ts',

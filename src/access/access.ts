@@ -7,10 +7,11 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { InputError, TerminalError } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Clock, formatInstant, type UtcMs } from '../lib/time.ts';
-import { claimsSchema, type Grant, type IssueRequest, issueRequestSchema, type Scopes } from './grant.ts';
+import { claimsSchema, type Grant, type IssueRequest, issueRequestSchema } from './grant.ts';
 import { algorithms, ensureKeys, readKeys } from './keys.ts';
 import { ownTokenId } from './own-token.ts';
 import { RefusedToken } from './refused-token.ts';
+import type { TokenRecord } from './token-files.ts';
 import { openTokenFiles } from './token-files.ts';
 
 export interface AccessOptions {
@@ -27,15 +28,6 @@ export interface AccessOptions {
 export interface IssuedToken extends TokenRecord {
   /** Shown once: it is stored nowhere. */
   token: string;
-}
-
-/** What is remembered of a token. */
-export interface TokenRecord {
-  tokenId: string;
-  subject: string;
-  scopes: Scopes;
-  issuedAtMs: UtcMs;
-  expiresAtMs: UtcMs;
 }
 
 export interface ListedToken extends TokenRecord {

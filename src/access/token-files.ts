@@ -2,8 +2,18 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { UtcMs } from '../lib/time.ts';
-import type { TokenRecord } from './access.ts';
+import type { Scopes } from './grant.ts';
+
 import { openLineFile } from './line-file.ts';
+
+/** What is remembered of a token. */
+export interface TokenRecord {
+  tokenId: string;
+  subject: string;
+  scopes: Scopes;
+  issuedAtMs: UtcMs;
+  expiresAtMs: UtcMs;
+}
 
 const recordSchema = z.object({
   tokenId: z.string(),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../config/config.ts';
-import type { Terminal } from './terminal/terminal.ts';
+import type { Terminal } from '../service/terminal.ts';
 
 /** Options that every command takes. */
 export interface GlobalOptions {

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import type { Terminal } from '../service/terminal.ts';
 import { addBackfillCommand } from './backfill/backfill-command.ts';
 import { addChangesCommand } from './changes/changes-command.ts';
 import { addConfigCommand } from './config/config-command.ts';
@@ -16,7 +17,6 @@ import { addStreamCommand } from './stream/stream-command.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './terminal/exit-codes.ts';
 import { printError } from './terminal/print-error.ts';
 import { fromSystemError } from './terminal/system-error.ts';
-import type { Terminal } from './terminal/terminal.ts';
 import { wrapHelp } from './terminal/wrap-help.ts';
 import { addTokenCommand } from './token/token-command.ts';
 import { addUpCommand } from './up/up-command.ts';

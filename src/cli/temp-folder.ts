@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Service } from '../service/run-service.ts';
+import type { Service } from './../service/service.ts';
 
 /** Runs `work` in a folder of its own that is removed afterwards, also where the process is ended by force. */
 export async function inTempFolder<Result>(

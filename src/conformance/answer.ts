@@ -1,5 +1,5 @@
+import { Breach, must } from './breach.ts';
 import { type Item, itemsOf, member, plain } from './cbor-item.ts';
-import { Breach, must } from './rule.ts';
 import type { Sent } from './sent.ts';
 
 /** What came back for a request. */

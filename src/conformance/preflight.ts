@@ -1,7 +1,7 @@
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { type Answer, describe } from './answer.ts';
+import { Breach } from './breach.ts';
 import type { Probe } from './probe.ts';
-import { Breach } from './rule.ts';
 
 /**
  * Makes sure that there is a stream to look at, since otherwise every rule would fail for the same reason.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, errorOf, shorten } from './answer.ts';
-import { must, type Rule } from './rule.ts';
+import { must } from './breach.ts';
+import type { Rule } from './rule.ts';
 import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample-messages.ts';
 import type { Sent } from './sent.ts';
 

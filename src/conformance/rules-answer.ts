@@ -1,7 +1,8 @@
 import { batchOf, describe, integerOf, shorten } from './answer.ts';
+import { Breach, must, NotTestable } from './breach.ts';
 import { type Item, itemsOf, member, plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { Breach, must, NotTestable, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { sampleOf } from './sample-messages.ts';
 
 const REST = 'stream-contract.md, REST';

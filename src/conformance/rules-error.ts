@@ -1,8 +1,9 @@
 import { streamErrors } from '../contract/stream-errors.ts';
 import { type Answer, describe, shorten } from './answer.ts';
+import { must, NotTestable } from './breach.ts';
 import { plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { must, NotTestable, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 
 const ERRORS = 'stream-contract.md, Errors';
 

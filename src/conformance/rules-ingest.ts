@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './answer.ts';
+import { must } from './breach.ts';
 import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { must, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const INGEST = 'stream-contract.md, Ingest';

@@ -1,5 +1,6 @@
 import { batchOf, errorOf, shorten } from './answer.ts';
-import { must, type Rule } from './rule.ts';
+import { must } from './breach.ts';
+import type { Rule } from './rule.ts';
 import { sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const REST = 'stream-contract.md, REST';

@@ -1,5 +1,6 @@
 import { shorten } from './answer.ts';
-import { must, NotTestable, type Rule } from './rule.ts';
+import { must, NotTestable } from './breach.ts';
+import type { Rule } from './rule.ts';
 import { firstMessages, sampleOf } from './sample-messages.ts';
 
 const SEQUENCE_BITS = 20n;

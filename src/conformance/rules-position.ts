@@ -1,6 +1,7 @@
 import { batchOf, errorOf, integerOf, shorten } from './answer.ts';
+import { must, NotTestable } from './breach.ts';
 import { member } from './cbor-item.ts';
-import { must, NotTestable, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { middleOf, mustBeSame, readToTail, sampleOf } from './sample-messages.ts';
 
 const REST = 'stream-contract.md, REST';

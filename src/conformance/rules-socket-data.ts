@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { socketEvents } from '../contract/socket-events.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { batchOfItem, type Message, shorten } from './answer.ts';
+import { must } from './breach.ts';
 import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { must, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { mustBeSame, ownMessages, readToTail, sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 import { type Frame, type Payload, request, type SocketClient, withClient } from './socket-client.ts';
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { socketEvents } from '../contract/socket-events.ts';
 import { shorten } from './answer.ts';
+import { must } from './breach.ts';
 import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { must, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import {
   type Handshake,
   handshakeOf,

@@ -1,8 +1,9 @@
 import { formatInstant } from '../lib/time.ts';
 import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
+import { must, NotTestable } from './breach.ts';
 import { member } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { must, NotTestable, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { mustBeSame, sampleOf } from './sample-messages.ts';
 
 const REST = 'stream-contract.md, REST';

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Batch, batchOf } from './answer.ts';
+import { must } from './breach.ts';
 import type { Probe } from './probe.ts';
-import { must, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const IDLE_MS = 1_000;

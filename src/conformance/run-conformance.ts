@@ -1,5 +1,6 @@
+import { Breach, NotTestable } from './breach.ts';
 import type { Probe } from './probe.ts';
-import { Breach, type Need, NotTestable, needs, type Rule } from './rule.ts';
+import { type Need, needs, type Rule } from './rule.ts';
 import type { Sent } from './sent.ts';
 
 /** What came of a rule. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, systemClock } from '../lib/time.ts';
 import { type Batch, batchOf, describe, integerOf, type Message } from './answer.ts';
+import { must, NotTestable } from './breach.ts';
 import { member } from './cbor-item.ts';
 import type { Probe, ReadOptions } from './probe.ts';
-import { must, NotTestable } from './rule.ts';
 
 /** Requests of messages that the sample is made of, so that they have several append times. */
 const REQUESTS = 4;

@@ -4,9 +4,9 @@ import { socketEvents } from '../contract/socket-events.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { shorten } from './answer.ts';
+import { Breach, NotTestable } from './breach.ts';
 import { type Item, member, plain, readItem } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import { Breach, NotTestable } from './rule.ts';
 import type { Sent } from './sent.ts';
 import { type Target, tokenShownAs } from './target.ts';
 

@@ -2,8 +2,8 @@ import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { errorCode, syncFile, syncFolder } from '../publish/durable-lake-files.ts';
-import type { Outgoing } from './deliver.ts';
 import { fromDiskError } from './disk-error.ts';
+import type { Outgoing } from './outgoing.ts';
 
 /** Whoever watches the folder sees the file whole or not at all. */
 export async function deliverToFolder(folder: string, { path, name }: Outgoing): Promise<string> {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { AwsV4Signer } from 'aws4fetch';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { TransientError } from '../lib/errors.ts';
-import type { Outgoing } from './deliver.ts';
+import type { Outgoing } from './outgoing.ts';
 import { type SendAnswer, send } from './send-request.ts';
 
 type S3 = NonNullable<ExportConfig['destination']['s3']>;

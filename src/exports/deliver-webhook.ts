@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { TransientError } from '../lib/errors.ts';
-import type { Outgoing } from './deliver.ts';
+import type { Outgoing } from './outgoing.ts';
 import { send } from './send-request.ts';
 
 type Webhook = NonNullable<ExportConfig['destination']['webhook']>;

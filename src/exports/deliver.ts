@@ -2,18 +2,7 @@ import type { ExportConfig } from '../config/export-settings.ts';
 import { deliverToFolder } from './deliver-folder.ts';
 import { deliverToS3 } from './deliver-s3.ts';
 import { deliverToWebhook } from './deliver-webhook.ts';
-
-/** A file that is to go out. */
-export interface Outgoing {
-  path: string;
-  name: string;
-  bytes: number;
-  /** Hexadecimal. */
-  sha256: string;
-  contentType: string;
-  /** The same for every attempt at the same file. */
-  idempotencyKey: string;
-}
+import type { Outgoing } from './outgoing.ts';
 
 /**
  * Brings a file where it should be. Doing it again changes nothing there.

@@ -9,6 +9,7 @@ import { queryText } from '../warehouse/query.ts';
 import { type DayFingerprint, hashOf, readFingerprints } from './day-fingerprints.ts';
 import { fromDiskError } from './disk-error.ts';
 import { type ColumnName, columnType } from './export-columns.ts';
+import { type ExportFacts, factsOf } from './export-facts.ts';
 import type { ExportRun } from './export-ledger.ts';
 import { type ExportQuery, orderBy, type RowSelect } from './exported-report.ts';
 import { openReport } from './open-report.ts';
@@ -149,26 +150,6 @@ function parquetOptions(facts: ExportFacts, { columns }: RowSelect): string {
   const about = Object.fromEntries(columns.map((column) => [column, columnType(column).about]));
   const text = JSON.stringify({ ...facts, columns: about }).replaceAll("'", "''");
   return `${PARQUET}, KV_METADATA { wattline: '${text}' }`;
-}
-
-/** What a file is of. */
-export type ExportFacts = ReturnType<typeof factsOf>;
-
-function factsOf({ config, workgroup, period }: ExportQuery, { commit }: Generation) {
-  const { report, devices, meters, site, scenario, resolution } = config;
-  return {
-    report,
-    workgroup: workgroup.id,
-    startDate: period.startDay,
-    endDate: period.endDay,
-    timezone: workgroup.timezone,
-    ...(devices && { devices }),
-    ...(meters && { meters }),
-    ...(site !== undefined && { site }),
-    ...(scenario !== undefined && { scenario }),
-    ...(resolution !== undefined && { resolution }),
-    generation: commit.sequence,
-  };
 }
 
 async function writeParts(parts: readonly Uint8Array[], path: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { ExportReport } from '../config/export-settings.ts';
 import { openQueryPool } from '../report/query-pool.ts';
 import { queryText } from '../warehouse/query.ts';
 import { type ColumnName, columnType } from './export-columns.ts';
-import type { ExportFacts } from './write-export-file.ts';
+import type { ExportFacts } from './export-facts.ts';
 
 export interface SheetRequest {
   facts: ExportFacts;

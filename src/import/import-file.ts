@@ -1,24 +1,13 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { WorkgroupConfig } from '../config/config.ts';
 import { errorMessage, InputError, isRetryable, TerminalError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { contentHash } from './content-hash.ts';
 import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './import-ledger.ts';
-import type { Mapping } from './import-mapping.ts';
+import type { ImportOptions, ImportProgress, ImportRequest } from './import-request.ts';
 import { landRows } from './land-rows.ts';
 import { fileProblem } from './open-reader.ts';
 import type { RejectedRow } from './rejections.ts';
-
-/** What is to be imported. */
-export interface ImportRequest {
-  /** Absolute. */
-  path: string;
-  table: string;
-  mapping: Mapping;
-}
 
 export type ImportOutcome =
   | {
@@ -39,28 +28,6 @@ export type ImportOutcome =
     }
   /** Not one of its rows could be used: nothing has landed. */
   | { kind: 'nothing-usable'; counts: FileCounts; examples: RejectedRow[] };
-
-export interface ImportProgress {
-  phase: 'checking' | 'landing';
-  fileBytes: number;
-  bytesChecked: number;
-  rowsRead: number;
-  rowsLanded: number;
-  rowsRejected: number;
-  /** How many rows there are, as far as that can be told beforehand. */
-  rowsExpected: number | undefined;
-}
-
-export interface ImportOptions {
-  workgroup: Pick<WorkgroupConfig, 'id' | 'devices' | 'timezone'>;
-  threads: number;
-  clock: Clock;
-  log: Log;
-  signal: AbortSignal;
-  onProgress: (progress: ImportProgress) => void;
-  /** Rows of one batch, if other than usual. */
-  batchRows?: number;
-}
 
 /**
  * Lands a file: every row exactly once, in batches that no later stage sees before the last of them is durable. After a crash, or

@@ -6,7 +6,8 @@ import type { Log } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { takenIn } from '../warehouse/stage-progress.ts';
-import { type ImportOutcome, type ImportProgress, type ImportRequest, importFile } from './import-file.ts';
+import { type ImportOutcome, importFile } from './import-file.ts';
+import type { ImportProgress, ImportRequest } from './import-request.ts';
 
 /** Imports of one open warehouse, one file at a time, in the background of what else it does. */
 export interface ImportJob {

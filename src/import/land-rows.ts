@@ -4,8 +4,8 @@ import { TransientError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { ImportOptions, ImportRequest } from './import-file.ts';
 import { advanceFile, type FileCounts, type ImportEntry } from './import-ledger.ts';
+import type { ImportOptions, ImportRequest } from './import-request.ts';
 import { type OpenImport, openImport } from './open-import.ts';
 import type { RejectedRow } from './rejections.ts';
 

@@ -12,10 +12,10 @@ import {
 import type { RawAnswer } from '../client/rest-source.ts';
 import type { MessageColumns } from '../decode/message-columns.ts';
 import { TransientError } from '../lib/errors.ts';
+import { toPlainError } from '../lib/plain-error.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { afterFailure, afterSuccess, isHopeless, type Stuck } from './failing-batch.ts';
-import { toPlainError } from './thread-messages.ts';
 
 /** The reader that follows the stream of a warehouse, and where it stands. */
 export interface LiveReader {

@@ -12,8 +12,8 @@ import { listCorrections, type ToldCorrection } from '../correction/list-correct
 import { type CorrectOutcome, takeCorrection } from '../correction/store-correction.ts';
 import { explainDay } from '../explain/explain-day.ts';
 import type { ExplainArgs, Explained } from '../explain/explained-schema.ts';
-import type { ImportRequest } from '../import/import-file.ts';
 import type { ImportState } from '../import/import-job.ts';
+import type { ImportRequest } from '../import/import-request.ts';
 import { type ImportSummary, summarizeImports } from '../import/import-summary.ts';
 import { type LandedImport, newestImports } from '../import/newest-imports.ts';
 import type { Problem } from '../lib/errors.ts';

@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { TransientError } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
+import { fromPlainError } from '../lib/plain-error.ts';
 import { siblingModule } from '../lib/sibling-module.ts';
 import type { Assignment } from './assignment.ts';
 import type { OperationName, Operations } from './operations.ts';
-import { fromPlainError, type ThreadReply, type ThreadRequest } from './thread-messages.ts';
+import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 
 /** The pipeline's thread as the main thread sees it: shards are opened, asked for work, and closed. */
 export interface Pipeline {

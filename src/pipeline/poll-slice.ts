@@ -3,11 +3,11 @@ import type { RawAnswer } from '../client/rest-source.ts';
 import type { StreamSource } from '../client/stream-source.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { toPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { isBatchFailure } from './failing-batch.ts';
 import type { LandReply } from './live-reader.ts';
 import type { Pipeline } from './pipeline.ts';
-import { toPlainError } from './thread-messages.ts';
 
 export interface PollOptions {
   pipeline: Pick<Pipeline, 'run'>;

@@ -1,10 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { TransientError } from '../lib/errors.ts';
 import { createLog } from '../lib/logger.ts';
+import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
 import { closeAssignment, type OpenShard, openAssignment } from './assignment.ts';
 import { type Handler, type OperationName, operations } from './operations.ts';
-import { type ThreadReply, type ThreadRequest, toPlainError } from './thread-messages.ts';
+import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 
 /**
  * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { analyticsViews, type View } from './analytics-views.ts';
+import { analyticsViews } from './analytics-views.ts';
 import type { DatasetName } from './datasets.ts';
 import { syncFile } from './durable-lake-files.ts';
 import type { Commit } from './lake-commit.ts';
 import { uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
+import type { View } from './view.ts';
 
 /** The smallest that DuckDB has: every generation brings one of these files, and they hold only text. */
 const BLOCK_BYTES = 16_384;

@@ -1,7 +1,7 @@
 import { table } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
-import type { FilesOf } from './analytics-views.ts';
+import type { FilesOf } from './view.ts';
 
 /** Days by device, from days by source, as the report tells them. */
 export function deviceDays(files: FilesOf): string {

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
-import { hideSecrets } from '../cli/terminal/hide-secrets.ts';
 import type { Config } from '../config/config.ts';
+import { hideSecrets } from '../config/hide-secrets.ts';
 import { replaceFile } from '../lib/durable-files.ts';
 
 /**

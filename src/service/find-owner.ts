@@ -5,7 +5,7 @@ import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { Told } from '../worker-rpc/rpc-wire.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
-import type { Service } from './run-service.ts';
+import type { Service } from './service.ts';
 
 /** Whoever has the warehouse open: the running service, or this process where there is none. */
 export interface WarehouseOwner {

@@ -4,7 +4,9 @@ import type { Config } from '../config/config.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { openDatabase } from '../warehouse/database.ts';
-import type { Role } from './start-roles.ts';
+
+/** What a process can do: take messages in and hand them out, turn them into energy, answer reports. */
+export type Role = 'stream' | 'worker' | 'report';
 
 /** All that a lock needs of DuckDB. */
 const MEMORY_MEGABYTES = 16;

@@ -6,7 +6,7 @@ import { createMemoryLog } from '../stream/log/memory-log.ts';
 import { openRedisConnection } from '../stream/log/redis/redis-connection.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
-import type { Service } from './run-service.ts';
+import type { Service } from './service.ts';
 
 /** The logs of a service's workgroups, of the kind that the configuration names. */
 export interface StreamLogs {

@@ -6,14 +6,13 @@ import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
-import { openExports } from '../cli/exports/exports-command.ts';
-import { version } from '../cli/version/version-command.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
 import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { programVersion } from '../lib/program-version.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { within } from '../lib/with-timeout.ts';
@@ -33,12 +32,11 @@ import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
-import { holdRoles, holdUpkeep } from './hold-roles.ts';
+import { holdRoles, holdUpkeep, type Role } from './hold-roles.ts';
+import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
-import type { Service } from './run-service.ts';
+import type { Service } from './service.ts';
 import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
-
-export type Role = 'stream' | 'worker' | 'report';
 
 /** Parts that run until they are stopped, and where they are reached. */
 export interface Running {
@@ -84,7 +82,7 @@ export async function startRoles(
     let health: Health | undefined;
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
-      await registerOpenApi(app, { version });
+      await registerOpenApi(app, { version: programVersion });
       health = registerHealth(app);
       if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
       if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));

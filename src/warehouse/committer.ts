@@ -1,27 +1,13 @@
-import type {
-  DuckDBAppender,
-  DuckDBConnection,
-  DuckDBDataChunk,
-  DuckDBPreparedStatement,
-} from '@duckdb/node-api';
-import type { RejectedMessage } from '../decode/message-columns.ts';
+import type { DuckDBAppender, DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { type Checkpoint, checkpointOf, type PositionRow, samePlace } from './checkpoint.ts';
 import { messageColumnTypes } from './fill-chunks.ts';
+import type { PreparedWrite } from './landing-ledger.ts';
 import { appendNames, clearQuietly, writeLedger } from './landing-ledger.ts';
 import { loadSql } from './load-sql.ts';
 import { watchOtherLogs } from './other-logs.ts';
-import type { Write } from './plan-landing.ts';
 import { query } from './query.ts';
-
-/** A write with its rows copied out of the decoder's columns. */
-export interface PreparedWrite extends Write {
-  origin: string;
-  batchId: number;
-  chunks: readonly DuckDBDataChunk[];
-  rejected: readonly RejectedMessage[];
-}
 
 export type CommitOutcome =
   | { kind: 'committed' }

@@ -1,8 +1,21 @@
-import type { DuckDBAppender, DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type {
+  DuckDBAppender,
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBPreparedStatement,
+} from '@duckdb/node-api';
 import type { RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
-import type { PreparedWrite } from './committer.ts';
+import type { Write } from './plan-landing.ts';
 import { query } from './query.ts';
+
+/** A write with its rows copied out of the decoder's columns. */
+export interface PreparedWrite extends Write {
+  origin: string;
+  batchId: number;
+  chunks: readonly DuckDBDataChunk[];
+  rejected: readonly RejectedMessage[];
+}
 
 /** Stores names with the batch that brings them. */
 export async function appendNames(

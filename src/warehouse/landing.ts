@@ -3,8 +3,9 @@ import { StaleOwnerError } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, samePlace } from './checkpoint.ts';
-import type { Committer, PreparedWrite } from './committer.ts';
+import type { Committer } from './committer.ts';
 import { createChunkFiller } from './fill-chunks.ts';
+import type { PreparedWrite } from './landing-ledger.ts';
 import {
   type GapInput,
   type GapResult,

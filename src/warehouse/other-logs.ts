@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { UtcMs } from '../lib/time.ts';
-import type { PreparedWrite } from './committer.ts';
+import type { PreparedWrite } from './landing-ledger.ts';
 import { query } from './query.ts';
 
 /** Keeps what a log still holds of the one before it from landing again. */

@@ -1,6 +1,7 @@
 import type { NameTable } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
-import type { CommitOutcome, Committer, PreparedWrite } from './committer.ts';
+import type { CommitOutcome, Committer } from './committer.ts';
+import type { PreparedWrite } from './landing-ledger.ts';
 
 /** A committer that is kept from one transaction to the next, and replaced after each failure. */
 export interface KeptCommitter {

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { bearerToken } from '../access/bearer.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
+import { toPlainError } from '../lib/plain-error.ts';
 import { createTurns } from '../lib/serial-queue.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { askable, isAskable } from '../pipeline/remote-operations.ts';
-import { toPlainError } from '../pipeline/thread-messages.ts';
 import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
 import { CONTROL_HEADER, CONTROL_HOST, tell } from './rpc-wire.ts';
 

@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { TransientError } from '../lib/errors.ts';
+import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
-import { fromPlainError, type PlainError } from '../pipeline/thread-messages.ts';
 import { type ControlFile, readControlFile } from './rpc-file.ts';
 import { CONTROL_HEADER, CONTROL_HOST, type Told, tell } from './rpc-wire.ts';
 

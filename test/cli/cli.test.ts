@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { main } from '../../src/cli/main.ts';
 import { nodeProblem } from '../../src/cli/node-version.ts';
-import type { Terminal } from '../../src/cli/terminal/terminal.ts';
+import type { Terminal } from '../../src/service/terminal.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 
 let cwd: string;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import type { Terminal } from '../../src/cli/terminal/terminal.ts';
+import type { Terminal } from '../../src/service/terminal.ts';
 import { readCases } from '../conformance/breakages-read.ts';
 import { startBreakingProxy } from '../conformance/breaking-proxy.ts';
 import { startStreamService } from '../support/stream-service.ts';

@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { runWithoutConfig } from '../../src/cli/run-service.ts';
 import { inTempFolder } from '../../src/cli/temp-folder.ts';
-import type { EndReason, Terminal } from '../../src/cli/terminal/terminal.ts';
-import { runWithoutConfig } from '../../src/service/run-service.ts';
+import type { EndReason, Terminal } from '../../src/service/terminal.ts';
 
 function terminalThat(kill: Terminal['kill']) {
   const listeners: Array<(reason: EndReason) => void> = [];

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
-import { createHoldings, type LossReason } from '../../jobs/owned-shards.ts';
-import type { Shard } from '../../jobs/shard-jobs.ts';
+import { createHoldings } from '../../jobs/owned-shards.ts';
+import type { LossReason, Shard } from '../../jobs/shard-jobs.ts';
 import { silentLog } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { LossReason } from '../../jobs/owned-shards.ts';
 import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
+import type { LossReason } from '../../jobs/shard-jobs.ts';
 import { startShard } from '../../jobs/shard-jobs.ts';
 import type { StageName, Stages } from '../../jobs/stages.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InputError, StaleOwnerError, TerminalError, TransientError } from '../../src/lib/errors.ts';
-import { fromPlainError, toPlainError } from '../../src/pipeline/thread-messages.ts';
+import { fromPlainError, toPlainError } from '../../src/lib/plain-error.ts';
 
 const across = (error: unknown) => fromPlainError(structuredClone(toPlainError(error)));
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { createTerminal } from '../../src/cli/terminal/terminal.ts';
+import { createTerminal } from '../../src/service/terminal.ts';
 
 // A thread asks DuckDB for what takes minutes, as a roll-up of years may; meanwhile the process is told to end at once.
 const query = `

@@ -121,8 +121,10 @@ export const parts: readonly Part[] = [
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'config', 'client'] },
   { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'pipeline'] },
 ];
-/** Entry points put the parts together, so they may use everything. */
-const entryPoints = ['src/cli.ts', 'src/cli/', 'src/service/'];
+/** Starts the parts, so it may use them all. */
+const starters = ['src/service/'];
+/** Entry points may use everything. */
+const entryPoints = ['src/cli.ts', 'src/cli/'];
 
 /**
  * Where each library may be used, beside the entry points; `types` where only its types may be. A library that is not
@@ -238,6 +240,8 @@ export function findBreaches(sources: readonly SourceFile[], dependencies: reado
 function brokenDirectionRule({ file, target, typesOnly }: Import): string | undefined {
   if (isIn(file, entryPoints)) return undefined;
   if (isIn(target, entryPoints)) return 'only entry points use entry points';
+  if (isIn(file, starters)) return undefined;
+  if (isIn(target, starters)) return 'only entry points start the parts';
   const from = partOf(file);
   const to = partOf(target);
   if (!from) return `${file} belongs to no part; add it to test/support/architecture.ts`;
@@ -254,7 +258,7 @@ function brokenLibraryRule(found: Import, dependencies: readonly string[]): stri
   const { file, target, typesOnly } = found;
   if (target.startsWith('node:')) return undefined;
   if (!dependencies.includes(target)) return `${target} is not a dependency in package.json`;
-  if (isIn(file, entryPoints)) return undefined;
+  if (isIn(file, [...entryPoints, ...starters])) return undefined;
   const home = libraryHomes[target];
   if (!home) return `${target} has no home yet; give it one in test/support/architecture.ts`;
   if (isIn(file, home.homes) || (typesOnly && isIn(file, home.types ?? []))) return undefined;
@@ -275,4 +279,39 @@ function partOf(path: string): Part | undefined {
 
 function isIn(path: string, places: readonly string[]): boolean {
   return places.some((place) => (place.endsWith('/') ? path.startsWith(place) : path === place));
+}
+
+/**
+ * Files that import each other in a circle, types included: none can be read without the others.
+ * @returns one line for each circle, with the files in the order in which they import each other
+ */
+export function findCircles(sources: readonly SourceFile[]): string[] {
+  const imports = new Map(
+    sources.map((source) => [source.path, findImports(source).map(({ target }) => target)]),
+  );
+  const circles: string[] = [];
+  const seen = new Set<string>();
+  const path: string[] = [];
+  function visit(file: string): void {
+    const start = path.indexOf(file);
+    if (start >= 0) {
+      circles.push([...path.slice(start), file].join(' -> '));
+      return;
+    }
+    if (seen.has(file)) return;
+    seen.add(file);
+    path.push(file);
+    for (const target of imports.get(file) ?? []) visit(target);
+    path.pop();
+  }
+  for (const file of imports.keys()) visit(file);
+  return circles;
+}
+
+/** Names that two files of the product share, so that nobody knows which one is meant. */
+export function findNamesakes(sources: readonly SourceFile[]): string[] {
+  const byName = Map.groupBy(sources, ({ path }) => posix.basename(path));
+  return [...byName.values()]
+    .filter((files) => files.length > 1)
+    .map((files) => files.map(({ path }) => path).join(' and '));
 }

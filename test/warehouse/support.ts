@@ -5,11 +5,14 @@ import { silentLog } from '../../src/lib/logger.ts';
 import { openShard, type Shard, type ShardOptions } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { NOW_MS } from './batches.ts';
+import { putEmptyWarehouse } from './empty-warehouse.ts';
 
-/** A shard in a folder of its own, closed when the test has finished. */
+/** A shard, in a folder of its own unless `path` says where, closed when the test has finished. */
 export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<Shard> {
+  const path = more.path ?? join(tempDir(), 'acme.duckdb');
+  if (more.path === undefined) await putEmptyWarehouse(path);
   const shard = await openShard({
-    path: more.path ?? join(tempDir(), 'acme.duckdb'),
+    path,
     workgroupId: 'acme',
     memoryMegabytes: 256,
     threads: 2,

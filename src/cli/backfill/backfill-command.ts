@@ -6,10 +6,11 @@ import { tableNameSchema } from '../../contract/messages.ts';
 import { InputError, TerminalError } from '../../lib/errors.ts';
 import { dayStart, isLocalDate, type UtcMs } from '../../lib/time.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
-import { runTask, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 interface BackfillCommandOptions {
   workgroup?: string;

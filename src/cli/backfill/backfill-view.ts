@@ -3,10 +3,10 @@ import type { BackfillPlan } from '../../backfill/backfill-request.ts';
 import type { OpenGap } from '../../backfill/plan-gaps.ts';
 import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import type { RunProgress } from './backfill-run.ts';
 
 /** Shows how far a backfill is. */

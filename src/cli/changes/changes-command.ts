@@ -4,11 +4,11 @@ import { findDevice } from '../../config/find-device.ts';
 import { InputError, TransientError } from '../../lib/errors.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import type { DayChange } from '../../report/day-changes.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { readConfig } from '../global-options.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 interface ChangesOptions {
   since: string;

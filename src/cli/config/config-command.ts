@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { Config } from '../../config/config.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
+import { hideSecrets } from '../../config/hide-secrets.ts';
 import type { Problem } from '../../lib/errors.ts';
 import { formatInstant } from '../../lib/time.ts';
 import { formatDuration } from '../../lib/units.ts';
 import { readStatuses } from '../../pipeline/workgroup-status.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { readConfig } from '../global-options.ts';
-import { hideSecrets } from '../terminal/hide-secrets.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import { describeSuggestions, suggestedRoles } from './config-roles.ts';
 
 export function addConfigCommand(program: Command, terminal: Terminal): void {

@@ -6,10 +6,11 @@ import type { Finding } from '../../conformance/run-conformance.ts';
 import { type Target, tokenShownAs } from '../../conformance/target.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import { errorMessage, InputError, type Problem, TerminalError } from '../../lib/errors.ts';
-import { runWithoutConfig, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { globalOptions } from '../global-options.ts';
+import { runWithoutConfig } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import {
   type ConformanceSummary,
   describeFinding,

@@ -4,10 +4,11 @@ import type { CorrectionRequest } from '../../correction/correction-request.ts';
 import type { ToldCorrection } from '../../correction/list-corrections.ts';
 import { InputError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
-import { runTask, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import { deviceOf, energyOf, likeOf, type StretchOptions, stretchOf } from './correct-input.ts';
 
 interface StoreOptions extends StretchOptions {

@@ -4,15 +4,17 @@ import { type Config, configSchema } from '../../config/config.ts';
 import { errorMessage, TransientError } from '../../lib/errors.ts';
 import { addDays, DAY_MS, dayStart, type LocalDate, localDateOf, SECOND_MS } from '../../lib/time.ts';
 import { readStatuses } from '../../pipeline/workgroup-status.ts';
-import { runWithoutConfig, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
 import type { Running } from '../../service/start-roles.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { createSite, type Site } from '../../simulate/create-site.ts';
 import { globalOptions } from '../global-options.ts';
 import { addListenOptions, type ListenOptions } from '../listen-options.ts';
+import { runWithoutConfig } from '../run-service.ts';
 import { inTempFolder } from '../temp-folder.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
-import { type DayComparison, settled } from './demo-days.ts';
+import { settled } from './demo-days.ts';
+import type { DemoSummary } from './demo-view.ts';
 import { type DemoState, describeStart, describeState, describeSummary } from './demo-view.ts';
 
 const WORKGROUP = 'demo';
@@ -50,16 +52,6 @@ export function addDemoCommand(program: Command, terminal: Terminal): void {
       printData(command, terminal, summary, () => describeSummary(summary));
     }),
   );
-}
-
-/** What the demo came to. */
-export interface DemoSummary {
-  seconds: number;
-  sent: number;
-  landed: number;
-  generation: number | undefined;
-  /** The simulated days that are over, as reported and as the simulator generated them. */
-  days: DayComparison[];
 }
 
 /** Runs everything on a simulated site in a folder that is removed afterwards, until its time is over or it is interrupted. */

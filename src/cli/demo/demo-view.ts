@@ -2,7 +2,17 @@ import type { UtcMs } from '../../lib/time.ts';
 import type { WorkgroupStatus } from '../../pipeline/workgroup-status.ts';
 import type { Site } from '../../simulate/create-site.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import type { DemoSummary } from './demo-command.ts';
+import type { DayComparison } from './demo-days.ts';
+
+/** What the demo came to. */
+export interface DemoSummary {
+  seconds: number;
+  sent: number;
+  landed: number;
+  generation: number | undefined;
+  /** The simulated days that are over, as reported and as the simulator generated them. */
+  days: DayComparison[];
+}
 
 export interface DemoState {
   nowMs: UtcMs;

@@ -4,10 +4,10 @@ import type { Explained } from '../../explain/explained-schema.ts';
 import { InputError, TerminalError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/logger.ts';
 import { addDays, type Clock, isLocalDate, type LocalDate, localDateOf } from '../../lib/time.ts';
-import { runTask } from '../../service/run-service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 interface ExplainCommandOptions {
   source?: string;

@@ -5,10 +5,12 @@ import type { Config } from '../../config/config.ts';
 import type { Exports } from '../../exports/create-exports.ts';
 import type { ExportPeriod } from '../../exports/export-period.ts';
 import { InputError } from '../../lib/errors.ts';
-import { holdExport, requireDataDir } from '../../service/hold-roles.ts';
-import { runTask, type Service } from '../../service/run-service.ts';
+import { requireDataDir } from '../../service/hold-roles.ts';
+import { openExports } from '../../service/open-exports.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
+import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import { describeExports, describeRun, listedExports } from './exports-view.ts';
 
 interface RunOptions {
@@ -106,29 +108,6 @@ async function withExports(
     await close();
   }
 }
-
-/** The exports of this process, with a reader of the lake of their own that may also write their files. */
-export async function openExports(
-  config: Config,
-  { audit, clock, log }: Pick<Service, 'clock' | 'log'> & { audit: ReturnType<typeof createAudit> },
-): Promise<{ exports: Exports; close: () => Promise<void> }> {
-  const { join } = await import('node:path');
-  const { lakeFolder } = await import('../../pipeline/assignment.ts');
-  const { openLakeReader } = await import('../../report/lake-reader.ts');
-  const { createExports } = await import('../../exports/create-exports.ts');
-  const { dataDir } = config;
-  const lake = await openLakeReader({
-    lakeDir: lakeFolder(config),
-    writeFolders: [join(dataDir, 'exports')],
-    threads: config.pipeline.threads,
-    queriesMax: 1,
-    queryMsMax: EXPORT_MS_MAX,
-  });
-  const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
-  return { exports: createExports({ config, dataDir, lake, audit, clock, log, hold }), close: lake.close };
-}
-
-const EXPORT_MS_MAX = 20 * 60_000;
 
 async function periodOf(text: string | undefined): Promise<ExportPeriod | undefined> {
   if (text === undefined) return undefined;

@@ -7,10 +7,11 @@ import type { Mapping } from '../../import/import-mapping.ts';
 import { InputError, TerminalError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
-import { runTask, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import type { ImportNews } from './import-news.ts';
 import type { ImportedFile } from './import-run.ts';
 

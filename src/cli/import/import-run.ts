@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ImportOutcome, ImportProgress } from '../../import/import-file.ts';
+import type { ImportOutcome } from '../../import/import-file.ts';
 import type { ImportState } from '../../import/import-job.ts';
 import type { Mapping } from '../../import/import-mapping.ts';
+import type { ImportProgress } from '../../import/import-request.ts';
 import { TransientError } from '../../lib/errors.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';

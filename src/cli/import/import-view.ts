@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
-import type { ImportProgress } from '../../import/import-file.ts';
 import type { FileCounts } from '../../import/import-ledger.ts';
+import type { ImportProgress } from '../../import/import-request.ts';
 import type { Preview } from '../../import/preview-file.ts';
 import type { RejectedRow } from '../../import/rejections.ts';
 import { REJECTED_KEPT_MAX } from '../../import/rejections.ts';
 import { formatInstant } from '../../lib/time.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import type { ImportedFile, RunProgress } from './import-run.ts';
 
 /** Shows how far an import is. */

@@ -10,7 +10,7 @@ import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
 import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../../lib/time.ts';
 import { createPipeline, type Pipeline } from '../../pipeline/pipeline.ts';
 import { pollSlice } from '../../pipeline/poll-slice.ts';
-import type { Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
 import { startRoles } from '../../service/start-roles.ts';
 import { inTempFolder } from '../temp-folder.ts';
 import type { CaseReading, ReplayCase } from './read-cases.ts';

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { runService, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { addListenOptions, type ListenOptions, listenOn } from '../listen-options.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import { runService } from '../run-service.ts';
 
 export function addReportCommand(program: Command, terminal: Terminal): void {
   const command = program

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { findDevice } from '../../config/find-device.ts';
 import { InputError } from '../../lib/errors.ts';
-import { runTask } from '../../service/run-service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 export function addRetryCommand(program: Command, terminal: Terminal): void {
   const command = program

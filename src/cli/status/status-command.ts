@@ -18,12 +18,12 @@ import {
   type StatusStage,
   type WorkgroupStatus,
 } from '../../pipeline/workgroup-status.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import {
   describeImport,
   describeNewestImport,

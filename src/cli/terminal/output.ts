@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import type { Terminal } from '../../service/terminal.ts';
 import { globalOptions } from '../global-options.ts';
-import type { Terminal } from './terminal.ts';
 
 /** Writes the data of a command: one line of JSON where it was asked for, else text as wide as lines may be. */
 export function printData(

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { errorMessage, InputError, isRetryable, type Problem } from '../../lib/errors.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from '../../service/terminal.ts';
 
 /**
  * Reports why a command failed, on standard error: in words, or with `json` as one JSON object on one line. Stacks and

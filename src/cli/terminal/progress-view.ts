@@ -1,4 +1,4 @@
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from '../../service/terminal.ts';
 
 const LINE_EVERY_MS = 10_000;
 const BAR_CHARACTERS = 24;

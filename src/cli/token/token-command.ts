@@ -8,10 +8,10 @@ import { InputError, type Problem } from '../../lib/errors.ts';
 import { formatInstant, systemClock } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
 import { requireDataDir } from '../../service/hold-roles.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import { readConfig } from '../global-options.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 export function addTokenCommand(program: Command, terminal: Terminal): void {
   const token = program.command('token').description('make, list and revoke API tokens');

@@ -3,13 +3,14 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { InputError, type Problem } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
-import { runTask, type Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
 import type { UploadTopic } from '../../upload/read-upload.ts';
 import type { UploadOptions } from '../../upload/upload-options.ts';
 import type { Upload } from '../../upload/upload-rows.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import type { PutFile } from './upload-run.ts';
 
 interface PutOptions {

@@ -5,7 +5,7 @@ import { TransientError } from '../../lib/errors.ts';
 import { type Clock, MINUTE_MS } from '../../lib/time.ts';
 import { uploadsClosed } from '../../pipeline/offline-operations.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
-import type { Service } from '../../service/run-service.ts';
+import type { Service } from '../../service/service.ts';
 import type { UploadList } from '../../upload/list-uploads.ts';
 import { RefusedFile } from '../../upload/refusals.ts';
 import { stageUpload } from '../../upload/stage-upload.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import packageFile from '../../../package.json' with { type: 'json' };
+import type { Terminal } from '../../service/terminal.ts';
 import { printData } from '../terminal/output.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 export const version = packageFile.version;
 

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { runService, type Service } from '../../service/run-service.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
+import { runService } from '../run-service.ts';
 
 export function addWorkerCommand(program: Command, terminal: Terminal): void {
   const command = program

@@ -1,21 +1,11 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
-import { globalOptions, readConfig } from '../cli/global-options.ts';
-import type { Terminal } from '../cli/terminal/terminal.ts';
 import type { Config } from '../config/config.ts';
-import { createLog, type Log, sparingLog } from '../lib/logger.ts';
-import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
-
-/** What a role needs of the process that it runs in. */
-export interface Service {
-  log: Log;
-  clock: Clock;
-  terminal: Terminal;
-  /** Aborts when the process is asked to end; the role then ends by itself, within 20 s. */
-  signal: AbortSignal;
-  /** Folders that are removed where the process is ended before the role has done it. */
-  temporary: Set<string>;
-}
+import { createLog, sparingLog } from '../lib/logger.ts';
+import { SECOND_MS, systemClock } from '../lib/time.ts';
+import type { Service } from '../service/service.ts';
+import type { Terminal } from '../service/terminal.ts';
+import { globalOptions, readConfig } from './global-options.ts';
 
 /** Runs a role on the configuration that the command line names. */
 export async function runService(

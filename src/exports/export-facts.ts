@@ -1,0 +1,22 @@
+import type { Generation } from '../report/lake-reader.ts';
+import type { ExportQuery } from './exported-report.ts';
+
+/** What a file is of. */
+export type ExportFacts = ReturnType<typeof factsOf>;
+
+export function factsOf({ config, workgroup, period }: ExportQuery, { commit }: Generation) {
+  const { report, devices, meters, site, scenario, resolution } = config;
+  return {
+    report,
+    workgroup: workgroup.id,
+    startDate: period.startDay,
+    endDate: period.endDay,
+    timezone: workgroup.timezone,
+    ...(devices && { devices }),
+    ...(meters && { meters }),
+    ...(site !== undefined && { site }),
+    ...(scenario !== undefined && { scenario }),
+    ...(resolution !== undefined && { resolution }),
+    generation: commit.sequence,
+  };
+}

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import type { createAudit } from '../audit/audit.ts';
+import type { Config } from '../config/config.ts';
+import type { Exports } from '../exports/create-exports.ts';
+import { holdExport } from './hold-roles.ts';
+import type { Service } from './service.ts';
+
+/** The exports of this process, with a reader of the lake of their own that may also write their files. */
+export async function openExports(
+  config: Config,
+  { audit, clock, log }: Pick<Service, 'clock' | 'log'> & { audit: ReturnType<typeof createAudit> },
+): Promise<{ exports: Exports; close: () => Promise<void> }> {
+  const { lakeFolder } = await import('../pipeline/assignment.ts');
+  const { openLakeReader } = await import('../report/lake-reader.ts');
+  const { createExports } = await import('../exports/create-exports.ts');
+  const { dataDir } = config;
+  const lake = await openLakeReader({
+    lakeDir: lakeFolder(config),
+    writeFolders: [join(dataDir, 'exports')],
+    threads: config.pipeline.threads,
+    queriesMax: 1,
+    queryMsMax: EXPORT_MS_MAX,
+  });
+  const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
+  return { exports: createExports({ config, dataDir, lake, audit, clock, log, hold }), close: lake.close };
+}
+
+const EXPORT_MS_MAX = 20 * 60_000;
