@@ -2,7 +2,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { linksOf, pages, readmeBlocks, repositoryRoot } from '../support/readme.ts';
+import {
+  headingLinksOf,
+  headingsOf,
+  linksOf,
+  pages,
+  readmeBlocks,
+  repositoryRoot,
+} from '../support/readme.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -41,6 +48,17 @@ describe('the README and the pages of docs/', () => {
   test.each([...pages.keys()])('%s links to files that exist', (page) => {
     for (const path of linksOf(page))
       expect([path, existsSync(join(repositoryRoot, path))]).toEqual([path, true]);
+  });
+
+  test.each([...pages.keys()])('%s links to headings that exist', (page) => {
+    for (const link of headingLinksOf(page)) {
+      const [path, heading] = link.split('#');
+      expect([link, headingsOf(path!)]).toEqual([link, expect.arrayContaining([heading])]);
+    }
+  });
+
+  test('the README is short', () => {
+    expect(pages.get('README.md')!.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
   });
 
   test('every page can be reached from the README, and is in the package', () => {

@@ -31,3 +31,21 @@ export function linksOf(page: string): string[] {
     join(dirname(page), path!),
   );
 }
+
+/** Links of a page to a heading, its own or that of another page, as `path#heading`. */
+export function headingLinksOf(page: string): string[] {
+  return [...pages.get(page)!.matchAll(/\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)/g)].map(
+    ([, path, heading]) => `${path === undefined ? page : join(dirname(page), path)}#${heading}`,
+  );
+}
+
+/** The names by which the headings of a page are linked, as GitHub makes them. */
+export function headingsOf(page: string): string[] {
+  const text = pages.get(page)?.replace(/^```.*?^```/gms, '') ?? '';
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
