@@ -6,6 +6,7 @@ import { pages, repositoryRoot } from '../support/readme.ts';
 
 const page = pages.get('docs/architecture.md')!;
 const FILES_MAX = 9;
+const foundation = ['lib', 'cbor', 'contract'];
 
 /** The text below a heading, up to the next one of its level. */
 function below(heading: string): string {
@@ -13,8 +14,22 @@ function below(heading: string): string {
   return page.split(`\n${heading}\n`)[1]!.split(`\n${level}`)[0]!;
 }
 
+test('the figure of the parts has their arrows, without those that a longer way replaces', () => {
+  const uses = new Map(
+    parts.map(({ name, mayUse }) => [name, mayUse.filter((used) => !foundation.includes(used))]),
+  );
+  const leadsTo = (from: string, to: string): boolean =>
+    uses.get(from)!.some((used) => used === to || leadsTo(used, to));
+  const arrows = [...uses].flatMap(([name, used]) =>
+    used.filter((to) => !used.some((other) => leadsTo(other, to))).map((to) => `${name} --> ${to}`),
+  );
+  const drawn = [...page.matchAll(/^ {2}([a-z-]+) --> (.+)$/gm)].flatMap(([, from, to]) =>
+    to!.split(' & ').map((one) => `${from} --> ${one}`),
+  );
+  expect(drawn).toEqual(arrows);
+});
+
 test('the table of the parts is that of the rules for imports', () => {
-  const foundation = ['lib', 'cbor', 'contract'];
   expect(parts.slice(0, foundation.length).map(({ name }) => name)).toEqual(foundation);
   const rows = parts.map(({ name, paths, mayUse }, index) => {
     const isFoundation = index < foundation.length;
