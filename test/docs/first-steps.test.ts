@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { blocksOf, repositoryRoot } from '../support/readme.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { blocksOf, pages, repositoryRoot } from '../support/readme.ts';
 import { until } from '../support/until.ts';
-import { createUpProcess } from '../support/up-process.ts';
+import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
@@ -17,14 +17,22 @@ function zoneOfNoon(): string {
   return `Etc/GMT${hours < 0 ? '' : '+'}${hours}`;
 }
 
-test('the first steps of the README lead to the energy that it says, with an explanation', async () => {
-  const timezone = zoneOfNoon();
-  const cwd = tempDir();
-  const yaml = blocksOf('README.md', 'yaml')[0]!.replace('Europe/Paris', timezone);
-  const service = await createUpProcess(cwd, parse(yaml));
-  await service.start();
-  onTestFinished(async () => void (await service.stop()));
+const timezone = zoneOfNoon();
+const cwd = mkdtempSync(join(tmpdir(), 'wattline-test-'));
+let service: ServiceProcess;
 
+beforeAll(async () => {
+  const yaml = blocksOf('README.md', 'yaml')[0]!.replace('Europe/Paris', timezone);
+  service = await createUpProcess(cwd, parse(yaml));
+  await service.start();
+});
+
+afterAll(async () => {
+  await service.stop();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+test('the first steps of the README lead to the energy that it says, with an explanation', async () => {
   const block = blocksOf('README.md', 'sh').find((text) => text.startsWith('TOKEN='))!;
   const [send, ask] = block.split(/^sleep .*\n/m);
   const shell = async (lines: string) => {
@@ -42,6 +50,7 @@ test('the first steps of the README lead to the energy that it says, with an exp
   expect(status).toBe('200');
   const [curl, ...commands] = ask!.trim().split('\n');
   const day = /DAY='(.*)'/.exec(variables!)![1]!;
+  expect(pages.get('README.md')).toContain('`{"<day>":{"<deviceId>.roof":1200}}`');
   const wanted = { [day]: { [`${DEVICE}.roof`]: 1200 } };
   const address = `${service.url}/api/v1/orgs/home/daily-energy?startDate=${day}&endDate=${day}`;
   await until('the energy is published', async () => {
@@ -54,3 +63,21 @@ test('the first steps of the README lead to the energy that it says, with an exp
   expect(told).toContain('1,200 Wh');
   expect(told).toContain('home');
 }, 240_000);
+
+test('docs/http.md has the requests that there are, and no others', async () => {
+  const answer = await fetch(`${service.url}/openapi.json`);
+  const { paths } = (await answer.json()) as { paths: Record<string, object> };
+  const requests = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, '<$1>')}`),
+  );
+  const page = pages.get('docs/http.md')!;
+  const told = [...page.matchAll(/`((?:GET|POST|PUT|DELETE) [^`?]+)/g)].map(([, request]) => request!);
+  const root = '/api/v1/orgs/<workgroupId>/';
+  const reports = requests
+    .filter((request) => request.includes(root))
+    .map((request) => request.replace(root, ''));
+  expect(reports.length).toBeGreaterThan(15);
+  expect(told.filter((request) => !request.includes('/api/') && !request.includes('...')).toSorted()).toEqual(
+    reports.toSorted(),
+  );
+});
