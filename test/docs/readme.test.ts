@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import {
+  blocksOf,
   headingLinksOf,
   headingsOf,
   linksOf,
@@ -38,7 +39,7 @@ describe('the README and the pages of docs/', () => {
 
   test('shows a replay case that replays', async () => {
     const cwd = tempDir();
-    writeFileSync(join(cwd, 'my-cases.json'), readmeBlocks('json')[0]!);
+    writeFileSync(join(cwd, 'my-cases.json'), blocksOf('docs/import-and-backfill.md', 'json')[0]!);
     const { code, stdout } = await runCli(['replay', 'my-cases.json', '--json'], { cwd });
     expect(code).toBe(0);
     const { days } = JSON.parse(stdout)['my-inverter'];
