@@ -266,6 +266,13 @@ FROM (
   UNION ALL
   SELECT e.series_id, e.from_ms, least(e.to_ms, r.last_ms), false FROM changed_event e JOIN series_rule r USING (series_id)
   UNION ALL
+  -- Whether the first reading of a day goes on from the day before hangs on a restart later in the day.
+  SELECT e.series_id, d.start_ms, e.to_ms, false
+  FROM changed_event e
+  JOIN series_rule r ON r.series_id = e.series_id AND r.method = 'daily_energy'
+  JOIN local_day d ON e.to_ms >= d.start_ms AND e.to_ms < d.end_ms
+  WHERE e.kind = 'reset'
+  UNION ALL
   -- A daily register tells the lifetime register beside it how it stood at midnight.
   SELECT own.series_id, greatest(e.from_ms, own.first_ms), least(e.to_ms, own.last_ms), false
   FROM changed_event e

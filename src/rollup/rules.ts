@@ -287,7 +287,8 @@ export const ruleConstants = {
   reset_share_max: {
     value: 0.5,
     unit: 'times',
-    meaning: 'a register was reset where it shows no more than this share of what it showed before',
+    meaning:
+      'a register was reset where it shows no more than this share of what it showed before; one that restarts late goes on in the morning from no less than this share of what it shows',
     reason: 'one that shows more has lost a little, and has not started again',
   },
   modulus_end_share: {
