@@ -189,12 +189,12 @@ WITH kept AS (
     CASE
       WHEN day <> day0 AND v = v0 THEN 'carry'
       WHEN day <> day0 AND restarts_late THEN 'grow'
-      WHEN day <> day0 AND (v < v0 OR t - t0 > hour_ms()) AND reachable THEN 'new_day'
+      WHEN day <> day0 AND (v < v0 OR t - t0 > restart_max_ms()) AND reachable THEN 'new_day'
       WHEN day <> day0 AND (v < v0 OR NOT continues) THEN 'rebase'
       WHEN day <> day0 THEN 'grow'
       WHEN kind = 'rebase' THEN 'rebase'
       WHEN kind IS NOT NULL THEN 'join'
-      WHEN stale_before AND v > v0 AND t - t0 > hour_ms() AND reachable AND NOT restarts_late THEN 'new_day'
+      WHEN stale_before AND v > v0 AND t - t0 > restart_max_ms() AND reachable AND NOT restarts_late THEN 'new_day'
       WHEN stale THEN 'carry'
       ELSE 'grow'
     END AS step_kind

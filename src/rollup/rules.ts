@@ -281,7 +281,7 @@ export const ruleConstants = {
     value: 3_600_000,
     unit: 'ms',
     meaning:
-      'after a longer silence behind zeros a register that restarts every day may have grown what it shows',
+      'after a longer silence over midnight, while it shows the day before, or behind zeros a register that restarts every day may have restarted and grown what it shows',
     reason: 'most devices count no more than a day brings within the hour',
   },
   reset_share_max: {
