@@ -15,6 +15,8 @@ CREATE OR REPLACE TEMP MACRO is_register(method) AS method IN ('total_energy', '
 CREATE OR REPLACE TEMP MACRO is_left_out(kind) AS kind IN ('glitch', 'spike', 'standstill');
 -- The largest value (Wh or W) that a method takes.
 CREATE OR REPLACE TEMP MACRO value_max(method) AS CASE method WHEN 'power_curve' THEN power_max_w() WHEN 'interval_energy' THEN interval_max_wh() ELSE register_max_wh() END;
+-- The largest value that every method takes.
+CREATE OR REPLACE TEMP MACRO least_value_max() AS least(value_max('power_curve'), value_max('interval_energy'), value_max('total_energy'));
 -- Limits: what is configured, else what is learnt for the day, else what holds where nothing is known.
 CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS coalesce(configured_w, learnt_w, learnt_power_max_w());
 -- After a restart a register counts little more than is usual, by what is learnt. An average over a restart shows less than before too.

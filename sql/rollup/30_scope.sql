@@ -9,7 +9,8 @@
 
 -- name: find_rules
 -- The rules of every series of the touched devices ($all: of every device): what is configured. Limits that are not configured are learnt
--- for each day, see chapter 45. learns: whether a limit is learnt. step_ms: the usual time between two readings.
+-- for each day, see chapter 45. learns: whether a limit is learnt, or only the usual step of power that is integrated over more than an hour, because
+-- that says whether it tells when energy flowed. step_ms: the usual time between two readings.
 -- series_rule: series_id, stream_id, position, device, source, first_ms, last_ms, step_ms, resolution, and the settings of the stream in Wh, W and ms
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
@@ -19,7 +20,7 @@ SELECT
   CASE
     WHEN is_register(t.method) THEN NOT t.net AND (t.max_power_w IS NULL OR t.jitter_wh IS NULL)
     WHEN t.method = 'power_curve' AND t.sampling = 'on_change' THEN false
-    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL OR t.max_power_w IS NULL
+    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL OR t.max_power_w IS NULL OR t.max_gap_ms > gap_max_ms()
     ELSE t.interval_ms IS NULL OR t.max_power_w IS NULL
   END AS learns,
   -- How far a reading reaches by itself.
@@ -265,6 +266,13 @@ FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL
   SELECT e.series_id, e.from_ms, least(e.to_ms, r.last_ms), false FROM changed_event e JOIN series_rule r USING (series_id)
+  UNION ALL
+  -- Whether the first reading of a day goes on from the day before hangs on a restart later in the day.
+  SELECT e.series_id, d.start_ms, e.to_ms, false
+  FROM changed_event e
+  JOIN series_rule r ON r.series_id = e.series_id AND r.method = 'daily_energy'
+  JOIN local_day d ON e.to_ms >= d.start_ms AND e.to_ms < d.end_ms
+  WHERE e.kind = 'reset'
   UNION ALL
   -- A daily register tells the lifetime register beside it how it stood at midnight.
   SELECT own.series_id, greatest(e.from_ms, own.first_ms), least(e.to_ms, own.last_ms), false

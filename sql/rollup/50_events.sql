@@ -157,7 +157,8 @@ WHERE judged.series_id = e.series_id;
 -- The breaks to judge, in order, with the rules to judge them by. Where judging begins at a break, that break comes first (is_start).
 -- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
 -- an earlier day. series_ms, series_value: the first reading of the series. still_ms: where it rises, since when the register has shown the value
--- before. decided_ms: as it is stored.
+-- before. is_beyond: of power and of interval readings, whether the break ends beyond the limit of its day; else it is the way back. decided_ms: as it is
+-- stored.
 -- All that is joined is bounded in time first: much more is stored than is judged.
 WITH judged_break AS MATERIALIZED (
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
@@ -195,6 +196,7 @@ SELECT
   r.max_power_w IS NULL AS learnt,
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w,
+  is_beyond(b.to_value, r.method, reading_interval(r.interval_ms, l.learnt_step_ms), coalesce(r.max_power_w, l.learnt_power_w)) AS is_beyond,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
   r.first_ms AS series_ms, g.value AS series_value, r.last_ms,
   b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.still_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,

@@ -135,6 +135,10 @@ WHERE l.t0 IS NOT NULL;
 -- The index of registers that restart every day. Inside a local day: the growth, after a restart the new value. From one day to the next: a fall,
 -- or a rise after a silence of more than an hour that is possible since midnight, is the new day's energy since midnight; the same value again is
 -- the day before that is still shown (carry-over); any other rise goes on from the reading before, where it is possible.
+-- restarts_late: the register has not restarted before this reading, because it does so later in the day, and no more than a day after the reading
+-- before. Then it goes on from the day before. It does not where it has fallen by more than the jitter, or to hardly anything, and where it shows more
+-- than twice what it showed in the evening: then nearly all of it came since, and a restart in between is as likely.
+-- $low_ms, $high_ms: bounds of the readings in scope.
 INSERT INTO index_line
 WITH kept AS (
   SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, d.end_ms, k.kind, k.energy_wh,
@@ -145,11 +149,20 @@ WITH kept AS (
   JOIN interval_day d ON d.interval_index = interval_of(k.event_time_ms)
   LEFT JOIN day_limit l ON l.series_id = k.series_id AND l.utc_day = utc_day(k.event_time_ms)
   WHERE k.method = 'daily_energy'
+), restart AS (
+  -- The first one of each day. As it is stored, because it may come after the last reading in scope.
+  SELECT e.series_id, d.day, min(e.to_ms) AS restart_ms
+  FROM energy_event e
+  JOIN interval_day d ON d.interval_index = interval_of(e.to_ms)
+  WHERE e.kind = 'reset' AND e.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
+    AND e.series_id IN (SELECT series_id FROM scope WHERE method = 'daily_energy')
+  GROUP BY e.series_id, d.day
 ), paired AS (
   SELECT *,
     lag(t) OVER w AS t0, lag(v) OVER w AS v0, lag(day) OVER w AS day0, lag(end_ms) OVER w AS day0_end_ms,
     count(kind) OVER w AS frame
   FROM kept
+  LEFT JOIN restart USING (series_id, day)
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
 ), dated AS (
   SELECT *,
@@ -166,19 +179,22 @@ WITH kept AS (
     bool_or(NOT stale) OVER (PARTITION BY series_id, day) AS day_alive,
     max(frame) OVER (PARTITION BY series_id, day) AS day_frame,
     v <= wh_of(recount_power_w, t - greatest(t0, start_ms)) + jitter_wh AS reachable,
-    v - v0 <= wh_of(max_power_w, t - t0) + jitter_wh AS continues
+    v - v0 <= wh_of(max_power_w, t - t0) + jitter_wh AS continues,
+    coalesce(continues AND restart_ms > t AND restart_ms - t0 <= day_ms() AND v0 >= reset_share_max() * v
+      AND v >= least(v0, greatest(v0 - jitter_wh, jitter_wh)), false) AS restarts_late
   FROM shown
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
 ), told AS (
   SELECT *,
     CASE
       WHEN day <> day0 AND v = v0 THEN 'carry'
-      WHEN day <> day0 AND (v < v0 OR t - t0 > hour_ms()) AND reachable THEN 'new_day'
+      WHEN day <> day0 AND restarts_late THEN 'grow'
+      WHEN day <> day0 AND (v < v0 OR t - t0 > restart_max_ms()) AND reachable THEN 'new_day'
       WHEN day <> day0 AND (v < v0 OR NOT continues) THEN 'rebase'
       WHEN day <> day0 THEN 'grow'
       WHEN kind = 'rebase' THEN 'rebase'
       WHEN kind IS NOT NULL THEN 'join'
-      WHEN stale_before AND v > v0 AND t - t0 > hour_ms() AND reachable THEN 'new_day'
+      WHEN stale_before AND v > v0 AND t - t0 > restart_max_ms() AND reachable AND NOT restarts_late THEN 'new_day'
       WHEN stale THEN 'carry'
       ELSE 'grow'
     END AS step_kind
@@ -187,13 +203,13 @@ WITH kept AS (
 ), line AS (
   SELECT series_id,
     CASE WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day0) THEN greatest(t0, start_ms) ELSE t0 END AS t0,
-    CASE step_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE v0 END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
+    CASE step_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE least(v0, c) END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
     t AS t1, c AS c1,
     step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_alive) AS covered,
     -- The restart that ends the carry-over is what the register is for, and nothing to flag.
     (CASE WHEN step_kind = 'rebase' THEN flag('rebase') WHEN step_kind <> 'join' OR (kind = 'reset' AND stale_before) THEN 0 ELSE event_flag(kind) END
       | CASE WHEN stale THEN flag('carry_over') ELSE 0 END
-      | CASE WHEN step_kind = 'grow' AND day = day0 AND v < c_before THEN flag('jitter') ELSE 0 END) AS flags,
+      | CASE WHEN step_kind = 'grow' AND v < CASE WHEN day = day0 THEN c_before ELSE v0 END THEN flag('jitter') ELSE 0 END) AS flags,
     v0 AS held
   FROM told
   UNION ALL

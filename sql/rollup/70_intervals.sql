@@ -75,7 +75,7 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 
 -- name: store_register_intervals
 -- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only lines that cross a bound are looked
--- at, because the growth inside an interval adds up to the difference at its bounds. $lines: there are lines of an index; $shaped: power shapes silences.
+-- at, because the growth inside an interval adds up to the difference at its bounds. $lines: there are lines of an index.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH judged AS MATERIALIZED (
   -- booked: whole Wh of the index at t0
@@ -96,10 +96,11 @@ WITH judged AS MATERIALIZED (
     UNION ALL
     SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM hole WHERE $lines
   )
-), crossing AS (
-  SELECT * FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
-  UNION ALL
-  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM line WHERE t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
+), silence AS (
+  -- Lines over more than one bound: a row for each of these. Null is no such line anyway; it is said because DuckDB would copy all lines for two
+  -- readers that ask alike.
+  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM line
+  WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
 ), first_point AS (
   SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN indexed USING (series_id) WHERE t0 IS NULL
   UNION ALL
@@ -110,10 +111,13 @@ WITH judged AS MATERIALIZED (
   SELECT series_id, t1, booked + grown, c1 FROM judged WHERE $lines AND is_last
 ), bound AS (
   -- index_wh at at_ms, where interval i starts or the readings do, and the last reading before it; the last row of a series ends its intervals
-  SELECT series_id, i, i * interval_ms() AS at_ms,
-    frame_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share) AS index_wh, is_wide(i * interval_ms(), t0, c0, t1, c1) AS wide,
+  SELECT series_id, i, i * interval_ms() AS at_ms, frame_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS wide,
     t0 AS last_ms, held AS last_value
-  FROM crossing LEFT JOIN (FROM silence_shape WHERE $shaped) AS shape USING (series_id, i)
+  FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
+  UNION ALL
+  -- Only silences are long enough to be wide, and to be shaped.
+  SELECT series_id, i, i * interval_ms(), frame_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_wide(i * interval_ms(), t0, c0, t1, c1), t0, held
+  FROM silence LEFT JOIN silence_shape USING (series_id, i)
   UNION ALL
   SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
   UNION ALL

@@ -63,6 +63,7 @@ type BreakRow = {
   learnt: boolean;
   max_power_w: number | null;
   recount_power_w: number | null;
+  is_beyond: boolean;
   jitter_wh: number;
   modulus_wh: number | null;
   series_ms: bigint;
@@ -146,7 +147,8 @@ function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[])
   const breaks = rows.filter((row) => row.from_ms !== null && !row.is_start);
   if (first.method === 'power_curve' || first.method === 'interval_energy') {
     // A reading of power is judged by itself and by the break after it.
-    const events = findPowerSpikes(breaks.map(readBreak), { learnt: first.learnt });
+    const powerBreaks = breaks.map((row) => ({ ...readBreak(row), isBeyond: row.is_beyond }));
+    const events = findPowerSpikes(powerBreaks, { learnt: first.learnt });
     return {
       seriesId,
       events: until(events, Number(first.judged_to_ms)),

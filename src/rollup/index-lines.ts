@@ -17,7 +17,7 @@ export async function findIndexLines(
   if (needed || working.runAll) await giveWay(working);
   await runIf(needed, working, 'find_passed_over', bounds);
   await runIf(needed, working, 'find_lines');
-  if (methods.has('daily_energy')) await run(working, 'find_daily_lines');
+  if (methods.has('daily_energy')) await run(working, 'find_daily_lines', bounds);
   if ((await runIf(anchored, working, 'find_midnight_anchors', bounds)) === 0) return needed;
   await run(working, 'cut_at_midnight');
   await run(working, 'add_cut_lines');

@@ -23,7 +23,7 @@ export async function storeIntervals(working: Working, scope: Scope, indexAll: b
     await runIf(shaped, working, 'find_shape', bounds);
     await runIf(hasLines || methods.size > 1, working, 'find_indexed');
     const { runAll = false } = working;
-    await run(working, 'store_register_intervals', { lines: hasLines || runAll, shaped: shaped || runAll });
+    await run(working, 'store_register_intervals', { lines: hasLines || runAll });
   }
   return goesOn && (await run(working, 'find_moved_marks', bounds)) > 0;
 }

@@ -281,13 +281,14 @@ export const ruleConstants = {
     value: 3_600_000,
     unit: 'ms',
     meaning:
-      'after a longer silence behind zeros a register that restarts every day may have grown what it shows',
+      'after a longer silence over midnight, while it shows the day before, or behind zeros a register that restarts every day may have restarted and grown what it shows',
     reason: 'most devices count no more than a day brings within the hour',
   },
   reset_share_max: {
     value: 0.5,
     unit: 'times',
-    meaning: 'a register was reset where it shows no more than this share of what it showed before',
+    meaning:
+      'a register was reset where it shows no more than this share of what it showed before; one that restarts late goes on in the morning from no less than this share of what it shows',
     reason: 'one that shows more has lost a little, and has not started again',
   },
   modulus_end_share: {

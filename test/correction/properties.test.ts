@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { rounds } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { type CaseCorrection, correct, NOW_MS, stateOf } from './support.ts';
 
@@ -123,7 +124,7 @@ test('the order of corrections and data does not matter, and what is undone leav
         await mixed.close();
       },
     ),
-    { numRuns: 12 },
+    { numRuns: rounds(3, 12) },
   );
 });
 
@@ -164,6 +165,6 @@ test('the intervals of a corrected day add up to it, and a set stretch to what w
       expect(sum).toBe(set.energyWh);
       await shard.close();
     }),
-    { numRuns: 8 },
+    { numRuns: rounds(3, 8) },
   );
 });

@@ -5,13 +5,14 @@ import type { Explained } from '../../src/explain/explained-schema.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { caseOf, goldenCases, ownReadings, siteOf } from '../rollup/golden.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { handSum, stepSum } from './by-hand.ts';
 
 /** A few cases of one zone at a time: each brings energy streams of its own, which a workgroup has few of. */
 const SITE_CASES_MAX = 15;
 /** Of so many days one, so that the test stays short. */
-const DAYS_STEP = 5;
+const DAYS_STEP = rounds(25, 5);
 
 const sites = [...Map.groupBy(goldenCases(), ({ timezone }) => timezone)].flatMap(([timezone, cases]) =>
   Array.from({ length: Math.ceil(cases.length / SITE_CASES_MAX) }, (_, index) => {

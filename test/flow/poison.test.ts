@@ -3,6 +3,7 @@ import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { jsonText } from '../../src/lib/json-text.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import { poisonValues } from '../rollup/poison-streams.ts';
+import { rounds } from '../support/rounds.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -12,7 +13,7 @@ const isLarge = (value: unknown) => typeof value === 'bigint' && BigInt.asIntN(6
 const WELL = [1, 2, 3, 4];
 const ILL = [11, 12, 13, 14, 15];
 /** A day of readings every 10 minutes, that ended an hour ago, in this many posts. */
-const POSTS = 12;
+const POSTS = rounds(4, 12);
 const READINGS = 144;
 
 test('a day of poison through HTTP leaves every other device exact and fresh after each post, also when the process is killed', {

@@ -3,10 +3,11 @@ import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
 import { readStatuses, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { rounds } from '../support/rounds.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = 200_000;
+const MESSAGES = rounds(50_000, 200_000);
 const BATCH = 1_000;
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 

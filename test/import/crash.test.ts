@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { DEVICE, fileOf, importInto, messagesIn } from './support.ts';
 
 const ROWS = 60_000;
-const KILLS = 8;
+const KILLS = rounds(4, 8);
 
 test(`killed ${KILLS} times on the way, wherever it is, a file lands once and as a whole`, {
   timeout: 120_000,

@@ -6,12 +6,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { openFixture, rows } from './support.ts';
 
-const KILLS = 9;
+const KILLS = rounds(4, 9);
 
 interface Running {
   child: ChildProcess;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
+import { rounds } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { type CaseReading, energyRows, landReadings, rollUpSite } from './support.ts';
 
@@ -58,7 +59,7 @@ test('a register alone in its warehouse has the same energy day by day as at onc
       await atOnce.close();
     }),
     {
-      numRuns: 12,
+      numRuns: rounds(3, 12),
       examples: [
         [
           [

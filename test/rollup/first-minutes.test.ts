@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';
@@ -81,7 +82,7 @@ test('from the first reading of an empty data folder on, every post leaves the s
       }
       await grown.close();
     }),
-    { numRuns: 12, seed: 20_261_122 },
+    { numRuns: rounds(3, 12), seed: 20_261_122 },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { FieldValue } from '../../src/contract/messages.ts';
 import type { UtcMs } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
 
@@ -160,7 +161,7 @@ export async function expectAll<Stream extends RandomStream>(
   site: EnergySite,
   arbitrary: fc.Arbitrary<Stream>,
   check: Check<Stream>,
-  count = 1_000,
+  count = rounds(300, 1_000),
 ): Promise<void> {
   const failing = await failingOf(fc.sample(new Kept(arbitrary), { numRuns: count, seed: SEED }), check);
   if (failing.length === 0) return;

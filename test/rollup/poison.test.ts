@@ -8,6 +8,7 @@ import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { CANARY, POISON_START_MS, poisonMessages, poisonPosts } from './poison-streams.ts';
@@ -93,6 +94,6 @@ test('whatever else comes, a healthy device is exact and published after each po
       expect(await rowsOf(shard, 'FROM set_aside')).toEqual([]);
       await shard.close();
     }),
-    { numRuns: 8, seed: 20_261_122 },
+    { numRuns: rounds(3, 8), seed: 20_261_122 },
   );
 });

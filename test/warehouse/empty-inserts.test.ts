@@ -3,6 +3,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { queryText } from '../../src/warehouse/query.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from './support.ts';
 
@@ -63,7 +64,7 @@ test('no row is lost, in whatever order transactions insert none, few and many, 
       }
     }),
     {
-      numRuns: 40,
+      numRuns: rounds(12, 40),
       examples: [
         [[[NONE, MANY]]],
         [[[NEW, MANY]]],

@@ -13,6 +13,7 @@ import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { telemetry } from '../../support/messages.ts';
 import { nextEvent, openRawWith } from '../../support/raw-socket.ts';
 import { startRedis } from '../../support/redis.ts';
+import { rounds } from '../../support/rounds.ts';
 import { startStreamService } from '../../support/stream-service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -26,7 +27,11 @@ const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6,
 /** The million is read from memory; the others get as many where WATTLINE_TEST_MESSAGES says so. */
 const asked = Number(process.env.WATTLINE_TEST_MESSAGES) || undefined;
 const logs = [
-  { name: 'memory', total: asked ?? 1_000_000, open: () => createMemoryLog({ ...options, bytesMax: 4e9 }) },
+  {
+    name: 'memory',
+    total: asked ?? rounds(200_000, 1_000_000),
+    open: () => createMemoryLog({ ...options, bytesMax: 4e9 }),
+  },
   { name: 'LMDB', total: asked ?? 100_000, open: () => openLmdbLog({ ...options, path: tempDir() }) },
   {
     name: 'Redis',

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
+
+const FIRST_MS = Date.UTC(2026, 2, 1);
+const site = (closeAfterDays: number): EnergySite => ({
+  timezone: 'Etc/UTC',
+  streams: [{ table: 't', field: 'power', method: 'power_curve' }],
+  closeAfterMs: closeAfterDays * DAY_MS,
+});
+
+/**
+ * Samples of every five minutes: 1 kW, on the fourth day 15 kW. On the first one a single sample of 60 kW, which is beyond the 50 kW that quiet days
+ * teach, and not beyond the 32 x 4096 W that the fourth day teaches where the first one may look at it.
+ */
+function day(number: number): CaseReading[] {
+  return Array.from({ length: 288 }, (_, place) => {
+    const isSpike = number === 1 && place === 144;
+    const power = (number === 4 ? 15_000 : 1_000) + (place % 2) * 100;
+    const atMs = FIRST_MS + (number - 1) * DAY_MS + place * 5 * MINUTE_MS;
+    return { event_time: new Date(atMs).toISOString(), data: { power: isSpike ? 60_000 : power } };
+  });
+}
+
+/** At six in the morning after a day. */
+const after = (number: number) => FIRST_MS + number * DAY_MS + 6 * 60 * MINUTE_MS;
+
+async function rollUpDay(shard: Shard, number: number, closeAfterDays: number): Promise<void> {
+  await landReadings(shard, day(number));
+  await rollUpSite(shard, site(closeAfterDays), after(number));
+}
+
+const firstDayOf = async (shard: Shard) =>
+  (await rowsOf(shard, `SELECT flags, version, status FROM daily_energy WHERE day = DATE '2026-03-01'`))[0];
+const versionsOf = (shard: Shard) =>
+  rowsOf(shard, 'SELECT day::VARCHAR AS day, version, energy_wh FROM daily_energy_history ORDER BY ALL');
+
+const SPIKE = 32;
+/** A second version, because its last sample is followed by the first one of the next day. */
+const spiked = { flags: SPIKE, version: 2, status: 'final' };
+
+test('another closeAfter changes no day by itself', async () => {
+  const shard = await openTestShard();
+  for (const number of [1, 2, 3]) await rollUpDay(shard, number, 2);
+  expect(await firstDayOf(shard)).toEqual(spiked);
+  const before = await versionsOf(shard);
+  for (const closeAfterDays of [10, 2, 10]) {
+    await rollUpSite(shard, site(closeAfterDays), after(3));
+    expect(await firstDayOf(shard)).toEqual(spiked);
+    expect(await versionsOf(shard)).toEqual(before);
+  }
+});
+
+test('a longer closeAfter holds from then on: days that ended within it look at the days that come', async () => {
+  const shard = await openTestShard();
+  for (const number of [1, 2, 3]) await rollUpDay(shard, number, 2);
+  await rollUpDay(shard, 4, 10);
+  expect(await firstDayOf(shard)).toEqual({ flags: 0, version: 3, status: 'restated' });
+  const causes = await rowsOf(
+    shard,
+    `SELECT array_to_string(causes, ' ') AS causes FROM daily_energy_history WHERE day = DATE '2026-03-01' AND version = 3`,
+  );
+  expect(causes).toEqual([{ causes: 'learnt stream' }]);
+});
+
+test('a shorter closeAfter leaves days what they are, and later days look at fewer', async () => {
+  const shard = await openTestShard();
+  for (const number of [1, 2, 3, 4]) await rollUpDay(shard, number, 10);
+  expect(await firstDayOf(shard)).toMatchObject({ flags: 0, status: 'provisional' });
+  const before = await firstDayOf(shard);
+  await rollUpDay(shard, 5, 2);
+  expect(await firstDayOf(shard)).toEqual({ ...before, status: 'final' });
+});
+
+test('without a change, a closed day keeps its limits', async () => {
+  const shard = await openTestShard();
+  for (const number of [1, 2, 3, 4, 5]) await rollUpDay(shard, number, 2);
+  expect(await firstDayOf(shard)).toEqual(spiked);
+});
