@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
+import { withConstants } from '../src/rollup/rules.ts';
 import { readStatements } from '../src/warehouse/sql.ts';
 
 /** What the runs of one statement take together. */
@@ -59,7 +60,7 @@ function byName(given: ReadonlyArray<{ sql: string; cpuMs: number }>): Statement
 /** Numbers are written into the statements where they have parameters, so what stands before the first of them tells which one it is: without comments. */
 function statementNames(): (sql: string) => string | null {
   const beginnings = [...readStatements(join(import.meta.dirname, '../sql/rollup'))]
-    .map(([name, text]) => ({ name, beginning: withoutComments(text).split('$', 1)[0]! }))
+    .map(([name, text]) => ({ name, beginning: withoutComments(withConstants(text)).split('$', 1)[0]! }))
     .toSorted((one, other) => other.beginning.length - one.beginning.length);
   return (text) => {
     const sql = withoutComments(text);
