@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Shard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
+import { residentMegabytes, watchMemory } from './memory.ts';
 import { ROOMY, startPostgres } from './postgres.ts';
-import { residentMegabytes, watchMemory } from './rollup-cost.ts';
 import { addLateReading, fillSite, openSite, rollUpAll, siteConfig } from './rollup-data.ts';
 import { timesOf } from './statement-times.ts';
 

@@ -195,20 +195,24 @@ GROUP BY series_id;
 -- name: describe_scope
 -- What the next chapters have to do. low_ms, high_ms: everything that the scope reaches over; methods: of its series; learns: there is something to
 -- learn; goes_on: there are lifetime registers whose later intervals stay; anchored, shaped: there are lifetime registers beside daily ones, beside
--- power; breaks: a series may have breaks to judge again though none has changed; intervals: how many there are.
+-- power; breaks: a series may have breaks to judge again though none has changed: in scope; or the next one after it, a rise whose standstill may begin
+-- in scope; or at the beginning of the series. intervals: how many there are.
 SELECT count(*) AS series, min(least(s.first_ms, s.lo_ms)) AS low_ms, max(greatest(s.last_ms, s.hi_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
   coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
   coalesce(bool_or(s.goes_on AND s.method = 'total_energy' AND NOT r.net), false) AS goes_on,
   coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS anchored,
   coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS shaped,
-  coalesce(bool_or(s.is_new AND s.lo_ms <= r.first_ms OR s.series_id IN (
-    SELECT series_id FROM series_break WHERE to_ms BETWEEN (SELECT min(lo_ms) FROM scope) AND (SELECT max(hi_ms) FROM scope) + standstill_max_ms()
-  )), false) AS breaks,
+  coalesce(bool_or(s.is_new AND s.lo_ms <= r.first_ms OR b.to_ms <= s.hi_ms OR (s.is_new AND s.method = 'total_energy' AND b.is_rise)), false) AS breaks,
   coalesce(sum((s.hi_ms - s.lo_ms) // interval_ms()), 0)::BIGINT AS intervals
 FROM scope s
 JOIN series_rule r USING (series_id)
-JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside ON beside.device = r.device AND beside.source = r.source;
+JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside ON beside.device = r.device AND beside.source = r.source
+LEFT JOIN (
+  SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
+  FROM series_break WHERE to_ms BETWEEN (SELECT min(lo_ms) FROM scope) AND (SELECT max(hi_ms) FROM scope) + standstill_max_ms()
+  GROUP BY series_id
+) AS b ON b.series_id = s.series_id;
 
 -- name: bind_days
 -- The local days of the scope and the local day of every interval. Joining them is many times faster than asking the tz database a reading.

@@ -95,14 +95,16 @@ EXCEPT
 SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM series_day
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
--- name: forget_days
--- Removes what was learnt of the days that look different now.
-DELETE FROM series_day USING learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
+-- name: renew_days
+-- Renews what the days look like that are known already. Their limits stay, because they may be the same still: find_limits compares them.
+UPDATE series_day SET power_w = l.power_w, resolution = l.resolution, step_ms = l.step_ms, step_count = l.step_count, change_count = l.change_count
+FROM learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
 
 -- name: store_days_learnt
--- Stores what the days look like. Their limits follow, see find_limits.
+-- Stores what the days look like that were not known. Their limits follow, see find_limits.
 INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
-SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM learnt_day;
+SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.change_count
+FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 
 -- name: find_limits
 -- The limits of the days that look different now, and of the days around each of them.

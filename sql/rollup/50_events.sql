@@ -147,14 +147,20 @@ SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = fo
 UPDATE judged SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
 
 -- name: judge_up_to
--- Up to where breaks are judged after all: to a break from which on nothing is different; where there is none, to the end. $ends: JSON array of
+-- Up to where breaks are judged after all, because there is none from which on nothing is different: to the end. $ends: JSON array of
 -- {series_id, to_ms}.
 UPDATE judged SET to_ms = e.to_ms, seen_ms = e.to_ms
 FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS e
 WHERE judged.series_id = e.series_id;
 
+-- name: count_judged
+-- How many breaks are judged.
+SELECT count(*) AS breaks
+FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.seen_ms
+WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms) FROM judged);
+
 -- name: breaks_to_judge
--- The breaks to judge, in order, with the rules to judge them by. Where judging begins at a break, that break comes first (is_start).
+-- The breaks to judge, in order, with the rules to judge them by: of one of $parts parts of the series ($part: from 0). Where judging begins at a break, that break comes first (is_start).
 -- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
 -- an earlier day. series_ms, series_value: the first reading of the series. still_ms: where it rises, since when the register has shown the value
 -- before. is_beyond: of power and of interval readings, whether the break ends beyond the limit of its day; else it is the way back. decided_ms: as it is
@@ -163,7 +169,8 @@ WHERE judged.series_id = e.series_id;
 WITH judged_break AS MATERIALIZED (
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
   FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
-  WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms) FROM judged)
+  WHERE j.series_id % $parts::BIGINT = $part::BIGINT
+    AND b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms) FROM judged)
 ), beginning AS (
   SELECT r.series_id, r.value
   FROM reading r
@@ -214,6 +221,7 @@ LEFT JOIN interval_day d ON d.interval_index = CASE WHEN j.method = 'daily_energ
 LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
 LEFT JOIN beginning g ON g.series_id = j.series_id
 LEFT JOIN still ON still.series_id = j.series_id AND still.to_ms = b.to_ms
+WHERE j.series_id % $parts::BIGINT = $part::BIGINT
 ORDER BY j.series_id, b.to_ms;
 
 -- name: register_changes_to_judge
@@ -222,19 +230,18 @@ SELECT g.series_id, g.at_ms, g.final_value, g.initial_value
 FROM register_change g WHERE g.series_id IN (SELECT series_id FROM judged)
 ORDER BY g.series_id, g.at_ms;
 
--- name: take_events
--- The events as they are judged now. $events: JSON array of objects with the columns of event_now.
--- event_now: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh
-CREATE OR REPLACE TEMP TABLE event_now AS
-SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true);
-
 -- name: find_event_changes
--- Events that have come, gone or changed among the judged breaks.
+-- Events that have come, gone or changed among the judged breaks. $events: what the events are now, JSON array of {series_id, kind, from_ms, to_ms,
+-- value_before, value_after, energy_wh}. $ends: JSON array of {series_id, to_ms}: the break from which on nothing is different, where there is one.
 -- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new
 CREATE OR REPLACE TEMP TABLE changed_event AS
-WITH stored AS (
-  SELECT e.* FROM energy_event e JOIN judged j USING (series_id)
-  WHERE e.to_ms > j.from_ms AND e.to_ms <= j.to_ms
+WITH event_now AS MATERIALIZED (
+  SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true)
+), ended AS (
+  SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
+), stored AS MATERIALIZED (
+  SELECT e.* FROM energy_event e JOIN judged j USING (series_id) LEFT JOIN ended USING (series_id)
+  WHERE e.to_ms > j.from_ms AND e.to_ms <= coalesce(ended.to_ms, j.to_ms)
     AND e.to_ms > (SELECT min(from_ms) FROM judged) AND e.to_ms <= (SELECT max(to_ms) FROM judged)
 )
 (SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored))

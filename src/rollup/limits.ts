@@ -16,9 +16,10 @@ export async function learnLimits(
   const days = { low_ms: (bounds.low_ms / day) * day, high_ms: (bounds.high_ms / day + 1n) * day - 1n };
   await run(working, 'forget_quarters', bounds);
   await run(working, 'store_quarters');
-  if ((await run(working, 'find_days', days)) === 0) return 'same';
-  await run(working, 'forget_days');
-  await run(working, 'store_days_learnt');
+  const different = await run(working, 'find_days', days);
+  if (different === 0) return 'same';
+  const known = await run(working, 'renew_days');
+  if (known < different || working.runAll) await run(working, 'store_days_learnt');
   if ((await run(working, 'find_limits', { look_ahead: lookAheadDays(working) })) === 0) return 'same';
   await run(working, 'store_limits');
   await run(working, 'store_step');

@@ -1,11 +1,11 @@
-import { DuckDBConnection } from '@duckdb/node-api';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { silentLog } from '../../src/lib/logger.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { statementsOf } from './statements-of.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
 
 const site: EnergySite = {
@@ -16,17 +16,6 @@ const at = (minute: number, total: number) => ({
   event_time: new Date(Date.UTC(2026, 10, 20, 10, minute)).toISOString(),
   data: { total },
 });
-
-/** How many statements DuckDB is given while something is done. */
-async function statementsOf(work: () => Promise<unknown>): Promise<number> {
-  const spies = (['run', 'prepare', 'stream'] as const).map((name) =>
-    vi.spyOn(DuckDBConnection.prototype, name),
-  );
-  await work();
-  const count = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
-  for (const spy of spies) spy.mockRestore();
-  return count;
-}
 
 test('a roll-up with nothing to do runs no statement, until something is written', async () => {
   const lakeDir = tempDir();

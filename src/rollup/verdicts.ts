@@ -1,0 +1,155 @@
+import type { EnergyMethod } from '../config/energy-stream.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { classifyBreaks } from './classify-breaks.ts';
+import { findPowerSpikes } from './power-spikes.ts';
+import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
+import { ruleConstants } from './rules.ts';
+
+/** A row of statement `breaks_to_judge`. */
+export type BreakRow = {
+  series_id: number;
+  method: EnergyMethod;
+  after_ms: bigint | null;
+  judged_to_ms: bigint;
+  changed_ms: bigint;
+  learnt: boolean;
+  max_power_w: number | null;
+  recount_power_w: number | null;
+  is_beyond: boolean;
+  jitter_wh: number;
+  modulus_wh: number | null;
+  series_ms: bigint;
+  series_value: number;
+  last_ms: bigint;
+  from_ms: bigint | null;
+  from_value: number | null;
+  to_ms: bigint | null;
+  to_value: number | null;
+  decided_ms: bigint | null;
+  still_ms: bigint | null;
+  is_start: boolean;
+  day_ms: bigint | null;
+  before_ms: bigint | null;
+  before_value: number | null;
+  first_ms: bigint | null;
+  first_value: number | null;
+};
+/** A row of statement `register_changes_to_judge`. */
+export type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
+
+/** What the breaks of a series are that were judged together. */
+export interface Verdict {
+  seriesId: number;
+  events: readonly EnergyEvent[];
+  /** Breaks by their time for which readings were looked at up to another time than before; null: at such a break the register is not believed. */
+  redecided: ReadonlyMap<UtcMs, UtcMs | null>;
+  /** Judging ends at this break, because from there on nothing is different; undefined where it goes on to the last one. */
+  endMs?: UtcMs;
+  /** Later breaks have to be judged as well, because nothing says that they are the same as before. */
+  isOpen: boolean;
+}
+
+/** Judges breaks, those of each series together. */
+export function judgeRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict[] {
+  const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
+  return [...judgedTogether].map((breaks) => {
+    const { series_id } = breaks[0]!;
+    return judgeTogether(
+      breaks,
+      changes.filter((change) => change.series_id === series_id),
+    );
+  });
+}
+
+/** Judges the breaks of a series, or of one of its days where it restarts every day. */
+function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict {
+  const first = rows[0]!;
+  const seriesId = first.series_id;
+  const breaks = rows.filter((row) => row.from_ms !== null && !row.is_start);
+  if (first.method === 'power_curve' || first.method === 'interval_energy') {
+    // A reading of power is judged by itself and by the break after it.
+    const events = findPowerSpikes(
+      breaks.map((row) => ({ ...readBreak(row), isBeyond: row.is_beyond })),
+      { learnt: first.learnt },
+    );
+    return {
+      seriesId,
+      events: until(events, Number(first.judged_to_ms)),
+      redecided: new Map(),
+      isOpen: false,
+    };
+  }
+  const start = rows.find((row) => row.is_start);
+  const { events, decided } = classifyBreaks(breaks.map(readBreak), {
+    ...ruleOf(first, changes),
+    ...(start && {
+      start: { ms: Number(start.to_ms), value: start.to_value!, lookedMs: Number(start.decided_ms) },
+    }),
+  });
+  const foreverMs = ruleConstants.forever_ms.value;
+  const isLast = first.method !== 'total_energy' || first.judged_to_ms >= BigInt(foreverMs);
+  // Judged as before without a look at where the judged breaks end: the breaks after it are what they were.
+  const end = isLast
+    ? undefined
+    : breaks.find(({ to_ms, changed_ms, decided_ms }) => {
+        const decidedMs = decided.get(Number(to_ms));
+        return to_ms! > changed_ms && decidedMs === Number(decided_ms ?? -1) && decidedMs < foreverMs;
+      });
+  const endMs = end ? Number(end.to_ms) : foreverMs;
+  const redecided = new Map<number, number | null>();
+  for (const { to_ms, decided_ms } of breaks) {
+    const decidedMs = decided.get(Number(to_ms)) ?? null;
+    if (Number(to_ms) <= endMs && decidedMs !== (decided_ms === null ? null : Number(decided_ms)))
+      redecided.set(Number(to_ms), decidedMs);
+  }
+  return {
+    seriesId,
+    events: until(events, endMs),
+    redecided,
+    ...(end && { endMs }),
+    isOpen: !isLast && breaks.length > 0 && !end,
+  };
+}
+
+function until(events: readonly EnergyEvent[], endMs: number): readonly EnergyEvent[] {
+  return events.filter(({ toMs }) => toMs <= endMs);
+}
+
+function readBreak(row: BreakRow): SeriesBreak {
+  return {
+    fromMs: Number(row.from_ms),
+    fromValue: row.from_value!,
+    toMs: Number(row.to_ms),
+    toValue: row.to_value!,
+    maxPowerW: row.max_power_w ?? undefined,
+    recountPowerW: row.recount_power_w ?? undefined,
+    jitterWh: row.jitter_wh,
+    stillMs: row.still_ms === null ? undefined : Number(row.still_ms),
+  };
+}
+
+function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
+  return {
+    learnt: row.learnt,
+    modulusWh: row.modulus_wh ?? undefined,
+    firstReadingMs: Number(row.series_ms),
+    firstReadingValue: row.series_value,
+    lastReadingMs: Number(row.last_ms),
+    changes: changes.map((change) => ({
+      atMs: Number(change.at_ms),
+      finalValue: change.final_value,
+      initialValue: change.initial_value,
+    })),
+    restartsDaily: row.method === 'daily_energy',
+    morning:
+      row.first_ms === null
+        ? undefined
+        : {
+            dayMs: Number(row.day_ms),
+            beforeMs: Number(row.before_ms),
+            beforeValue: row.before_value!,
+            firstMs: Number(row.first_ms),
+            firstValue: row.first_value!,
+          },
+  };
+}
