@@ -83,7 +83,12 @@ export async function startRoles(
     let url: string | undefined;
     let health: Health | undefined;
     if (roles.includes('stream') || roles.includes('report')) {
-      const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
+      const app = createHttpServer({
+        log,
+        clock,
+        access,
+        requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+      });
       await registerOpenApi(app, { version });
       health = registerHealth(app);
       if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));

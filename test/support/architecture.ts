@@ -148,6 +148,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
         'src/exports/',
       ],
     },
+    'lru-cache': { homes: ['src/'] },
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },

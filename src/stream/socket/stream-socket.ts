@@ -19,7 +19,7 @@ import { connectionOf } from './socket-transport.ts';
 
 export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
   access: Pick<Access, 'authenticate' | 'recheck'>;
-  /** For each token, or address where there is none: connections and requests. */
+  /** For each token that is valid, and for each address that connects without one: connections and requests. */
   requestsPerMinuteMax: number;
   path?: string;
   startTimer: StartTimer;
