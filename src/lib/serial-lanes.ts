@@ -1,3 +1,5 @@
+import PQueue from 'p-queue';
+
 /** Keeps apart, within one shard, what must not run at once. */
 export interface Lanes {
   /**
@@ -10,18 +12,15 @@ export interface Lanes {
 
 export function createLanes(): Lanes {
   const present = new Set<string>();
-  const lastOf = new Map<string, Promise<void>>();
+  const queues = new Map<string, PQueue>();
   return {
     async run(lane, job, task) {
       if (present.has(job)) return 'busy';
       present.add(job);
-      const turn = (lastOf.get(lane) ?? Promise.resolve()).then(task);
-      lastOf.set(
-        lane,
-        turn.catch(() => undefined),
-      );
+      const queue = queues.get(lane) ?? new PQueue({ concurrency: 1 });
+      queues.set(lane, queue);
       try {
-        await turn;
+        await queue.add(task);
         return 'done';
       } finally {
         present.delete(job);

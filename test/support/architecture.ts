@@ -168,6 +168,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
         'src/config/meter-files.ts',
       ],
     },
+    'p-queue': { homes: ['src/lib/serial-lanes.ts', 'src/worker-rpc/', 'src/pipeline/'] },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
     yaml: { homes: ['src/config/config.ts'] },
