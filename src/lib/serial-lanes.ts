@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 
 /** Keeps apart, within one shard, what must not run at once. */
-export interface Lanes {
+export interface SerialLanes {
   /**
    * Runs `task` once the lane is free. Where the same job already runs or waits, nothing happens and the answer is
    * `busy`: a tick that finds its predecessor still at work has nothing to add.
@@ -10,7 +10,7 @@ export interface Lanes {
   run(lane: string, job: string, task: () => Promise<void>): Promise<'done' | 'busy'>;
 }
 
-export function createLanes(): Lanes {
+export function createSerialLanes(): SerialLanes {
   const present = new Set<string>();
   const queues = new Map<string, PQueue>();
   return {

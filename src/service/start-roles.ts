@@ -16,7 +16,7 @@ import { createHttpServer } from '../http/http-server.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
-import { within } from '../lib/with-timeout.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
@@ -275,7 +275,7 @@ async function addWorker(
     async stop() {
       await worker.stop();
       // What does not end now ends with the process.
-      await within(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
+      await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
     },
   };
 }
