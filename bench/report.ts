@@ -51,7 +51,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
       lifetimeMs: HOUR_MS,
     });
     const lake = await openLakeReader({ lakeDir, threads: THREADS });
-    const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000_000 });
+    const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000_000 });
     const { workgroups } = configSchema.parse({ workgroups: [{ id: WORKGROUP }] });
     let readyMs = 0;
     app.addHook('onSend', (_request, reply, _payload, done) => {

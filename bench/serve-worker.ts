@@ -29,7 +29,7 @@ const stream = createStream({
   log: silentLog,
 });
 const access = await createAccess({ dataDir, issuer: 'bench', clock: systemClock });
-const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000_000 });
+const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000_000 });
 const { batch } = telemetryBodies(1, 10_000)[0]!;
 const devices = [...new Set(batch.devices)].filter((device) => device !== null);
 const groups = { half: devices.filter((_, index) => index % 2 === 0) };

@@ -59,7 +59,7 @@ const stream = createStream({
   log: silentLog,
 });
 const access = await createAccess({ dataDir, issuer: 'bench', clock: systemClock });
-const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000_000 });
+const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000_000 });
 registerStreamSocket(app, {
   stream,
   access,

@@ -1,5 +1,5 @@
 import type { Log } from '../src/lib/logger.ts';
-import type { Holdings } from './owned-shards.ts';
+import type { OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /**
@@ -7,23 +7,23 @@ import type { QueueBackend } from './queue-backend.ts';
  * spread evenly over however many workers there are.
  * @param mayTake false while leases that others hold may not be known to the store
  */
-export async function takeShare(
+export async function balanceShards(
   backend: QueueBackend,
-  holdings: Holdings,
+  ownedShards: OwnedShards,
   options: { workgroupIds: readonly string[]; mayTake: boolean; log: Log },
 ): Promise<void> {
   const { workgroupIds, mayTake, log } = options;
   const workers = await backend.leases.heartbeat();
   const shareMax = Math.ceil(workgroupIds.length / Math.max(workers, 1));
-  const kept = holdings.kept();
+  const kept = ownedShards.kept();
   for (const workgroupId of kept.slice(shareMax)) {
     log.info({ workgroupId, workers, shareMax }, 'shard.handing-over');
-    holdings.giveUp(workgroupId, 'handed-over');
+    ownedShards.giveUp(workgroupId, 'handed-over');
   }
   let free = mayTake ? shareMax - kept.length : 0;
   for (const workgroupId of workgroupIds) {
     if (free <= 0) return;
-    if (holdings.mayTake(workgroupId) && (await holdings.take(workgroupId))) free -= 1;
+    if (ownedShards.mayTake(workgroupId) && (await ownedShards.take(workgroupId))) free -= 1;
   }
 }
 

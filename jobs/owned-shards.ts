@@ -1,7 +1,7 @@
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Log } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
-import { within } from '../src/lib/with-timeout.ts';
+import { withTimeout } from '../src/lib/with-timeout.ts';
 import type { Leases } from './lease.ts';
 import type { LossReason, Shard } from './shard-jobs.ts';
 
@@ -9,7 +9,7 @@ import type { LossReason, Shard } from './shard-jobs.ts';
 export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
 
 /** A shard this worker holds the lease of, from the moment it is taken until it is closed. */
-interface Holding {
+interface OwnedShard {
   state: 'opening' | 'owned' | 'closing';
   /** The lease has been or is being given back, so it must not be prolonged again. */
   isReleased: boolean;
@@ -29,7 +29,7 @@ interface Waiting {
   error: string;
 }
 
-export interface Holdings {
+export interface OwnedShards {
   /** Takes the lease of a shard if it is free, and opens it in the background. @returns whether the lease was free */
   take(workgroupId: string): Promise<boolean>;
   /** Prolongs every lease, and gives up the shards whose lease is gone. */
@@ -42,13 +42,13 @@ export interface Holdings {
   kept(): string[];
   owned(): Shard[];
   mayTake(workgroupId: string): boolean;
-  describe(workgroupId: string): { state: HoldingState; error: string | null };
+  describe(workgroupId: string): { state: OwnedShardState; error: string | null };
 }
 
 /** `elsewhere`: another worker owns it, or nobody yet; `waiting`: it could not be opened or was lost, and is tried again. */
-export type HoldingState = Holding['state'] | 'waiting' | 'elsewhere';
+export type OwnedShardState = OwnedShard['state'] | 'waiting' | 'elsewhere';
 
-export interface HoldingsOptions {
+export interface OwnedShardsOptions {
   leases: Leases;
   /** Opens the shard in the warehouse and begins to work on it. */
   open: (workgroupId: string, onLost: (reason: LossReason) => void) => Promise<Shard>;
@@ -62,16 +62,16 @@ export interface HoldingsOptions {
 const STOP_MS = 5 * SECOND_MS;
 const CLOSE_MS = 6 * SECOND_MS;
 
-export function createHoldings(options: HoldingsOptions): Holdings {
+export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
   const { leases, open, close, clock, log } = options;
-  const holdings = new Map<string, Holding>();
+  const ownedShards = new Map<string, OwnedShard>();
   const waiting = new Map<string, Waiting>();
   const marginMs = leases.leaseMs / 5;
 
   async function take(workgroupId: string): Promise<boolean> {
     const askedAtMs = clock.now();
     if (!(await leases.hold(workgroupId))) return false;
-    const holding: Holding = {
+    const ownedShard: OwnedShard = {
       state: 'opening',
       isReleased: false,
       leaseUntilMs: askedAtMs + leases.leaseMs,
@@ -79,51 +79,51 @@ export function createHoldings(options: HoldingsOptions): Holdings {
       giveUp: undefined,
       ended: Promise.resolve(),
     };
-    holdings.set(workgroupId, holding);
-    holding.ended = live(workgroupId, holding);
+    ownedShards.set(workgroupId, ownedShard);
+    ownedShard.ended = live(workgroupId, ownedShard);
     return true;
   }
 
-  /** The whole life of a holding but for the time in which it simply works. */
-  async function live(workgroupId: string, holding: Holding): Promise<void> {
+  /** The whole life of a shard that is held but for the time in which it simply works. */
+  async function live(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     // A stage of an earlier time may end only now: what it finds out is not about this one.
     const onLost = (reason: LossReason) => {
-      if (holdings.get(workgroupId) === holding) giveUp(workgroupId, reason);
+      if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
     try {
-      holding.shard = await open(workgroupId, onLost);
+      ownedShard.shard = await open(workgroupId, onLost);
     } catch (error) {
       postpone(workgroupId, errorMessage(error));
       log.error({ workgroupId, error: errorMessage(error) }, 'shard.open-failed');
-      return end(workgroupId, holding);
+      return end(workgroupId, ownedShard);
     }
-    if (holding.giveUp) return end(workgroupId, holding);
-    holding.state = 'owned';
+    if (ownedShard.giveUp) return end(workgroupId, ownedShard);
+    ownedShard.state = 'owned';
     waiting.delete(workgroupId);
     log.info({ workgroupId }, 'shard.opened');
   }
 
-  async function end(workgroupId: string, holding: Holding): Promise<void> {
-    holding.state = 'closing';
-    const stopped = (await holding.shard?.stop(STOP_MS)) ?? 'stopped';
-    const closed = await within(close(workgroupId), CLOSE_MS).catch(errorMessage);
-    await holding.shard?.close();
-    holding.isReleased = true;
+  async function end(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
+    ownedShard.state = 'closing';
+    const stopped = (await ownedShard.shard?.stop(STOP_MS)) ?? 'stopped';
+    const closed = await withTimeout(close(workgroupId), CLOSE_MS).catch(errorMessage);
+    await ownedShard.shard?.close();
+    ownedShard.isReleased = true;
     // A lease that is no longer ours is not released: releasing compares the owner.
     await leases.release(workgroupId).catch(() => undefined);
-    holdings.delete(workgroupId);
+    ownedShards.delete(workgroupId);
     log.info(
-      { workgroupId, reason: holding.giveUp ?? 'open-failed', stopped, closed: closed ?? 'closed' },
+      { workgroupId, reason: ownedShard.giveUp ?? 'open-failed', stopped, closed: closed ?? 'closed' },
       'shard.closed',
     );
   }
 
   function giveUp(workgroupId: string, reason: GiveUpReason): void {
-    const holding = holdings.get(workgroupId);
-    if (!holding || holding.giveUp) return;
-    holding.giveUp = reason;
+    const ownedShard = ownedShards.get(workgroupId);
+    if (!ownedShard || ownedShard.giveUp) return;
+    ownedShard.giveUp = reason;
     if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over');
-    if (holding.state === 'owned') holding.ended = end(workgroupId, holding);
+    if (ownedShard.state === 'owned') ownedShard.ended = end(workgroupId, ownedShard);
   }
 
   function postpone(workgroupId: string, error: string): void {
@@ -132,14 +132,14 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     waiting.set(workgroupId, { failures, retryAtMs: clock.now() + waitMs, error });
   }
 
-  async function renewOne(workgroupId: string, holding: Holding): Promise<void> {
+  async function renewOne(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     const askedAtMs = clock.now();
     try {
-      if (await leases.hold(workgroupId)) holding.leaseUntilMs = askedAtMs + leases.leaseMs;
+      if (await leases.hold(workgroupId)) ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
       else giveUp(workgroupId, 'lease-lost');
     } catch (error) {
       log.debug({ workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
-      if (clock.now() >= holding.leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
+      if (clock.now() >= ownedShard.leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
     }
   }
 
@@ -147,22 +147,23 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     take,
     giveUp,
     async renew() {
-      const held = [...holdings].filter(([, { isReleased }]) => !isReleased);
-      await Promise.all(held.map(([workgroupId, holding]) => renewOne(workgroupId, holding)));
+      const held = [...ownedShards].filter(([, { isReleased }]) => !isReleased);
+      await Promise.all(held.map(([workgroupId, ownedShard]) => renewOne(workgroupId, ownedShard)));
     },
     async giveUpAll(reason) {
-      for (const workgroupId of holdings.keys()) giveUp(workgroupId, reason);
+      for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
       // Opening may end in closing, which replaces nothing: its own promise covers both.
-      await Promise.all([...holdings.values()].map(({ ended }) => ended));
+      await Promise.all([...ownedShards.values()].map(({ ended }) => ended));
     },
-    kept: () => [...holdings].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
+    kept: () =>
+      [...ownedShards].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
     owned: () =>
-      [...holdings.values()].flatMap(({ state, shard }) => (state === 'owned' && shard ? [shard] : [])),
+      [...ownedShards.values()].flatMap(({ state, shard }) => (state === 'owned' && shard ? [shard] : [])),
     mayTake: (workgroupId) =>
-      !holdings.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
+      !ownedShards.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {
       const error = waiting.get(workgroupId)?.error ?? null;
-      return { state: holdings.get(workgroupId)?.state ?? (error ? 'waiting' : 'elsewhere'), error };
+      return { state: ownedShards.get(workgroupId)?.state ?? (error ? 'waiting' : 'elsewhere'), error };
     },
   };
 }

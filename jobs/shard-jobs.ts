@@ -1,8 +1,8 @@
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Log } from '../src/lib/logger.ts';
-import { createLanes } from '../src/lib/serial-lanes.ts';
+import { createSerialLanes } from '../src/lib/serial-lanes.ts';
 import { type Clock, SECOND_MS } from '../src/lib/time.ts';
-import { within } from '../src/lib/with-timeout.ts';
+import { withTimeout } from '../src/lib/with-timeout.ts';
 import { jobTable } from './job-table.ts';
 
 import { reconcileSchedules } from './reconcile-schedules.ts';
@@ -45,7 +45,7 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
     clock,
     timeLimitMs: (stage) => jobTable[stage].timeLimitMs,
   });
-  const lanes = createLanes();
+  const lanes = createSerialLanes();
 
   async function handleTick(stage: StageName, signal: AbortSignal): Promise<TickOutcome> {
     progress.tick(stage);
@@ -88,7 +88,7 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
   try {
     await reconcile();
   } catch (error) {
-    await within(queue.close(), SECOND_MS).catch(() => undefined);
+    await withTimeout(queue.close(), SECOND_MS).catch(() => undefined);
     throw error;
   }
   const consumer = queue.consume(handleTick);
@@ -99,7 +99,7 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
     stop: consumer.stop,
     async close() {
       await consumer.settle(SECOND_MS).catch(() => undefined);
-      await within(queue.close(), SECOND_MS).catch(() => undefined);
+      await withTimeout(queue.close(), SECOND_MS).catch(() => undefined);
     },
   };
 }

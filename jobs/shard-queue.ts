@@ -8,7 +8,7 @@ import {
 import { z } from 'zod';
 import type { Log } from '../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
-import { within } from '../src/lib/with-timeout.ts';
+import { withTimeout } from '../src/lib/with-timeout.ts';
 import { type AnySchedule, isPeriodic, type StageName, scheduleKey, stageNames } from './stages.ts';
 
 /** The queue of one workgroup, reduced to what the pipeline needs of it. */
@@ -146,11 +146,11 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
           isStopping = true;
           closed = worker.close();
           worker.cancelAllJobs('the worker stops');
-          const ended = await within(Promise.allSettled(running), withinMs);
+          const ended = await withTimeout(Promise.allSettled(running), withinMs);
           return ended === 'late' ? 'abandoned' : 'stopped';
         },
         async settle(withinMs) {
-          await within(closed, withinMs);
+          await withTimeout(closed, withinMs);
           await worker.stopRenewing();
         },
       };

@@ -1,5 +1,5 @@
 import type { UtcMs } from '../src/lib/time.ts';
-import type { HoldingState, Holdings } from './owned-shards.ts';
+import type { OwnedShardState, OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 import type { StageHealth } from './stage-health.ts';
 
@@ -18,7 +18,7 @@ export interface WorkerHealth {
 
 export interface ShardHealth {
   workgroupId: string;
-  state: HoldingState;
+  state: OwnedShardState;
   /** Why the shard could not be opened or was lost. */
   error: string | null;
   /** Empty where the shard is not owned here. */
@@ -26,15 +26,15 @@ export interface ShardHealth {
 }
 
 export function describeWorker(
-  worker: { backend: QueueBackend; holdings: Holdings; workgroupIds: readonly string[] },
+  worker: { backend: QueueBackend; ownedShards: OwnedShards; workgroupIds: readonly string[] },
   times: { nowMs: UtcMs; startedAtMs: UtcMs; lastRoundAtMs: UtcMs },
 ): WorkerHealth {
-  const { backend, holdings, workgroupIds } = worker;
+  const { backend, ownedShards, workgroupIds } = worker;
   const { nowMs, startedAtMs, lastRoundAtMs } = times;
-  const stagesOf = new Map(holdings.owned().map((shard) => [shard.workgroupId, shard.health()]));
+  const stagesOf = new Map(ownedShards.owned().map((shard) => [shard.workgroupId, shard.health()]));
   const shards = workgroupIds.map((workgroupId) => ({
     workgroupId,
-    ...holdings.describe(workgroupId),
+    ...ownedShards.describe(workgroupId),
     stages: stagesOf.get(workgroupId) ?? [],
   }));
   const states = shards.flatMap(({ stages }) => stages.map(({ state }) => state));

@@ -3,10 +3,10 @@ import type { Config } from '../src/config/config.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Log } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/lib/time.ts';
-import { within } from '../src/lib/with-timeout.ts';
-import { removeUnconfigured, takeShare } from './balance-shards.ts';
+import { withTimeout } from '../src/lib/with-timeout.ts';
+import { balanceShards, removeUnconfigured } from './balance-shards.ts';
 import { schedulesOf } from './job-table.ts';
-import { createHoldings } from './owned-shards.ts';
+import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
 import { isUnscheduled, startShard } from './shard-jobs.ts';
 import type { Stages } from './stages.ts';
@@ -57,7 +57,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const backend = await openBackend(options);
   const { workerId, leases } = backend;
   const workgroupIds = config.workgroups.map(({ id }) => id);
-  const holdings = createHoldings({
+  const ownedShards = createOwnedShards({
     leases,
     clock,
     log,
@@ -76,10 +76,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   let takesAfterMs = startedAtMs;
 
   async function round(): Promise<void> {
-    await holdings.renew();
-    await takeShare(backend, holdings, { workgroupIds, mayTake: clock.now() >= takesAfterMs, log });
+    await ownedShards.renew();
+    await balanceShards(backend, ownedShards, { workgroupIds, mayTake: clock.now() >= takesAfterMs, log });
     lastRoundAtMs = clock.now();
-    const shards = holdings.owned();
+    const shards = ownedShards.owned();
     const isRepairDue = shards.some((shard) => shard.health().some(isUnscheduled));
     if (lastRoundAtMs - reviewedAtMs >= (isRepairDue ? REPAIR_MS : REVIEW_MS)) {
       reviewedAtMs = lastRoundAtMs;
@@ -100,7 +100,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   backend.onRecovered(() => {
     // The store may have forgotten who owns what: the owners get the time to say so before anybody takes more.
     takesAfterMs = clock.now() + leases.leaseMs;
-    for (const shard of holdings.owned()) void shard.review();
+    for (const shard of ownedShards.owned()) void shard.review();
   });
 
   const stopping = new AbortController();
@@ -123,10 +123,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   async function stop(): Promise<void> {
     stopping.abort();
     const gaveUp = turning
-      .then(() => holdings.giveUpAll('worker-stops'))
+      .then(() => ownedShards.giveUpAll('worker-stops'))
       .then(() => leases.leave().catch(() => undefined));
-    const ended = await within(gaveUp, GIVE_UP_MS);
-    await within(backend.close(), CLOSE_MS).catch(() => undefined);
+    const ended = await withTimeout(gaveUp, GIVE_UP_MS);
+    await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);
     log.info({ workerId, late: ended === 'late' }, 'worker.stopped');
   }
   let stopped: Promise<void> | undefined;
@@ -138,6 +138,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       return stopped;
     },
     health: () =>
-      describeWorker({ backend, holdings, workgroupIds }, { nowMs: clock.now(), startedAtMs, lastRoundAtMs }),
+      describeWorker(
+        { backend, ownedShards, workgroupIds },
+        { nowMs: clock.now(), startedAtMs, lastRoundAtMs },
+      ),
   };
 }

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { errors, jwtVerify, SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
 import { StreamError } from '../contract/stream-errors.ts';
@@ -70,8 +71,8 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   if (options.jwksFile === undefined) await ensureKeys(keyFile);
   const keys = await readKeys(keyFile);
   const files = openTokenFiles(folder);
-  /** Grants by the hash of their token, least recently used first. */
-  const verified = new Map<string, Grant>();
+  /** Grants by the hash of their token. */
+  const verified = new LRUCache<string, Grant>({ max: VERIFIED_TOKENS_MAX });
 
   const recheck = (grant: Grant) => {
     if (grant.expiresAtMs <= clock.now()) throw new RefusedToken('expired', grant);
@@ -176,20 +177,23 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
           'AuthenticationRequired',
           'send an API token as "Authorization: Bearer <token>"',
         );
-      if (token.length > TOKEN_CHARACTERS_MAX) throw new RefusedToken('invalid');
+      if (token.length > TOKEN_CHARACTERS_MAX || !isCanonical(token)) throw new RefusedToken('invalid');
       const key = hash('sha256', token, 'base64');
       let grant = verified.get(key);
       if (grant === undefined) {
         grant = await verify(token);
-        const oldest = verified.keys().next().value;
-        if (verified.size >= VERIFIED_TOKENS_MAX && oldest !== undefined) verified.delete(oldest);
-      } else verified.delete(key);
-      verified.set(key, grant);
+        verified.set(key, grant);
+      }
       recheck(grant);
       return grant;
     },
     recheck,
   };
+}
+
+/** Base64url leaves bits of a last character unused, so that one signature could be spelled in several ways: one of them is taken. */
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 }
 
 function grantOf({ jti, sub, scopes, exp }: z.output<typeof claimsSchema>): Grant {

@@ -2,6 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
 import { type Clock, systemClock, type UtcMs } from '../lib/time.ts';
 
+/*
+ * Not p-retry: it neither waits as long as a `Retry-After` says nor takes a clock for tests, so that it would need this file beside it.
+ */
+
 /** What waiting needs from the world; tests bring their own. */
 export interface Waiting {
   clock: Clock;

@@ -1,3 +1,4 @@
+import { bigintAsText } from '../lib/json-text.ts';
 import { Breach, must } from './breach.ts';
 import { type Item, itemsOf, member, plain } from './cbor-item.ts';
 import type { Sent } from './sent.ts';
@@ -101,7 +102,7 @@ const SHOWN_MAX = 200;
 
 /** A value as short text. */
 export function shorten(value: unknown): string {
-  const text = JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member));
+  const text = JSON.stringify(value, bigintAsText);
   if (text === undefined) return 'nothing';
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}...` : text;
 }

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage, TransientError } from '../lib/errors.ts';
-import { errorCode, syncFile, syncFolder } from '../publish/durable-lake-files.ts';
+import { syncPath } from '../lib/durable-files.ts';
+import { errorCode, errorMessage, TransientError } from '../lib/errors.ts';
 import { fromDiskError } from './disk-error.ts';
 import type { Outgoing } from './outgoing.ts';
 
@@ -13,9 +13,9 @@ export async function deliverToFolder(folder: string, { path, name }: Outgoing):
   try {
     await mkdir(folder, { recursive: true });
     await copyFile(path, draft);
-    await syncFile(draft);
+    await syncPath(draft);
     await rename(draft, target);
-    await syncFolder(folder);
+    await syncPath(folder);
     return target;
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);

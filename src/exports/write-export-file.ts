@@ -2,8 +2,9 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ExportConfig } from '../config/export-settings.ts';
+import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
-import { hashFile, syncFolder } from '../publish/durable-lake-files.ts';
+import { sqlString } from '../lib/sql-text.ts';
 import type { Generation, LakeReader } from '../report/lake-reader.ts';
 import { queryText } from '../warehouse/query.ts';
 import { type DayFingerprint, hashOf, readFingerprints } from './day-fingerprints.ts';
@@ -148,8 +149,8 @@ function csvCell(column: ColumnName): string {
 /** What the columns mean stands in the file itself, for whoever reads its metadata. */
 function parquetOptions(facts: ExportFacts, { columns }: RowSelect): string {
   const about = Object.fromEntries(columns.map((column) => [column, columnType(column).about]));
-  const text = JSON.stringify({ ...facts, columns: about }).replaceAll("'", "''");
-  return `${PARQUET}, KV_METADATA { wattline: '${text}' }`;
+  const text = JSON.stringify({ ...facts, columns: about });
+  return `${PARQUET}, KV_METADATA { wattline: ${sqlString(text)} }`;
 }
 
 async function writeParts(parts: readonly Uint8Array[], path: string): Promise<void> {
@@ -159,12 +160,9 @@ async function writeParts(parts: readonly Uint8Array[], path: string): Promise<v
 
 /** Makes a file durable, then gives it its name. @returns its SHA-256 */
 async function settle(draft: string, path: string, folder: string): Promise<string> {
-  {
-    await using file = await open(draft, 'r');
-    await file.sync();
-  }
+  await syncPath(draft);
   const sha256 = await hashFile(draft);
   await rename(draft, path);
-  await syncFolder(folder);
+  await syncPath(folder);
   return sha256;
 }

@@ -3,6 +3,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { encodeCbor } from '../cbor/cbor-codec.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { errorMessage } from '../lib/errors.ts';
+import { bigintAsText } from '../lib/json-text.ts';
 import type { Log } from '../lib/logger.ts';
 
 /** Routes of the stream answer in CBOR, errors included; all others in JSON. */
@@ -32,7 +33,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: S
   return reply
     .type('application/json; charset=utf-8')
     .serializer((body) => String(body))
-    .send(JSON.stringify(error.body(), (_, value) => (typeof value === 'bigint' ? String(value) : value)));
+    .send(JSON.stringify(error.body(), bigintAsText));
 }
 
 /** RFC 6750 section 3: no error code where no token was sent. */

@@ -4,12 +4,14 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import type { Access } from '../access/access.ts';
+import { bearerToken } from '../access/bearer.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Log } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
-import { createRateLimit, rateLimitKey } from './rate-limit.ts';
+import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -20,7 +22,9 @@ declare module 'fastify' {
 
 export interface HttpServerOptions {
   log: Log;
-  /** For each token, or address where there is none. */
+  /** Tells whose share of requests is used. */
+  access: Pick<Access, 'authenticate'>;
+  /** For each token that is valid, and for each address that sends requests without one. */
   requestsPerMinuteMax: number;
   clock?: Clock;
   /** Bytes of a request's body, where a route does not say otherwise. */
@@ -88,15 +92,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
 
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      return done(new StreamError('InvalidRequest', 'Host: HTTP/1.1 needs this header'));
-    if (request.routeOptions.config.rateLimited === false) return done();
-    const waitSeconds = limit.take(rateLimitKey(request.headers.authorization, request.ip));
-    if (waitSeconds === 0) return done();
-    done(new StreamError('RateLimited', 'too many requests with this token', {}, waitSeconds));
+      throw new StreamError('InvalidRequest', 'Host: HTTP/1.1 needs this header');
+    if (request.routeOptions.config.rateLimited === false) return;
+    const caller = await callerOf(options.access, bearerToken(request.headers.authorization), request.ip);
+    const waitSeconds = limit.take(caller);
+    if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
   });
   app.addHook('onResponse', (request, reply, done) => {
     log.debug(

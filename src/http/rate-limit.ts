@@ -1,28 +1,43 @@
-import { hash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { Access } from '../access/access.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+
+/*
+ * A bucket of our own, because rate-limiter-flexible has no bound on the callers that it remembers (one timer each), gives back all of a
+ * share at once at the end of a minute, and takes no clock.
+ */
+
+/** Whose share a request is taken from: that of its token where the token is valid, else that of its address. */
+export type Caller = { tokenId: string } | { address: string };
 
 export interface RateLimit {
   /** Takes one request from the caller's share. Returns 0, or the seconds until there is one again. */
-  take(key: string): number;
+  take(caller: Caller): number;
 }
 
-/** Callers that are remembered; the one that was longest quiet is forgotten first. */
+/** Tokens, and as many addresses, that are remembered; the one that was longest quiet is forgotten first. */
 const CALLERS_MAX = 50_000;
+/** The part of an IPv6 address that belongs to one subscriber: four groups of 16 bits. The rest a caller chooses freely. */
+const NETWORK_GROUPS = 4;
+const GROUPS = 8;
 
 /** A token bucket for each caller: `perMinute` requests at once at most, and as many again over each minute. */
 export function createRateLimit(options: { perMinute: number; clock: Clock }): RateLimit {
   const { perMinute, clock } = options;
-  const buckets = new Map<string, { left: number; atMs: UtcMs }>();
+  // Apart, so that inventing addresses makes no token forgotten.
+  const tokens = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
+  const addresses = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
   return {
-    take(key) {
+    take(caller) {
       const nowMs = clock.now();
+      const [buckets, key] =
+        'tokenId' in caller ? [tokens, caller.tokenId] : [addresses, networkOf(caller.address)];
       const bucket = buckets.get(key) ?? { left: perMinute, atMs: nowMs };
       const passedMs = Math.max(0, nowMs - bucket.atMs);
       bucket.left = Math.min(perMinute, bucket.left + (passedMs * perMinute) / MINUTE_MS);
       bucket.atMs = nowMs;
-      buckets.delete(key);
       buckets.set(key, bucket);
-      if (buckets.size > CALLERS_MAX) buckets.delete(buckets.keys().next().value!);
       if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / perMinute / SECOND_MS);
       bucket.left--;
       return 0;
@@ -30,7 +45,36 @@ export function createRateLimit(options: { perMinute: number; clock: Clock }): R
   };
 }
 
-/** Callers are told apart by their token, of which only a hash is kept; by their address where they send none. */
-export function rateLimitKey(authorization: string | undefined, address: string): string {
-  return authorization === undefined ? address : hash('sha256', authorization, 'base64');
+interface Bucket {
+  left: number;
+  atMs: UtcMs;
+}
+
+/** Finds out whose share a request is taken from. It never fails: the route says what is wrong with a token. */
+export async function callerOf(
+  access: Pick<Access, 'authenticate'>,
+  token: string | undefined,
+  address: string,
+): Promise<Caller> {
+  if (token === undefined) return { address };
+  return access.authenticate(token).then(
+    ({ tokenId }) => ({ tokenId }),
+    () => ({ address }),
+  );
+}
+
+/** What a caller hears that has to wait. */
+export function tooMany(what: 'requests' | 'connections', caller: Caller): string {
+  return `too many ${what} ${'tokenId' in caller ? 'with this token' : 'from this address without a token that is valid'}`;
+}
+
+/** An IPv4 address as it is, also one that is written as IPv6; of an IPv6 address, as the system writes it, the first 64 bits. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [first = '', last = ''] = address.split('::');
+  const groups = first.split(':').filter(Boolean);
+  const left = GROUPS - groups.length - last.split(':').filter(Boolean).length;
+  if (address.includes('::')) groups.push(...Array<string>(left).fill('0'), ...last.split(':'));
+  return groups.slice(0, NETWORK_GROUPS).join(':');
 }

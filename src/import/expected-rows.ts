@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { quoted, type Reader } from './open-reader.ts';
+import { sqlString } from '../lib/sql-text.ts';
+import type { Reader } from './open-reader.ts';
 import type { SourceFile } from './source-file.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
@@ -11,7 +12,7 @@ export async function expectedRows(
 ): Promise<number | undefined> {
   if (format === 'parquet') {
     const found = await connection.runAndReadAll(
-      `SELECT num_rows::DOUBLE FROM parquet_file_metadata(${quoted(path)})`,
+      `SELECT num_rows::DOUBLE FROM parquet_file_metadata(${sqlString(path)})`,
     );
     return Number(found.getRows()[0]?.[0]);
   }

@@ -1,12 +1,13 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { NameTable } from '../decode/message-columns.ts';
+import { sqlString } from '../lib/sql-text.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { expectedRows } from './expected-rows.ts';
 import { createDevices } from './import-devices.ts';
 import { type Mapping, mappedColumns } from './import-mapping.ts';
 import { createLocalClock } from './local-clock.ts';
-import { fileProblem, openReader, quoted, unreadable } from './open-reader.ts';
+import { fileProblem, openReader, unreadable } from './open-reader.ts';
 import { createRejections, type Rejections } from './rejections.ts';
 import { createRowFiller, type RowFiller } from './row-filler.ts';
 import { rowColumns, type Selection, selectRows } from './select-rows.ts';
@@ -98,7 +99,7 @@ async function* readToEnd(
   { sql, width }: Selection,
 ): AsyncGenerator<DuckDBDataChunk> {
   const last = Array.from({ length: width }, (_, column) =>
-    column === rowColumns.broken ? quoted(END) : 'NULL',
+    column === rowColumns.broken ? sqlString(END) : 'NULL',
   );
   const result = await connection
     .stream(`${sql} UNION ALL SELECT ${last.join(', ')}`)

@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, InputError } from '../lib/errors.ts';
+import { sqlString } from '../lib/sql-text.ts';
 import { type FileKind, fileKind } from './file-kind.ts';
 
 /**
@@ -45,7 +46,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
   };
   try {
     await connection.run("SET TimeZone = 'UTC'");
-    await connection.run(`SET allowed_paths = [${quoted(path)}]`);
+    await connection.run(`SET allowed_paths = [${sqlString(path)}]`);
     await connection.run('SET enable_external_access = false');
     await connection.run('SET lock_configuration = true');
     for (const macro of macros) await connection.run(`CREATE MACRO ${macro}`);
@@ -55,12 +56,6 @@ export async function openReader(file: string, options: { threads: number }): Pr
   }
   const named = fileKind(file);
   return { connection, path, kind: named.format === undefined ? fileKind(path) : named, close };
-}
-
-/** Text as a literal of SQL: nothing in it can end it. */
-export function quoted(text: string): string {
-  if (text.includes('\0')) throw new RangeError('a text with a zero byte is no literal of SQL');
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** What DuckDB says of a file that it cannot read, in one line. */

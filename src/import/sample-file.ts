@@ -1,8 +1,9 @@
+import { jsonPointer } from '../lib/json-pointer.ts';
 import { guessEncoding } from './first-bytes.ts';
 import type { Sample } from './guess-mapping.ts';
 import { type Mapping, mappingSchema } from './import-mapping.ts';
 import { fileProblem, type Reader, unreadable } from './open-reader.ts';
-import { jsonObjects, jsonPointer, openSource } from './source-file.ts';
+import { jsonObjects, openSource } from './source-file.ts';
 
 const SAMPLE_ROWS = 2_000;
 const OBJECTS_MAX = 200;

@@ -1,6 +1,6 @@
 import { InputError } from '../lib/errors.ts';
+import { sqlString } from '../lib/sql-text.ts';
 import { type EpochUnit, epochUnits, type Mapping, mappedColumns } from './import-mapping.ts';
-import { quoted } from './open-reader.ts';
 import { requireColumns, type SourceColumn, type SourceFile } from './source-file.ts';
 
 /** The statement that reads a file as the mapping says, and where in its rows things stand. */
@@ -93,7 +93,7 @@ function isNumber(type: string): boolean {
 
 /** DuckDB makes a join of a longer `IN`, and from a join the rows of a file come in any order. */
 function isOneOf(text: string, values: readonly string[]): string {
-  return `list_contains([${values.map(quoted).join(', ')}], ${text})`;
+  return `list_contains([${values.map(sqlString).join(', ')}], ${text})`;
 }
 
 /** Text without blanks around it; null where it stands for no value. */
@@ -148,7 +148,7 @@ function textTime(format: string): TimeExpressions {
     };
   }
   if (isEpochUnit(format)) return { utc: epoch('plain_number(time)', format), local: NO_MS };
-  const parsed = `epoch_ms(try_strptime(time, ${quoted(format)}))::DOUBLE`;
+  const parsed = `epoch_ms(try_strptime(time, ${sqlString(format)}))::DOUBLE`;
   // With an offset in the pattern it is an instant.
   return /%[zZ]/.test(format) ? { utc: parsed, local: NO_MS } : { utc: NO_MS, local: parsed };
 }
@@ -215,7 +215,7 @@ function pointNumber(sql: string, { decimal, thousands }: Mapping): string {
     const group = thousands === '.' ? '\\.' : thousands;
     const point = decimal === '.' ? '\\.' : decimal;
     const pattern = `[+-]?(\\d{1,3}(${group}\\d{3})+|\\d+)(${point}\\d+)?`;
-    return `CASE WHEN regexp_full_match(trim(${sql}), ${quoted(pattern)}) THEN replace(replace(${sql}, ${quoted(thousands)}, ''), ${quoted(decimal)}, '.') END`;
+    return `CASE WHEN regexp_full_match(trim(${sql}), ${sqlString(pattern)}) THEN replace(replace(${sql}, ${sqlString(thousands)}, ''), ${sqlString(decimal)}, '.') END`;
   }
   return decimal === '.' ? sql : `CASE WHEN NOT contains(${sql}, '.') THEN replace(${sql}, ',', '.') END`;
 }

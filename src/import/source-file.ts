@@ -1,8 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../lib/errors.ts';
+import { jsonPointer } from '../lib/json-pointer.ts';
+import { sqlString } from '../lib/sql-text.ts';
 import { checkFirstBytes, firstBytes } from './first-bytes.ts';
 import type { FileFormat, Mapping } from './import-mapping.ts';
-import { fileProblem, quoted, type Reader, unreadable } from './open-reader.ts';
+import { fileProblem, type Reader, unreadable } from './open-reader.ts';
 
 /** A file as rows of columns. */
 export interface SourceFile {
@@ -68,14 +70,14 @@ async function openCsv(
   given: Mapping['csv'],
 ): Promise<SourceFile> {
   const fixed = {
-    compression: quoted(compression),
-    encoding: quoted(given.encoding),
+    compression: sqlString(compression),
+    encoding: sqlString(given.encoding),
     max_line_size: String(LINE_BYTES_MAX),
   };
   const sniffed = await sniff(connection, path, {
     ...fixed,
-    ...(given.delimiter !== undefined && { delim: quoted(given.delimiter) }),
-    ...(given.quote !== undefined && { quote: quoted(given.quote) }),
+    ...(given.delimiter !== undefined && { delim: sqlString(given.delimiter) }),
+    ...(given.quote !== undefined && { quote: sqlString(given.quote) }),
     ...(given.header !== undefined && { header: String(given.header) }),
     ...(given.skipLines !== undefined && { skip: String(given.skipLines) }),
     all_varchar: 'true',
@@ -94,9 +96,9 @@ async function openCsv(
   }));
   const settings = {
     ...fixed,
-    delim: quoted(csv.delimiter),
-    quote: quoted(csv.quote),
-    escape: quoted(csv.quote),
+    delim: sqlString(csv.delimiter),
+    quote: sqlString(csv.quote),
+    escape: sqlString(csv.quote),
     header: String(csv.header),
     skip: String(csv.skipLines),
     auto_detect: 'false',
@@ -109,7 +111,7 @@ async function openCsv(
     format: 'csv',
     columns,
     csv,
-    from: `(SELECT *, ${BROKEN_NONE} FROM read_csv(${quoted(path)}, ${list(settings)}))`,
+    from: `(SELECT *, ${BROKEN_NONE} FROM read_csv(${sqlString(path)}, ${list(settings)}))`,
   };
 }
 
@@ -129,7 +131,7 @@ async function sniff(
   const { all_varchar: _, ...sniffable } = settings;
   const found = await connection.runAndReadAll(
     `SELECT "Delimiter", "Quote", "SkipRows", "HasHeader", list_transform("Columns", lambda one: one.name)::VARCHAR[] AS names
-     FROM sniff_csv(${quoted(path)}, ${list(sniffable)})`,
+     FROM sniff_csv(${sqlString(path)}, ${list(sniffable)})`,
   );
   const [row] = found.getRowObjectsJson() as Array<Record<string, unknown>>;
   const character = (value: unknown, otherwise: string) =>
@@ -148,19 +150,19 @@ export async function jsonObjects({ path, kind }: Pick<Reader, 'path' | 'kind'>)
   const { compression } = kind;
   const start = Buffer.from(await firstBytes(path, compression)).toString();
   const settings = {
-    compression: quoted(compression === 'none' ? 'uncompressed' : compression),
-    format: quoted(/^\uFEFF?\s*\[\s*\{/.test(start) ? 'array' : 'newline_delimited'),
+    compression: sqlString(compression === 'none' ? 'uncompressed' : compression),
+    format: sqlString(/^\uFEFF?\s*\[\s*\{/.test(start) ? 'array' : 'newline_delimited'),
     ignore_errors: 'true',
     maximum_object_size: String(LINE_BYTES_MAX),
   };
   const broken =
     "CASE WHEN json IS NULL THEN 'no JSON' WHEN json_type(json) <> 'OBJECT' THEN 'no JSON object' END AS broken";
-  return `(SELECT json, ${broken} FROM read_json_objects(${quoted(path)}, ${list(settings)}))`;
+  return `(SELECT json, ${broken} FROM read_json_objects(${sqlString(path)}, ${list(settings)}))`;
 }
 
 /** One member of each object a column; a name that begins with a slash is a path (RFC 6901). */
 function openJson(objects: string, wanted: readonly string[]): SourceFile {
-  const pointers = wanted.map((name) => quoted(name.startsWith('/') ? name : jsonPointer([name])));
+  const pointers = wanted.map((name) => sqlString(name.startsWith('/') ? name : jsonPointer([name])));
   const cells = `json_extract_string(json, [${pointers.join(', ')}]::VARCHAR[]) AS cells`;
   const columns = [...wanted.map((_, index) => `cells[${index + 1}] AS c${index}`), 'broken'];
   return {
@@ -170,12 +172,8 @@ function openJson(objects: string, wanted: readonly string[]): SourceFile {
   };
 }
 
-export function jsonPointer(names: readonly string[]): string {
-  return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
 async function openParquet(connection: DuckDBConnection, path: string): Promise<SourceFile> {
-  const read = `read_parquet(${quoted(path)}, hive_partitioning = false)`;
+  const read = `read_parquet(${sqlString(path)}, hive_partitioning = false)`;
   const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${read}`);
   const columns = described
     .getRowObjectsJson()
@@ -204,7 +202,7 @@ async function openStructs(connection: DuckDBConnection, source: SourceFile, dep
       const member = String(row.column_name);
       const path = depth === 0 ? jsonPointer([column.name]) : column.name;
       columns.push({ name: `${path}${jsonPointer([member])}`, type: String(row.column_type) });
-      cells.push(`struct_extract(c${index}, ${quoted(member)})`);
+      cells.push(`struct_extract(c${index}, ${sqlString(member)})`);
     }
   }
   const listed = cells.map((cell, index) => `${cell} AS c${index}`);

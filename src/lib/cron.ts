@@ -1,5 +1,10 @@
 import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
 
+/*
+ * BullMQ brings a reader of such patterns, cron-parser, and this file is used all the same: cron-parser loses a run where the clock skips
+ * midnight (Cairo, Beirut, Santiago: no midnight on one day of each year), and it reads `mon` as January in the field of months.
+ */
+
 /** A pattern of five fields (minute, hour, day of month, month, day of week), as cron reads it. */
 export interface CronPattern {
   minutes: readonly number[];
@@ -21,6 +26,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
+const DAYS_OF_MONTH_MAX = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /** The 29th of February can be eight years away. */
 const SEARCH_DAYS_MAX = 8 * 366;
 
@@ -47,6 +53,9 @@ export function parseCron(text: string): CronPattern | string {
     number[],
     number[],
   ];
+  // Also where a day of the week is named beside it: BullMQ takes no such pattern.
+  if (!monthsOfYear.some((month) => daysOfMonth[0]! <= DAYS_OF_MONTH_MAX[month - 1]!))
+    return `never comes on day ${parts[2]} of month ${parts[3]}: there is no such day in any year`;
   const anyDate = parts[2] === '*';
   const anyWeekday = parts[4] === '*';
   return {
@@ -81,7 +90,7 @@ export function cronInstants(
   return found.slice(0, max).reverse();
 }
 
-/** The next instant of a pattern; undefined where it never comes, as the 31st of February. */
+/** The next instant of a pattern; undefined where there is none for eight years. */
 export function nextCronInstant(pattern: CronPattern, zone: string, afterMs: UtcMs): UtcMs | undefined {
   const today = localDateOf(afterMs, zone);
   for (let day = today; daysBetween(today, day) < SEARCH_DAYS_MAX; day = addDays(day, 1)) {

@@ -1,8 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { closeSync, createReadStream, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFile, link, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorCode } from './errors.ts';
 
-/** Small files that survive a power cut, written at once: for a few hundred bytes waiting in turn costs more. */
+/*
+ * Files that survive a power cut. A few hundred bytes are written at once, because giving them to another thread costs more; what may be
+ * large is synced without holding up the event loop.
+ */
 
 /** Writes a new file that only its owner can read. Its name is durable once `syncFolder` was called. @throws EEXIST where there is one */
 export function writeNewFile(path: string, text: string): void {
@@ -36,5 +41,49 @@ export function syncFolder(path: string): void {
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/** Makes the content of a file, or the names in a folder, durable without holding up the event loop. */
+export async function syncPath(path: string): Promise<void> {
+  await using file = await open(path, 'r');
+  await file.sync();
+}
+
+/** Writes a new file and makes it durable, without holding up the event loop. @throws EEXIST when there is one */
+export async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'wx');
+  await file.writeFile(text);
+  await file.sync();
+}
+
+/** SHA-256 of a file, in hexadecimal. */
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** Errors of file systems that cannot link, or cannot link this file once more. */
+const CANNOT_LINK: ReadonlySet<string | undefined> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+  'EXDEV',
+]);
+
+export function cannotLink(error: unknown): boolean {
+  return CANNOT_LINK.has(errorCode(error));
+}
+
+/** The same content under a second name: a hard link, or a copy where links are impossible. @throws EEXIST */
+export async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!cannotLink(error)) throw error;
+    await copyFile(from, to);
   }
 }

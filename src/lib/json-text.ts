@@ -18,6 +18,11 @@ export function jsonText(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
+/** For `JSON.stringify`, which has no integers of 64 bits: they become decimal text. */
+export function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
 const LONG_DIGITS = /\d{16}/;
 
 /**

@@ -1,5 +1,7 @@
+import PQueue from 'p-queue';
+
 /** Keeps apart, within one shard, what must not run at once. */
-export interface Lanes {
+export interface SerialLanes {
   /**
    * Runs `task` once the lane is free. Where the same job already runs or waits, nothing happens and the answer is
    * `busy`: a tick that finds its predecessor still at work has nothing to add.
@@ -8,20 +10,17 @@ export interface Lanes {
   run(lane: string, job: string, task: () => Promise<void>): Promise<'done' | 'busy'>;
 }
 
-export function createLanes(): Lanes {
+export function createSerialLanes(): SerialLanes {
   const present = new Set<string>();
-  const lastOf = new Map<string, Promise<void>>();
+  const queues = new Map<string, PQueue>();
   return {
     async run(lane, job, task) {
       if (present.has(job)) return 'busy';
       present.add(job);
-      const turn = (lastOf.get(lane) ?? Promise.resolve()).then(task);
-      lastOf.set(
-        lane,
-        turn.catch(() => undefined),
-      );
+      const queue = queues.get(lane) ?? new PQueue({ concurrency: 1 });
+      queues.set(lane, queue);
       try {
-        await turn;
+        await queue.add(task);
         return 'done';
       } finally {
         present.delete(job);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import PQueue from 'p-queue';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
@@ -47,6 +48,7 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
   const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, log });
   const lakeDir = lakeFolder(assignment);
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, log });
+  const changes = new PQueue({ concurrency: 1 });
   return {
     shard,
     assignment,
@@ -55,18 +57,9 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
     stuck: undefined,
     imports,
     backfills,
-    inTurn: createTurns(),
+    inTurn: (work) => changes.add(work),
     clock,
     log,
-  };
-}
-
-function createTurns(): OpenShard['inTurn'] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
   };
 }
 

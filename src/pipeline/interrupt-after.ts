@@ -8,7 +8,7 @@ const AGAIN_MS = 100;
  * Runs statements on a connection for no longer than they may hold up what else the database does.
  * @throws TransientError TooLong once they have been stopped
  */
-export async function withinTime<Result>(
+export async function interruptAfter<Result>(
   connection: { interrupt(): void },
   msMax: number,
   work: () => Promise<Result>,

@@ -29,7 +29,7 @@ import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
 import { noteDeviceStatus } from '../warehouse/note-device-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { lakeFolder, type OpenShard } from './assignment.ts';
-import { withinTime } from './interrupt-after.ts';
+import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
 
 /** What can be asked of an open shard. Adding an operation is one line here and one in `operations`. */
@@ -134,7 +134,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   retry: ({ shard }, { device }) => shard.transaction((connection) => tryAgain(connection, device)),
   explain: ({ shard, assignment: { workgroup }, clock }, args) =>
     shard.read((connection) =>
-      withinTime(connection, EXPLAIN_MS_MAX, () =>
+      interruptAfter(connection, EXPLAIN_MS_MAX, () =>
         explainDay(connection, args, { workgroup, nowMs: clock.now() }),
       ),
     ),

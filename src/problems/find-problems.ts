@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { type EnergyStream, modulusWhOf } from '../config/energy-stream.ts';
 import type { Problem } from '../lib/errors.ts';
+import { jsonPointer } from '../lib/json-pointer.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './device-problems.ts';
 import { listed, nearest } from './problem-words.ts';
@@ -97,7 +98,7 @@ async function advice(
   const example = text === null ? '' : ` (such as "${text.slice(0, 40)}")`;
   switch (reason) {
     case 'unknown_unit': {
-      const pointer = `/${(unitField ?? '').replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const pointer = jsonPointer([unitField ?? '']);
       const units = await query<{ unit: string }>(connection, 'problems/find_units', {
         table,
         unit_pointer: pointer,

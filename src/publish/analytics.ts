@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { syncPath } from '../lib/durable-files.ts';
+import { sqlName, sqlString } from '../lib/sql-text.ts';
 import { analyticsViews } from './analytics-views.ts';
 import type { DatasetName } from './datasets.ts';
-import { syncFile } from './durable-lake-files.ts';
 import type { Commit } from './lake-commit.ts';
 import { uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
@@ -24,7 +25,7 @@ export async function writeAnalytics(
   const catalog = `analytics_${uniqueName(commit.sequence).replace('-', '_')}`;
   const connection = await shard.connect();
   try {
-    await connection.run(`ATTACH ${text(path)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
+    await connection.run(`ATTACH ${sqlString(path)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
     try {
       await connection.run('BEGIN');
       for (const view of analyticsViews) await createView(connection, catalog, root, commit, view);
@@ -39,7 +40,7 @@ export async function writeAnalytics(
   } finally {
     connection.closeSync();
   }
-  await syncFile(path);
+  await syncPath(path);
 }
 
 async function createView(
@@ -54,30 +55,22 @@ async function createView(
     // A pattern that matches no file is an error, so a dataset without files has no rows.
     if (!commit.files.some((file) => file.dataset === dataset)) return undefined;
     const { glob, hive } = analyticsViews.find((one) => one.dataset === dataset)!;
-    return `read_parquet(${text(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;
+    return `read_parquet(${sqlString(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;
   };
   const own = files(view.dataset) && (view.from ? view.from(files, commit.createdAtMs) : files(view.dataset));
   const columns = view.columns.map((column) =>
     own
-      ? `${column.select ?? quoted(column.name)} AS ${quoted(column.name)}`
-      : `NULL::${column.type} AS ${quoted(column.name)}`,
+      ? `${column.select ?? sqlName(column.name)} AS ${sqlName(column.name)}`
+      : `NULL::${column.type} AS ${sqlName(column.name)}`,
   );
   const where = view.where ? ` WHERE ${view.where}` : '';
   const from = own ? `FROM ${own}${where}` : 'WHERE false';
   const statements = [
     `CREATE VIEW ${name} AS SELECT ${columns.join(', ')} ${from}`,
-    `COMMENT ON VIEW ${name} IS ${text(view.comment)}`,
+    `COMMENT ON VIEW ${name} IS ${sqlString(view.comment)}`,
     ...view.columns.map(
-      (column) => `COMMENT ON COLUMN ${name}.${quoted(column.name)} IS ${text(column.comment)}`,
+      (column) => `COMMENT ON COLUMN ${name}.${sqlName(column.name)} IS ${sqlString(column.comment)}`,
     ),
   ];
   await connection.run(statements.join(';\n'));
-}
-
-function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
-}
-
-function quoted(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`;
 }

@@ -2,8 +2,9 @@ import { linkSync, mkdirSync } from 'node:fs';
 import { access, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cannotLink, linkOrCopy, syncPath } from '../lib/durable-files.ts';
+import { errorCode } from '../lib/errors.ts';
 import { writeAnalytics } from './analytics.ts';
-import { cannotLink, errorCode, linkOrCopy, syncFolder } from './durable-lake-files.ts';
 import { type Commit, listSequences, readCurrent } from './lake-commit.ts';
 import { commitPath, generationMarker, generationPath, type LakePaths, uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
@@ -40,7 +41,7 @@ async function layOut(shard: Pick<PublishShard, 'connect'>, paths: LakePaths, co
   }
   await writeAnalytics(shard, root, commit);
   await linkOrCopy(commitPath(paths, commit.sequence), generationMarker(paths, commit.sequence));
-  await syncFolder(root);
+  await syncPath(root);
 }
 
 /** A synchronous link takes a fifth of the time of an asynchronous one, and there are many. */
@@ -59,7 +60,7 @@ async function moveCurrent(paths: LakePaths, sequence: number): Promise<void> {
   const staged = join(paths.staging, uniqueName(sequence));
   await symlink(relative(paths.root, generationPath(paths, sequence)), staged);
   await rename(staged, paths.current);
-  await syncFolder(paths.root);
+  await syncPath(paths.root);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { LRUCache } from 'lru-cache';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { dayBounds, type LocalDate } from '../lib/time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
@@ -25,8 +26,7 @@ export async function declareDays(
 }
 
 /** Bounds that were asked for before: those of ten years take 0.1 s, and each publication asks for the same. */
-const kept = new Map<string, string>();
-const KEPT_MAX = 64;
+const kept = new LRUCache<string, string>({ max: 64 });
 
 function boundsOf(first: LocalDate, last: LocalDate, timezone: string): string {
   const key = `${timezone} ${first} ${last}`;
@@ -34,7 +34,6 @@ function boundsOf(first: LocalDate, last: LocalDate, timezone: string): string {
   if (rows === undefined) {
     const days = dayBounds(first, last, timezone);
     rows = JSON.stringify(days.map(({ day, startMs, endMs }) => ({ day, start_ms: startMs, end_ms: endMs })));
-    if (kept.size >= KEPT_MAX) kept.delete(kept.keys().next().value!);
     kept.set(key, rows);
   }
   return rows;

@@ -2,8 +2,8 @@ import { link, mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { wholeWh } from '../contract/whole-wh.ts';
-import { TerminalError, TransientError } from '../lib/errors.ts';
-import { cannotLink, errorCode, syncFolder, writeDurably } from './durable-lake-files.ts';
+import { cannotLink, syncPath, writeDurably } from '../lib/durable-files.ts';
+import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 import { commitPath, type LakePaths, parseSequence, uniqueName } from './lake-layout.ts';
 
 const integerText = z.string().regex(/^-?\d+$/);
@@ -121,7 +121,7 @@ export async function createCommit(paths: LakePaths, commit: Commit): Promise<vo
       if (!cannotLink(error)) throw error;
       return writeDurably(target, text);
     });
-    await syncFolder(paths.commits);
+    await syncPath(paths.commits);
   } catch (cause) {
     if (errorCode(cause) !== 'EEXIST') throw cause;
     throw new TransientError(

@@ -1,10 +1,10 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TransientError } from '../lib/errors.ts';
 import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
 import { datasets } from './datasets.ts';
-import { hashFile, syncFile, syncFolder } from './durable-lake-files.ts';
 import type { LakeFile } from './lake-commit.ts';
 import { type LakePaths, uniqueName } from './lake-layout.ts';
 
@@ -63,7 +63,7 @@ export async function settleFile(paths: LakePaths, { staged, file }: StagedFile)
   const folder = join(paths.files, file.dataset);
   const [sha256] = await Promise.all([
     hashFile(staged),
-    syncFile(staged),
+    syncPath(staged),
     mkdir(folder, { recursive: true }),
   ]);
   await rename(staged, join(folder, file.name));
@@ -73,7 +73,7 @@ export async function settleFile(paths: LakePaths, { staged, file }: StagedFile)
 /** Makes the names of settled files durable. */
 export async function syncFolders(paths: LakePaths, files: readonly LakeFile[]): Promise<void> {
   const folders = new Set(files.map(({ dataset }) => join(paths.files, dataset)));
-  await Promise.all([paths.files, ...folders].map(syncFolder));
+  await Promise.all([paths.files, ...folders].map(syncPath));
 }
 
 /** Removes files that no commit names, after a failure; what cannot be removed is found by maintenance later. */

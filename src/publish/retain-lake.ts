@@ -1,9 +1,9 @@
 import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { z } from 'zod';
+import { errorCode } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
-import { errorCode } from './durable-lake-files.ts';
 import { listSequences, readCurrent } from './lake-commit.ts';
 import { commitPath, generationPath, type LakePaths, lakePaths, parseSequence } from './lake-layout.ts';
 

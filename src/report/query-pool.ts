@@ -1,5 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { StreamError } from '../contract/stream-errors.ts';
+import { sqlString } from '../lib/sql-text.ts';
 
 export interface QueryPoolOptions {
   /** Folders that queries may read files in; everything else of the disk is closed to them. */
@@ -104,7 +105,7 @@ async function restrict(connection: DuckDBConnection, folders: readonly string[]
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
   // Names of files are never used twice, so what was read of a file's footer stays true.
   await connection.run('SET GLOBAL parquet_metadata_cache = true');
-  const list = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`);
+  const list = folders.map((folder) => sqlString(`${folder}/`));
   await connection.run(`SET GLOBAL allowed_directories = [${list.join(', ')}]`);
   await connection.run('SET GLOBAL enable_external_access = false');
   await connection.run('SET GLOBAL lock_configuration = true');

@@ -15,7 +15,7 @@ import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
-import { within } from '../lib/with-timeout.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
@@ -81,7 +81,12 @@ export async function startRoles(
     let url: string | undefined;
     let health: Health | undefined;
     if (roles.includes('stream') || roles.includes('report')) {
-      const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
+      const app = createHttpServer({
+        log,
+        clock,
+        access,
+        requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+      });
       await registerOpenApi(app, { version: programVersion });
       health = registerHealth(app);
       if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
@@ -268,7 +273,7 @@ async function addWorker(
     async stop() {
       await worker.stop();
       // What does not end now ends with the process.
-      await within(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
+      await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
     },
   };
 }

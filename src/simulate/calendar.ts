@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import {
   addDays,
   type DayBounds,
@@ -46,7 +47,7 @@ export function createCalendar(
   readingEveryMs: number,
 ): Calendar {
   const firstDay = localDateOf(startMs, timezone);
-  const kept = new Map<LocalDate, SiteDay>();
+  const kept = new LRUCache<LocalDate, SiteDay>({ max: DAYS_KEPT });
   const registersByDay: Registers[] = [];
 
   function boundsOf(day: LocalDate): DayBounds {
@@ -78,7 +79,6 @@ export function createCalendar(
       for (let known = Math.max(0, registersByDay.length - 1); known < dayNumber; known++) compute(known);
       const made = compute(dayNumber);
       kept.set(day, made);
-      if (kept.size > DAYS_KEPT) kept.delete(kept.keys().next().value!);
       return made;
     },
   };

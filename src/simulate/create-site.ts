@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { EnergyStreamInput } from '../config/energy-stream.ts';
 import { InputError } from '../lib/errors.ts';
 import {
@@ -63,7 +64,7 @@ export function createSite(options: SiteOptions): Site {
   const { seed, timezone, startMs, devices = 6, readingEveryMs = MINUTE_MS } = options;
   const plan = planSite(seed, devices);
   const calendar = createCalendar(plan, timezone, startMs, readingEveryMs);
-  const kept = new Map<LocalDate, Arrival[]>();
+  const kept = new LRUCache<LocalDate, Arrival[]>({ max: DAYS_KEPT });
   let cursorMs = startMs;
 
   function arrivalsOn(day: LocalDate): Arrival[] {
@@ -74,7 +75,6 @@ export function createSite(options: SiteOptions): Site {
       ({ item }) => item.event_time >= startMs,
     );
     kept.set(day, made);
-    if (kept.size > DAYS_KEPT) kept.delete(kept.keys().next().value!);
     return made;
   }
 

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { locks } from 'node:worker_threads';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { TransientError } from '../lib/errors.ts';
+import { sqlString } from '../lib/sql-text.ts';
 import type { Clock } from '../lib/time.ts';
 import { warehouseFailure } from './warehouse-failures.ts';
 
@@ -129,7 +130,7 @@ function spillFolder(path: string): string {
 /** Fixes the zone and closes the file system and the network to statements, but for the folders named, for good. */
 async function restrict(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
-  const list = folders.map((folder) => `'${resolve(folder).replaceAll("'", "''")}/'`);
+  const list = folders.map((folder) => sqlString(`${resolve(folder)}/`));
   await connection.run(`SET GLOBAL allowed_directories = [${list.join(', ')}]`);
   await connection.run('SET GLOBAL enable_external_access = false');
 }

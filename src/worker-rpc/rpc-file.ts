@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { replaceFile } from '../lib/durable-files.ts';
 
 const controlFileSchema = z.object({
   port: z.number().int().min(1).max(65_535),
@@ -14,15 +14,7 @@ export type ControlFile = z.infer<typeof controlFileSchema>;
 /** Tells where the owner is, to whoever may read this user's files: at once or not at all. */
 export function writeControlFile(dataDir: string, workgroupId: string, file: ControlFile): void {
   mkdirSync(controlFolder(dataDir), { recursive: true, mode: 0o700 });
-  const path = controlPath(dataDir, workgroupId);
-  const staged = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(staged, JSON.stringify(file), { mode: 0o600, flag: 'wx' });
-    renameSync(staged, path);
-  } catch (error) {
-    rmSync(staged, { force: true });
-    throw error;
-  }
+  replaceFile(controlPath(dataDir, workgroupId), JSON.stringify(file));
 }
 
 /** @returns undefined where there is none, or nothing that an owner has written */

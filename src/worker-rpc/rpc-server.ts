@@ -1,11 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import PQueue from 'p-queue';
 import { bearerToken } from '../access/bearer.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
-import { createTurns } from '../lib/serial-queue.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { askable, isAskable } from '../pipeline/remote-operations.ts';
@@ -39,7 +39,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   const { dataDir, log } = options;
   const files = new Map<string, ControlFile>();
   // Explaining takes the processors and the memory that landing needs, of whichever workgroup.
-  const explains = createTurns(EXPLAINS_WAITING_MAX);
+  const explains = new PQueue({ concurrency: 1 });
   let underWay = 0;
   let listening: Promise<Server> | undefined;
 
@@ -106,9 +106,9 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       }
       const work = () => options.pipeline.run(workgroupId, operation, args.data);
       if (operation !== 'explain') return await work();
-      const turn = explains.take(work, asker);
-      if (turn === undefined) throw busy();
-      return await turn;
+      if (explains.size >= EXPLAINS_WAITING_MAX) throw busy();
+      // What waits for its turn is not begun once whoever asked has gone.
+      return await explains.add(work, { signal: asker });
     } finally {
       underWay -= 1;
     }

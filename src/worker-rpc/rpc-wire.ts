@@ -1,3 +1,5 @@
+import { bigintAsText } from '../lib/json-text.ts';
+
 /** Who does not run on this machine cannot ask. */
 export const CONTROL_HOST = '127.0.0.1';
 /** Says that it is one of ours that answers, and not what happens to listen on the port of one that has died. */
@@ -11,5 +13,5 @@ export type Told<Value> = Value extends bigint
     : Value;
 
 export function tell(value: unknown): string {
-  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part));
+  return JSON.stringify(value, bigintAsText);
 }

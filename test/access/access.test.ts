@@ -76,6 +76,32 @@ describe('tokens', () => {
     }
   });
 
+  test('a token has one spelling: the same signature written in another way is refused', async () => {
+    const { access } = await setUp();
+    const { token } = await access.issue(request);
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // 64 bytes leave four bits of the last character unused.
+    const last = alphabet.indexOf(token.at(-1)!);
+    const respelled = Array.from(
+      { length: 15 },
+      (_, bits) => token.slice(0, -1) + alphabet[last ^ (bits + 1)],
+    );
+    const signatureOf = (text: string) => Buffer.from(text.split('.')[2]!, 'base64url').toString('hex');
+    for (const other of [
+      ...respelled,
+      `${token}==`,
+      `${token}=`,
+      `${token}A`,
+      token.replaceAll('.', ' .'),
+      `${token}.`,
+    ]) {
+      if (respelled.includes(other)) expect(signatureOf(other)).toBe(signatureOf(token));
+      await expect(access.authenticate(other), other).rejects.toMatchObject(invalid);
+    }
+    await access.authenticate(token);
+    for (const other of respelled) await expect(access.authenticate(other)).rejects.toMatchObject(invalid);
+  });
+
   test('it expires to the second, also where its signature was checked before', async () => {
     const { access, clock, another } = await setUp();
     const { token } = await access.issue(request);

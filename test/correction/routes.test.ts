@@ -50,7 +50,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   const { workgroups } = configSchema.parse({
     workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
   });
-  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000, clock });
+  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000, clock });
   const answered = async <Answer>(work: Promise<Answer>) =>
     work.then(
       (answer) => ({ kind: 'answer' as const, answer }),

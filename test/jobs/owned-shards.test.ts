@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
-import { createHoldings } from '../../jobs/owned-shards.ts';
+import { createOwnedShards } from '../../jobs/owned-shards.ts';
 import type { LossReason, Shard } from '../../jobs/shard-jobs.ts';
 import { silentLog } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;
 
-/** Holdings over leases that a test can take away, and a warehouse that says what was asked of it. */
+/** Owned shards over leases that a test can take away, and a warehouse that says what was asked of it. */
 function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
@@ -28,7 +28,7 @@ function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
   };
   let attempts = 0;
   const lost = new Map<string, (reason: LossReason) => void>();
-  const holdings = createHoldings({
+  const ownedShards = createOwnedShards({
     leases,
     clock,
     log: silentLog,
@@ -53,7 +53,7 @@ function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
       events.push(`close ${workgroupId}`);
     },
   });
-  return { clock, events, held, store, lost, holdings };
+  return { clock, events, held, store, lost, ownedShards };
 }
 
 const settle = async () => {
@@ -61,141 +61,141 @@ const settle = async () => {
 };
 
 test('a shard is opened once its lease is held, and closed before the lease is released', async () => {
-  const { events, holdings } = setUp();
-  expect(await holdings.take('a')).toBe(true);
+  const { events, ownedShards } = setUp();
+  expect(await ownedShards.take('a')).toBe(true);
   await settle();
-  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
-  holdings.giveUp('a', 'handed-over');
+  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null });
+  ownedShards.giveUp('a', 'handed-over');
   await settle();
   expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
-  expect(holdings.describe('a').state).toBe('elsewhere');
+  expect(ownedShards.describe('a').state).toBe('elsewhere');
 });
 
 test('a shard that another worker owns is not opened', async () => {
-  const { events, store, holdings } = setUp();
+  const { events, store, ownedShards } = setUp();
   store.takenByOther.add('a');
-  expect(await holdings.take('a')).toBe(false);
+  expect(await ownedShards.take('a')).toBe(false);
   expect(events).toEqual([]);
 });
 
 test('a shard that cannot be opened is closed, its lease released, and tried again later and later', async () => {
-  const { clock, events, holdings } = setUp({
+  const { clock, events, ownedShards } = setUp({
     open: async (attempt) => {
       if (attempt < 3) throw new Error(`attempt ${attempt} failed`);
     },
   });
   const waits: number[] = [];
   for (let attempt = 1; attempt < 3; attempt++) {
-    await holdings.take('a');
+    await ownedShards.take('a');
     await settle();
-    expect(holdings.describe('a')).toEqual({ state: 'waiting', error: `attempt ${attempt} failed` });
+    expect(ownedShards.describe('a')).toEqual({ state: 'waiting', error: `attempt ${attempt} failed` });
     const failedAtMs = clock.ms;
-    while (!holdings.mayTake('a')) clock.ms += 1_000;
+    while (!ownedShards.mayTake('a')) clock.ms += 1_000;
     waits.push(clock.ms - failedAtMs);
   }
   expect(waits).toEqual([leaseMs, 2 * leaseMs]);
   expect(events).toEqual(['open a', 'close a', 'release a', 'open a', 'close a', 'release a']);
-  await holdings.take('a');
+  await ownedShards.take('a');
   await settle();
-  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null });
 });
 
 test('a lease that is being given back is not prolonged, or nobody could take it', async () => {
-  const { events, holdings, held } = setUp();
-  await holdings.take('a');
+  const { events, ownedShards, held } = setUp();
+  await ownedShards.take('a');
   await settle();
-  holdings.giveUp('a', 'handed-over');
+  ownedShards.giveUp('a', 'handed-over');
   while (!events.includes('release a')) await Promise.resolve();
   held.length = 0;
-  await holdings.renew();
+  await ownedShards.renew();
   expect(held).toEqual([]);
 });
 
 test('a shard whose lease another worker has got is given up', async () => {
-  const { events, store, holdings } = setUp();
-  await holdings.take('a');
+  const { events, store, ownedShards } = setUp();
+  await ownedShards.take('a');
   await settle();
   store.takenByOther.add('a');
-  await holdings.renew();
+  await ownedShards.renew();
   await settle();
   expect(events.slice(0, 3)).toEqual(['open a', 'stop a', 'close a']);
 });
 
 test('a shard is kept while the store is briefly away, and given up before its lease may have run out', async () => {
-  const { clock, store, holdings } = setUp();
-  await holdings.take('a');
+  const { clock, store, ownedShards } = setUp();
+  await ownedShards.take('a');
   await settle();
   store.isAway = true;
   clock.ms += leaseMs / 2;
-  await holdings.renew();
-  expect(holdings.kept()).toEqual(['a']);
+  await ownedShards.renew();
+  expect(ownedShards.kept()).toEqual(['a']);
   clock.ms += leaseMs / 2 - leaseMs / 10;
-  await holdings.renew();
-  expect(holdings.kept()).toEqual([]);
+  await ownedShards.renew();
+  expect(ownedShards.kept()).toEqual([]);
 });
 
 test('a renewed lease lasts from when it was asked for', async () => {
-  const { clock, store, holdings } = setUp();
-  await holdings.take('a');
+  const { clock, store, ownedShards } = setUp();
+  await ownedShards.take('a');
   await settle();
   clock.ms += leaseMs - 1;
-  await holdings.renew();
+  await ownedShards.renew();
   store.isAway = true;
   clock.ms += leaseMs / 2;
-  await holdings.renew();
-  expect(holdings.kept()).toEqual(['a']);
+  await ownedShards.renew();
+  expect(ownedShards.kept()).toEqual(['a']);
 });
 
 test('a shard that is lost while it is being opened is closed again', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { events, store, holdings } = setUp({ open: () => promise });
-  await holdings.take('a');
+  const { events, store, ownedShards } = setUp({ open: () => promise });
+  await ownedShards.take('a');
   store.takenByOther.add('a');
-  await holdings.renew();
-  expect(holdings.kept()).toEqual([]);
+  await ownedShards.renew();
+  expect(ownedShards.kept()).toEqual([]);
   resolve();
   await settle();
   expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
-  expect(holdings.owned()).toEqual([]);
+  expect(ownedShards.owned()).toEqual([]);
 });
 
 test('a shard that another worker has written to is given up and left alone for a while', async () => {
-  const { clock, lost, holdings } = setUp();
-  await holdings.take('a');
+  const { clock, lost, ownedShards } = setUp();
+  await ownedShards.take('a');
   await settle();
   lost.get('a')!('stale-owner');
   await settle();
-  expect(holdings.describe('a').state).toBe('waiting');
-  expect(holdings.mayTake('a')).toBe(false);
+  expect(ownedShards.describe('a').state).toBe('waiting');
+  expect(ownedShards.mayTake('a')).toBe(false);
   clock.ms += leaseMs;
-  expect(holdings.mayTake('a')).toBe(true);
+  expect(ownedShards.mayTake('a')).toBe(true);
 });
 
 test('a shard that has ended is closed, and may be opened again at once', async () => {
-  const { events, lost, holdings } = setUp();
-  await holdings.take('a');
+  const { events, lost, ownedShards } = setUp();
+  await ownedShards.take('a');
   await settle();
   const lostBefore = lost.get('a')!;
   lostBefore('shard-ended');
   lostBefore('shard-ended');
   await settle();
   expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
-  expect(holdings.mayTake('a')).toBe(true);
-  await holdings.take('a');
+  expect(ownedShards.mayTake('a')).toBe(true);
+  await ownedShards.take('a');
   await settle();
   lostBefore('shard-ended');
   await settle();
-  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null });
 });
 
 test('giving everything up waits for shards that are open and for those being opened', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { events, holdings } = setUp({ open: (attempt) => (attempt === 2 ? promise : Promise.resolve()) });
-  await holdings.take('a');
+  const { events, ownedShards } = setUp({ open: (attempt) => (attempt === 2 ? promise : Promise.resolve()) });
+  await ownedShards.take('a');
   await settle();
-  await holdings.take('b');
+  await ownedShards.take('b');
   let ended = false;
-  const all = holdings.giveUpAll('worker-stops').then(() => {
+  const all = ownedShards.giveUpAll('worker-stops').then(() => {
     ended = true;
   });
   await settle();

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLanes } from '../../src/lib/serial-lanes.ts';
+import { createSerialLanes } from '../../src/lib/serial-lanes.ts';
 
 /** A task that runs until it is told to end. */
 function openTask() {
@@ -10,7 +10,7 @@ function openTask() {
 }
 
 test('a tick that finds its predecessor at work is busy and runs nothing', async () => {
-  const lanes = createLanes();
+  const lanes = createSerialLanes();
   const first = openTask();
   const running = lanes.run('land', 'poll', first.task);
   let ran = false;
@@ -24,7 +24,7 @@ test('a tick that finds its predecessor at work is busy and runs nothing', async
 });
 
 test('a lane is free again after a task that failed', async () => {
-  const lanes = createLanes();
+  const lanes = createSerialLanes();
   const failing = lanes.run('derive', 'rollup', () => Promise.reject(new Error('no')));
   const waiting = lanes.run('derive', 'publish', async () => undefined);
   await expect(failing).rejects.toThrow('no');
@@ -33,7 +33,7 @@ test('a lane is free again after a task that failed', async () => {
 });
 
 test('jobs of different lanes run at the same time', async () => {
-  const lanes = createLanes();
+  const lanes = createSerialLanes();
   const poll = openTask();
   const landing = lanes.run('land', 'poll', poll.task);
   expect(await lanes.run('derive', 'rollup', async () => undefined)).toBe('done');
@@ -50,7 +50,7 @@ test('jobs of one lane never overlap and begin in the order in which they came',
   });
   await fc.assert(
     fc.asyncProperty(fc.array(job, { maxLength: 30 }), async (jobs) => {
-      const lanes = createLanes();
+      const lanes = createSerialLanes();
       const running = new Map<string, number>();
       const arrived: string[] = [];
       const began: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withinTime } from '../../src/pipeline/interrupt-after.ts';
+import { interruptAfter } from '../../src/pipeline/interrupt-after.ts';
 import { openTestShard } from '../warehouse/support.ts';
 
 test('statements that take too long are stopped, those that follow too, and the connection goes on', async () => {
@@ -8,18 +8,18 @@ test('statements that take too long are stopped, those that follow too, and the 
   try {
     const slow = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = -1';
     let begun = 0;
-    const working = withinTime(connection, 50, async () => {
+    const working = interruptAfter(connection, 50, async () => {
       for (; begun < 3; begun++) await connection.run(slow).catch(() => undefined);
       await connection.run(slow);
     });
     await expect(working).rejects.toMatchObject({ code: 'TooLong', retryable: true });
     expect(begun).toBe(3);
     expect(
-      await withinTime(connection, 60_000, async () => (await connection.run('SELECT 1')).rowCount),
+      await interruptAfter(connection, 60_000, async () => (await connection.run('SELECT 1')).rowCount),
     ).toBe(1);
-    await expect(withinTime(connection, 60_000, () => Promise.reject(new Error('its own')))).rejects.toThrow(
-      'its own',
-    );
+    await expect(
+      interruptAfter(connection, 60_000, () => Promise.reject(new Error('its own'))),
+    ).rejects.toThrow('its own');
   } finally {
     connection.closeSync();
   }

@@ -1,9 +1,10 @@
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLog } from '../../src/lib/logger.ts';
-import { addDays } from '../../src/lib/time.ts';
+import { addDays, systemClock } from '../../src/lib/time.ts';
 import { commitPath } from '../../src/publish/lake-layout.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { lakeReadiness } from '../../src/report/lake-readiness.ts';
@@ -144,7 +145,8 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
 
 test('a client that goes away takes its query along', async () => {
   // The server is real; the report is one that takes long.
-  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 100 });
+  const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
+  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 100 });
   onTestFinished(() => app.close());
   const { run } = await pool({});
   const ended = Promise.withResolvers<string>();

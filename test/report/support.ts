@@ -46,7 +46,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const lake = await openLakeReader({ lakeDir: fixture.lakeDir });
   onTestFinished(() => lake.close());
-  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 100_000, clock });
+  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 100_000, clock });
   await registerOpenApi(app, { version: '0.0.0' });
   registerReportRoutes(app, {
     lake,

@@ -82,7 +82,7 @@ export async function startStreamService(
     startTimer: startSystemTimer,
     log,
   });
-  const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, ...options, log });
+  const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, access, ...options, log });
   const groupsOf = (workgroupId: string) =>
     workgroupId === 'acme' || workgroupId === 'other' ? groups : undefined;
   registerStreamRoutes(app, { stream, access, groupsOf });

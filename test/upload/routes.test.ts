@@ -30,7 +30,7 @@ async function openRoutes(instead?: AskToTake) {
     workgroups: [{ id: WORKGROUP, meters: [{ code: 'PV' }], deviceGroups: { some: [] } }],
   });
   const audit = createAudit({ dataDir, actor: 'test', clock });
-  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1_000, clock });
+  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000, clock });
   registerUploadRoutes(app, {
     take:
       instead ??

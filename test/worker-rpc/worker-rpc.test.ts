@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
@@ -214,6 +215,27 @@ describe('a failure', () => {
     await Promise.all(outcomes);
     expect(await control.ask('acme', 'status', undefined)).toMatchObject({ kind: 'answer' });
   });
+});
+
+test('explaining is done one at a time; two may wait, and more are told to come back', async () => {
+  const dataDir = tempDir();
+  const explaining = Promise.withResolvers<void>();
+  const underWay = { now: 0, most: 0, all: 0 };
+  await startServer(dataDir, async () => {
+    underWay.all++;
+    underWay.most = Math.max(underWay.most, ++underWay.now);
+    await explaining.promise;
+    underWay.now--;
+    return underWay.all as never;
+  });
+  const control = createControl(dataDir);
+  const args = { device: randomUUID(), day: '2026-11-20' };
+  const outcomes = Array.from({ length: 4 }, () => control.ask('acme', 'explain', args));
+  expect(await Promise.race(outcomes)).toMatchObject({ kind: 'failed', error: { code: 'Busy' } });
+  explaining.resolve();
+  const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind);
+  expect(kinds.toSorted()).toEqual(['answer', 'answer', 'answer', 'failed']);
+  expect(underWay).toEqual({ now: 0, most: 1, all: 3 });
 });
 
 describe('a stranger', () => {

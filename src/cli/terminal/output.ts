@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { bigintAsText } from '../../lib/json-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { globalOptions } from '../global-options.ts';
 
@@ -21,5 +22,5 @@ export function printNote(command: Command, terminal: Terminal, note: string): v
 
 /** Offsets are larger than what JSON's numbers hold exactly, so they are text. */
 function toJson(data: unknown): string {
-  return JSON.stringify(data, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+  return JSON.stringify(data, bigintAsText);
 }

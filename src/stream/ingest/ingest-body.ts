@@ -3,8 +3,8 @@ import { cborMajor } from '../../cbor/cbor-writer.ts';
 import { BREAK, cborBytes, headLength, headValue, skipItem } from '../../cbor/check-cbor.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
+import { errorMessage } from '../../lib/errors.ts';
 import { measureJson, parseJsonExact } from '../../lib/json-text.ts';
-import { jsonErrorPosition } from './json-position.ts';
 
 /** How devices may send their messages. */
 export const ingestTypes = ['application/cbor', 'application/json', 'application/x-ndjson'] as const;
@@ -26,7 +26,7 @@ function decode(body: Uint8Array, type: IngestType): unknown[] {
     case 'application/cbor':
       return arrayOf(decodeBinary(body));
     case 'application/json':
-      return arrayOf(decodeJson(decodeText(body), (position) => `at character ${position}`));
+      return arrayOf(decodeJson(decodeText(body), 'the JSON'));
     case 'application/x-ndjson':
       return decodeLines(decodeText(body));
     default:
@@ -78,22 +78,23 @@ function decodeLines(text: string): unknown[] {
     start = end === -1 ? text.length : end + 1;
     number++;
     if (line.trim() === '') continue;
-    const place = number;
-    items.push(decodeJson(line, (position) => `in line ${place} at character ${position}`));
+    items.push(decodeJson(line, `the JSON in line ${number}`));
     if (items.length > limits.itemsPerIngestMax) break;
   }
   return items;
 }
 
-function decodeJson(text: string, place: (position: number) => string): unknown {
+/** @param what is read, as an error names it */
+function decodeJson(text: string, what: string): unknown {
   const { depth, containers, outermost, widest } = measureJson(text);
   if (outermost > limits.itemsPerIngestMax && text.trimStart().startsWith('[')) throw tooManyItems();
   if (depth > limits.depthMax || containers > limits.decodedContainersMax || widest > limits.mapMembersMax)
     throw invalid('the JSON is nested too deep or holds too many objects or members');
   try {
     return parseJsonExact(text);
-  } catch {
-    throw invalid(`the JSON is malformed ${place(jsonErrorPosition(text))}`);
+  } catch (error) {
+    // Node shows the place: its position, or a few characters around it, which may begin in the middle of one.
+    throw invalid(`${what} is malformed: ${errorMessage(error).toWellFormed()}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { StartTimer } from '../../lib/timer.ts';
 
 /** How long one request waits: in all, and since it last had something to hope for. */
-export interface Patience {
+export interface HoldTimer {
   /** The backlog is exhausted; the idle time starts, or starts anew where a message came that the caller may see. */
   exhausted(sawMessage: boolean): void;
   /** Whether it is time to answer. Idleness counts only for a caller that has everything. */
@@ -13,12 +13,12 @@ export interface Patience {
 }
 
 /** Timers alone decide, never the clock: it may be set back while a request is held. */
-export function createPatience(options: {
+export function createHoldTimer(options: {
   startTimer: StartTimer;
   holdMs: number;
   idleMs: number;
   signal: AbortSignal;
-}): Patience {
+}): HoldTimer {
   const { startTimer, holdMs, idleMs, signal } = options;
   let waiting: AbortController | undefined;
   let held = holdMs <= 0;

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { type ReadStart, resolveStart, skipTo, startAgain } from '../log/read-start.ts';
 import type { LogBounds, ReadFilter, ReadOutcome, StreamLog } from '../log/stream-log.ts';
-import { createPatience } from './hold-timer.ts';
+import { createHoldTimer } from './hold-timer.ts';
 
 export interface PollRequest {
   start: ReadStart;
@@ -46,7 +46,11 @@ export async function poll(
   dependencies: PollDependencies,
 ): Promise<PollAnswer> {
   let start = await resolveStart(log, request.start, dependencies);
-  const patience = createPatience({ ...dependencies, holdMs: request.holdMs, idleMs: limits.idleTimeoutMs });
+  const holdTimer = createHoldTimer({
+    ...dependencies,
+    holdMs: request.holdMs,
+    idleMs: limits.idleTimeoutMs,
+  });
   const parts: Uint8Array[] = [];
   let count = 0;
   let bytes = 0;
@@ -87,13 +91,13 @@ export async function poll(
       bytes += outcome.bytes;
       position = outcome.nextOffset;
       reached = { position, bounds: outcome.bounds };
-      if (outcome.upToDate) patience.exhausted(outcome.count > 0);
-      if (outcome.full || patience.isOver(outcome.upToDate))
+      if (outcome.upToDate) holdTimer.exhausted(outcome.count > 0);
+      if (outcome.full || holdTimer.isOver(outcome.upToDate))
         return answer(position, outcome.upToDate, outcome.bounds);
-      if (outcome.upToDate) await patience.during((stop) => log.waitFor(outcome.nextOffset, stop));
+      if (outcome.upToDate) await holdTimer.during((stop) => log.waitFor(outcome.nextOffset, stop));
       else await nextTurn();
     }
   } finally {
-    patience.end();
+    holdTimer.end();
   }
 }

@@ -13,7 +13,7 @@ import { SECOND_MS } from '../../lib/time.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
 import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import { createTally } from '../socket/per-owner-quota.ts';
+import { createQuota } from '../socket/per-owner-quota.ts';
 import { readMessagesBytesMax, type Stream } from '../stream.ts';
 import type { PollAnswer } from './long-poll.ts';
 import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
@@ -56,7 +56,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       FastifyRequest,
       { devices: Authorization['devices']; log: StreamLog; tokenId: string }
     >();
-    const underWay = createTally(
+    const underWay = createQuota(
       limits.bytesUnderWayMax,
       'this token has too much under way: read what was answered, and finish what is being sent',
       UNDER_WAY_AGAIN_SECONDS,

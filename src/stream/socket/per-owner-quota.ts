@@ -1,7 +1,7 @@
 import { StreamError } from '../../contract/stream-errors.ts';
 
 /** Counts what there may be only so much of for each owner. */
-export interface Tally {
+export interface Quota {
   /** @throws StreamError RateLimited where this owner would have more than it may have */
   check(owner: string, amount?: number): void;
   add(owner: string, amount?: number): void;
@@ -9,7 +9,7 @@ export interface Tally {
 }
 
 /** @param refusal what an owner is told that has all it may have */
-export function createTally(max: number, refusal: string, retryAfterSeconds?: number): Tally {
+export function createQuota(max: number, refusal: string, retryAfterSeconds?: number): Quota {
   const sums = new Map<string, number>();
   const sumOf = (owner: string) => sums.get(owner) ?? 0;
   return {

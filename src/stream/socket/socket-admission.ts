@@ -3,7 +3,7 @@ import { admit, type Gate } from '../../access/admit.ts';
 import { bearerToken } from '../../access/bearer.ts';
 import type { Grant } from '../../access/grant.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
-import { type RateLimit, rateLimitKey } from '../../http/rate-limit.ts';
+import { callerOf, type RateLimit, tooMany } from '../../http/rate-limit.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { Stream } from '../stream.ts';
@@ -50,9 +50,10 @@ export function createAdmission(options: AdmissionOptions): Admit {
     const auth = authSchema.parse(handshake.auth);
     const query = querySchema.parse(handshake.query);
     const token = auth.token ?? query.token ?? bearerToken(handshake.authorization);
-    const waitSeconds = rateLimit.take(rateLimitKey(token, handshake.address));
+    const caller = await callerOf(access, token, handshake.address);
+    const waitSeconds = rateLimit.take(caller);
     if (waitSeconds > 0)
-      throw new StreamError('RateLimited', `too many connections with this token; wait ${waitSeconds} s`);
+      throw new StreamError('RateLimited', `${tooMany('connections', caller)}; wait ${waitSeconds} s`);
     const given = auth.workgroupId || query.orgName;
     const workgroupId =
       typeof given === 'string'

@@ -3,7 +3,7 @@ import type { StartTimer } from '../../lib/timer.ts';
 import type { SocketConnection } from './socket-connection.ts';
 
 /** Whether the reader of a subscription takes what it is sent: the log is the buffer, so nothing else piles up. */
-export interface Room {
+export interface FlowControl {
   /** Whether a frame may be sent now. */
   readonly isOpen: boolean;
   /**
@@ -17,7 +17,7 @@ export interface Room {
   close(): void;
 }
 
-export interface RoomOptions {
+export interface FlowControlOptions {
   connection: Pick<SocketConnection, 'acknowledges' | 'isClear' | 'onClear'>;
   startTimer: StartTimer;
   isFarBehind(): Promise<boolean>;
@@ -28,7 +28,7 @@ const FIRST_ACKNOWLEDGEMENT_MS = 3_000;
 /** A reader that is far behind has to take a frame within this time. */
 const STALLED_MS = 30_000;
 
-export function createRoom({ connection, startTimer, isFarBehind }: RoomOptions): Room {
+export function createFlowControl({ connection, startTimer, isFarBehind }: FlowControlOptions): FlowControl {
   let unacknowledged = 0;
   let closed = false;
   let wake: (() => void) | undefined;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { laterOffset, OFFSET_MAX, type Offset, offsetOf } from '../../contract/offset.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Clock } from '../../lib/time.ts';
@@ -25,8 +26,6 @@ interface Remembered {
   frame: Promise<FrameOutcome>;
   /** None of its messages is older than this, as far as is known. */
   notBefore: Offset;
-  /** What it keeps in memory. */
-  bytes: number;
 }
 
 /** Bytes that a frame has beside its messages, at most. */
@@ -41,17 +40,14 @@ export function createFrameSource(
   log: StreamLog,
   { clock, retentionMs }: { clock: Clock; retentionMs: number },
 ): FrameSource {
-  /** By filter, limit and position, oldest first. */
-  const frames = new Map<string, Remembered>();
-  let bytes = 0;
+  /** By filter, limit and position. */
+  const frames = new LRUCache<string, Remembered>({
+    max: REMEMBERED_FRAMES_MAX,
+    maxSize: REMEMBERED_BYTES_MAX,
+  });
   /** The tail, as the last read saw it. */
   let newest: Offset = 0n;
   let epoch: string | undefined;
-
-  const forget = (key: string) => {
-    bytes -= frames.get(key)?.bytes ?? 0;
-    frames.delete(key);
-  };
 
   const readNow = async ({ from, limit, filter }: FrameRequest): Promise<FrameOutcome> => {
     const outcome = await log.read({
@@ -63,31 +59,26 @@ export function createFrameSource(
     });
     if (outcome.kind !== 'batch') return outcome;
     newest = outcome.bounds.next;
-    if (epoch !== undefined && outcome.bounds.epoch !== epoch) {
-      frames.clear();
-      bytes = 0;
-    }
+    if (epoch !== undefined && outcome.bounds.epoch !== epoch) frames.clear();
     epoch = outcome.bounds.epoch;
     const { parts, ...facts } = outcome;
     return { ...facts, messages: joined(parts) };
   };
 
   const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
-    const entry: Remembered = { frame: readNow(request), notBefore: OFFSET_MAX, bytes: 0 };
-    forget(key);
-    frames.set(key, entry);
+    const entry: Remembered = { frame: readNow(request), notBefore: OFFSET_MAX };
+    // Its bytes are known once it was read.
+    frames.set(key, entry, { size: 1 });
     const frame = await entry.frame.catch((error: unknown) => {
-      if (frames.get(key) === entry) forget(key);
+      if (frames.get(key) === entry) frames.delete(key);
       throw error;
     });
     if (frames.get(key) !== entry) return frame;
-    if (frame.kind !== 'batch' || frame.nextOffset === request.from) forget(key);
+    if (frame.kind !== 'batch' || frame.nextOffset === request.from) frames.delete(key);
     else {
-      entry.notBefore = laterOffset(request.from, frame.bounds.earliest);
-      entry.bytes = frame.messages.buffer.byteLength;
-      bytes += entry.bytes;
-      while (bytes > REMEMBERED_BYTES_MAX || frames.size > REMEMBERED_FRAMES_MAX)
-        forget(frames.keys().next().value!);
+      const notBefore = laterOffset(request.from, frame.bounds.earliest);
+      const size = Math.max(1, frame.messages.buffer.byteLength);
+      frames.set(key, { frame: entry.frame, notBefore }, { size });
     }
     return frame;
   };

@@ -1,7 +1,7 @@
 import { AUDIT_TABLE, WILDCARD_TABLE } from '../../contract/messages.ts';
 import { type StopReason, socketEvents } from '../../contract/socket-events.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
-import type { RateLimit } from '../../http/rate-limit.ts';
+import { type RateLimit, tooMany } from '../../http/rate-limit.ts';
 import type { Log } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
@@ -110,11 +110,11 @@ export function createSession(
       };
       const refuse = (error: unknown) =>
         answer({ requestId: textIdOf(payload), ...errorPayload(socketError(error, log)) });
-      const waitSeconds = rateLimit.take(admission.grant.tokenId);
+      const waitSeconds = rateLimit.take(admission.grant);
       if (waitSeconds > 0) {
         if (++refusals > REFUSALS_MAX) return connection.disconnect();
         return refuse(
-          new StreamError('RateLimited', `too many requests with this token; wait ${waitSeconds} s`),
+          new StreamError('RateLimited', `${tooMany('requests', admission.grant)}; wait ${waitSeconds} s`),
         );
       }
       refusals = 0;

@@ -11,7 +11,7 @@ import { positionError, type ReadStart, resolveStart, skipTo, startAgain } from 
 import type { ReadFilter } from '../log/stream-log.ts';
 import type { Admission, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
-import { createRoom } from './socket-flow-control.ts';
+import { createFlowControl } from './socket-flow-control.ts';
 import type { FrameOutcome } from './socket-frames.ts';
 
 export interface SubscriptionOptions {
@@ -53,7 +53,7 @@ const READ_AGAIN_MS = 1_000;
 export function createSubscription(options: SubscriptionOptions): Subscription {
   const { requestId, connection, filter, limit, startTimer, logger } = options;
   const { log, frames } = options.source;
-  const room = createRoom({
+  const flowControl = createFlowControl({
     connection,
     startTimer,
     isFarBehind: async () => (await log.countFrom(position)) > FAR_BEHIND_MESSAGES,
@@ -81,7 +81,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     ended = true;
     waiting?.abort();
     stopIdleTimer();
-    room.close();
+    flowControl.close();
     options.onEnd();
   };
   const stop = async (reason: StopReason, error?: StreamError) => {
@@ -130,19 +130,19 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     const { earliest: earliestOffset } = bounds;
     epoch = bounds.epoch;
     const head = readBodyHeader({ requestId, nextOffset, count, upToDate, earliestOffset, epoch });
-    connection.sendFrame(head, messages, room.sending());
+    connection.sendFrame(head, messages, flowControl.sending());
     startIdleTimer();
   };
 
   const pull = async () => {
     while (!ended) {
-      if (!(await room.wait())) return stop('consumer_too_slow');
+      if (!(await flowControl.wait())) return stop('consumer_too_slow');
       const frame = await read();
       if (ended) return;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
       if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) {
         // Another subscription of this connection was faster.
-        if (!room.isOpen) continue;
+        if (!flowControl.isOpen) continue;
         send(frame);
       }
       // Others get their turn also where a log wakes its readers for nothing.

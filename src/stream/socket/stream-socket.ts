@@ -10,7 +10,7 @@ import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Log } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
-import { createTally } from './per-owner-quota.ts';
+import { createQuota } from './per-owner-quota.ts';
 import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
 import type { Admission } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
@@ -19,7 +19,7 @@ import { connectionOf } from './socket-transport.ts';
 
 export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
   access: Pick<Access, 'authenticate' | 'recheck'>;
-  /** For each token, or address where there is none: connections and requests. */
+  /** For each token that is valid, and for each address that connects without one: connections and requests. */
   requestsPerMinuteMax: number;
   path?: string;
   startTimer: StartTimer;
@@ -73,7 +73,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const admit = createAdmission({ ...options, rateLimit });
   const sessions = new Map<ClientSocket, Session>();
   const perOwner = (max: number, owner: string) =>
-    createTally(max, `${owner} has ${max} connections already; close one first`);
+    createQuota(max, `${owner} has ${max} connections already; close one first`);
   const perToken = perOwner(limits.socketsPerTokenMax, 'this token');
   const perWorkgroup = perOwner(limits.socketsPerWorkgroupMax, 'this workgroup');
 

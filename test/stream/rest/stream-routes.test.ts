@@ -1,14 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { createAccess } from '../../../src/access/access.ts';
 import { decodeCbor, encodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import type { ReadBody } from '../../../src/contract/messages.ts';
 import { offsetOf } from '../../../src/contract/offset.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { silentLog } from '../../../src/lib/logger.ts';
+import { systemClock } from '../../../src/lib/time.ts';
 import { registerOpenApi } from '../../../src/report/openapi.ts';
 import { registerStreamRoutes, type StreamRoutesOptions } from '../../../src/stream/rest/stream-routes.ts';
 import { deviceId, telemetry, telemetryBatch, wideTelemetry } from '../../support/messages.ts';
 import { type Answer, startStreamService } from '../../support/stream-service.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../../support/test-clock.ts';
 
 const SOLAR = '/api/v1/tables/acme/solar/latest';
@@ -33,7 +36,8 @@ function bodyOf(answer: Answer): ReadBody {
 }
 
 test('the description of the routes says that everything is answered in CBOR', async () => {
-  const app = createHttpServer({ log: silentLog, requestsPerMinuteMax: 1 });
+  const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
+  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1 });
   await registerOpenApi(app, { version: '0' });
   registerStreamRoutes(app, {} as StreamRoutesOptions);
   const { paths } = (await app.inject('/openapi.json')).json() as {

@@ -472,8 +472,9 @@ describe('a subscription', () => {
     expect(answers.map(({ error }) => error)).toEqual([undefined, undefined, 'RateLimited']);
     const more = await Promise.all(Array.from({ length: 12 }, () => client.subscribe({}).answer));
     expect(more.map(({ error }) => error)).toEqual([
-      ...Array(7).fill('InvalidRequest'),
-      ...Array(5).fill('RateLimited'),
+      // The connection itself and three subscriptions came out of the same share.
+      ...Array(6).fill('InvalidRequest'),
+      ...Array(6).fill('RateLimited'),
     ]);
     expect(more.at(-1)!.message).toMatch(/wait 6 s/);
     const other = await connectTo({ baseUrl }, { auth: { token: await token() } });
@@ -483,6 +484,19 @@ describe('a subscription', () => {
     expect(await gone).toBe('io server disconnect');
     await until('its subscriptions are gone', () => socket.counts().subscriptions === 1);
   });
+});
+
+test('connections without a token that is valid are counted for their address, and cost those with one nothing', async () => {
+  const { token, baseUrl } = await setUp({ requestsPerMinuteMax: 6 });
+  const connectWith = (text: string) =>
+    connectTo({ baseUrl }, { auth: { token: text, workgroupId: 'acme' } }).then(
+      () => 'connected',
+      (error: { data?: { error: string } }) => error.data?.error,
+    );
+  const codes: unknown[] = [];
+  for (let number = 0; number < 9; number++) codes.push(await connectWith(`invented-${number}`));
+  expect(codes).toEqual([...Array(6).fill('InvalidToken'), ...Array(3).fill('RateLimited')]);
+  expect(await connectWith(await token())).toBe('connected');
 });
 
 describe('the end of a subscription', () => {
