@@ -65,9 +65,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
       // Whoever has gone already does not go again.
       if (raw.destroyed) return;
-      underWay.check(tokenId, bytes);
-      underWay.add(tokenId, bytes);
-      raw.once('close', () => underWay.remove(tokenId, bytes));
+      raw.once('close', underWay.take(tokenId, bytes));
     };
 
     const guard =

@@ -537,7 +537,7 @@ describe('the end of a subscription', () => {
     await clock.advance(29_000);
     expect(await readers[0]!.reader.stopped).toMatchObject({ reason: 'token_expired', nextOffset });
     await readers[0]!.gone;
-    expect(service.socket.counts()).toEqual({ sockets: 1, subscriptions: 1 });
+    expect(service.socket.counts()).toMatchObject({ sockets: 1, subscriptions: 1 });
     expect(await refusal(service, { auth: { token: revoked.token } })).toMatchObject({
       error: 'InvalidToken',
     });
@@ -602,7 +602,7 @@ describe('the end of a subscription', () => {
       error: 'Draining',
       retryable: true,
     });
-    expect(service.socket.counts()).toEqual({ sockets: 0, subscriptions: 0 });
+    expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
     const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
     await until(
       'one that had not even said who it is has been ended',
