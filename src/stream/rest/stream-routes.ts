@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
 import type { Authorization } from '../../access/authorize.ts';
 import { bearerToken } from '../../access/bearer.ts';
-import type { Permission } from '../../access/grant.ts';
+import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
@@ -21,6 +22,7 @@ import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 
 export interface StreamRoutesOptions extends Gate {
   stream: Stream;
+  access: Pick<Access, 'authenticate' | 'recheck'>;
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
@@ -54,7 +56,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     scope.setValidatorCompiler(() => (value) => ({ value }));
     const authorizations = new WeakMap<
       FastifyRequest,
-      { devices: Authorization['devices']; log: StreamLog; tokenId: string }
+      { devices: Authorization['devices']; log: StreamLog; grant: Grant }
     >();
     const underWay = createTally(
       limits.bytesUnderWayMax,
@@ -74,8 +76,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         if (stream.draining.aborted) await stream.logOf(workgroupId);
         const token = bearerToken(request.headers.authorization);
         const { devices, grant } = await admit(options, token, workgroupId, requiredOf(tableName));
-        const { tokenId } = grant;
-        authorizations.set(request, { devices, log: await stream.logOf(workgroupId), tokenId });
+        authorizations.set(request, { devices, log: await stream.logOf(workgroupId), grant });
       };
     const guarded = (request: FastifyRequest) => {
       const authorized = authorizations.get(request);
@@ -93,7 +94,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       },
       async (request, reply) => {
         const { tableName } = request.params as Address;
-        const { devices, log, tokenId } = guarded(request);
+        const { devices, log, grant } = guarded(request);
         const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
         const { start, limit } = parseReadQuery(request.query as Query);
         const waitMs = parseWaitPreference(request.headers.prefer);
@@ -109,10 +110,11 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
           },
           gone.signal,
+          { expiresAtMs: grant.expiresAtMs, recheck: () => options.access.recheck(grant) },
         );
         if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
         reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
-        hold(tokenId, bytesOf(answer), reply);
+        hold(grant.tokenId, bytesOf(answer), reply);
         return sendMessages(reply, answer);
       },
     );
@@ -130,7 +132,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           if (encoding !== 'identity')
             throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
           const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
-          hold(guarded(request).tokenId, Math.min(announced, limits.ingestBytesMax), reply);
+          hold(guarded(request).grant.tokenId, Math.min(announced, limits.ingestBytesMax), reply);
         },
       },
       async (request, reply) => {
