@@ -51,6 +51,8 @@ export interface JsonMeasure {
   outermost: number;
   /** The most that any one holds. */
   widest: number;
+  /** Members of all objects. */
+  members: number;
 }
 
 const COUNTED_DEPTH_MAX = 64;
@@ -61,6 +63,7 @@ export function measureJson(text: string): JsonMeasure {
   let containers = 0;
   let outermost = 0;
   let widest = 0;
+  let members = 0;
   let quoted = false;
   /** Commas in each container that is open, by its depth. */
   const commas = new Uint32Array(COUNTED_DEPTH_MAX);
@@ -70,6 +73,7 @@ export function measureJson(text: string): JsonMeasure {
       if (code === BACKSLASH) at++;
       else if (code === QUOTE) quoted = false;
     } else if (code === QUOTE) quoted = true;
+    else if (code === COLON) members++;
     else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
       containers++;
       deepest = Math.max(deepest, ++depth);
@@ -81,11 +85,12 @@ export function measureJson(text: string): JsonMeasure {
       if (depth === 1) outermost = items;
     }
   }
-  return { depth: deepest, containers, outermost, widest };
+  return { depth: deepest, containers, outermost, widest, members };
 }
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;

@@ -4,6 +4,7 @@ import { BREAK, cborBytes, headLength, headValue, skipItem } from '../../cbor/ch
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { measureJson, parseJsonExact } from '../../lib/json-text.ts';
+import { findRepeatedName } from './find-repeated-name.ts';
 import { jsonErrorPosition } from './json-position.ts';
 
 /** How devices may send their messages. */
@@ -86,15 +87,38 @@ function decodeLines(text: string): unknown[] {
 }
 
 function decodeJson(text: string, place: (position: number) => string): unknown {
-  const { depth, containers, outermost, widest } = measureJson(text);
+  const { depth, containers, outermost, widest, members } = measureJson(text);
   if (outermost > limits.itemsPerIngestMax && text.trimStart().startsWith('[')) throw tooManyItems();
   if (depth > limits.depthMax || containers > limits.decodedContainersMax || widest > limits.mapMembersMax)
     throw invalid('the JSON is nested too deep or holds too many objects or members');
+  const value = parse(text, place);
+  // Of two members of one name JSON.parse keeps the last.
+  if (countMembers(value) === members) return value;
+  const { name, position } = findRepeatedName(text) ?? { name: '', position: 0 };
+  const shown = JSON.stringify(name.slice(0, limits.nameCharactersMax).toWellFormed());
+  throw invalid(`the JSON names ${shown} twice in one object, ${place(position)}`);
+}
+
+function parse(text: string, place: (position: number) => string): unknown {
   try {
     return parseJsonExact(text);
   } catch {
     throw invalid(`the JSON is malformed ${place(jsonErrorPosition(text))}`);
   }
+}
+
+/** The members of all objects in a value of JSON. Its depth is limited. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let members = 0;
+  if (Array.isArray(value)) for (const item of value) members += countMembers(item);
+  else
+    for (const name in value) {
+      members++;
+      const member = (value as Record<string, unknown>)[name];
+      if (typeof member === 'object') members += countMembers(member);
+    }
+  return members;
 }
 
 function arrayOf(value: unknown): unknown[] {

@@ -1,3 +1,4 @@
+import { MalformedError } from '../../cbor/malformed-error.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../contract/messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
 import type { UtcMs } from '../../lib/time.ts';
@@ -70,7 +71,8 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
     setBack(entry, atMs);
   };
 
-  const learn = (message: StoredMessage, atMs: UtcMs) => {
+  const learn = (message: StoredMessage | undefined, atMs: UtcMs) => {
+    if (message === undefined) return;
     const { device, state, reason, event_time: eventTimeMs } = message;
     if (typeof device !== 'string' || (state !== 'online' && state !== 'offline')) return;
     const entry = entryOf(device);
@@ -92,7 +94,7 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
     for (let index = from; index < chunk.count; index++) {
       const atMs = offsetMs(chunk.firstOffset + BigInt(index));
       const device = chunk.devices[chunk.deviceIds[index]!];
-      if (chunk.tableIds[index] === statusTable) learn(storedMessage(chunk, index), atMs);
+      if (chunk.tableIds[index] === statusTable) learn(readable(chunk, index), atMs);
       else if (device) hear(device, atMs, (instantMs) => eventTimeOf(chunk, index) <= instantMs);
     }
   };
@@ -137,6 +139,18 @@ function allBefore(chunk: Chunk, deviceId: number, instantMs: UtcMs): boolean {
   return true;
 }
 
+/** When it was measured; where that cannot be read, not before anything. */
 function eventTimeOf(chunk: Chunk, index: number): UtcMs {
-  return Number(storedMessage(chunk, index).event_time);
+  const { event_time: eventTimeMs } = readable(chunk, index) ?? {};
+  return typeof eventTimeMs === 'number' ? eventTimeMs : Number.POSITIVE_INFINITY;
+}
+
+/** A message that is no CBOR of ours tells nothing but that its device is there, and stops nobody else. */
+function readable(chunk: Chunk, index: number): StoredMessage | undefined {
+  try {
+    return storedMessage(chunk, index);
+  } catch (error) {
+    if (error instanceof MalformedError) return undefined;
+    throw error;
+  }
 }

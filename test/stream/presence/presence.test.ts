@@ -107,6 +107,25 @@ test('a device that keeps sending is never said to be gone, however old what it 
   expect(await at.said()).toEqual(['1 online data received']);
 });
 
+test('a message that cannot be read stops nobody, and is a sign of life of its device', async () => {
+  const at = await service();
+  await at.data(1);
+  await at.pass(5_000);
+  await at.report(1, 'offline');
+  // Two names that became one: what an older version let in.
+  const data = { '\ud800': 1, '\ud801': 2 };
+  const event_time = at.clock.now();
+  await at.log.append(encodeMessages([{ device: one, event_time, data }], 'solar'));
+  await at.data(3);
+  await at.pass(5_000);
+  expect(await at.said()).toEqual([
+    '1 online data received',
+    '1 offline gateway',
+    '1 online data received',
+    '3 online data received',
+  ]);
+});
+
 test('what others report is a transition of its own, and is not said again', async () => {
   const at = await service();
   await at.report(1, 'online');
