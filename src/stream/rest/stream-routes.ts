@@ -11,6 +11,7 @@ import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
 import { rejectOtherMethods } from '../../http/http-server.ts';
 import { SECOND_MS } from '../../lib/time.ts';
+import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
 import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
 import type { StreamLog } from '../log/stream-log.ts';
@@ -52,6 +53,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         { parseAs: 'buffer', bodyLimit: limits.ingestBytesMax },
         (_request, body, done) => done(null, body),
       );
+    const encoder = createBodyEncoder();
+    scope.addHook('onClose', () => encoder.close());
     // Schemas describe the routes; the contract has an error of its own for each parameter.
     scope.setValidatorCompiler(() => (value) => ({ value }));
     const authorizations = new WeakMap<
@@ -139,7 +142,11 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         const table = parseTable((request.params as Address).tableName);
         const { devices, log } = guarded(request);
         const type = mediaType(request);
-        const appended = await ingest(log, { table, type, body: request.body as Buffer, devices });
+        const body = request.body as Buffer;
+        const { workgroupId } = request.params as Address;
+        const appended = await ingest(log, { table, type, body, devices }, (sent) =>
+          encoder.encode(sent, workgroupId),
+        );
         const { count, firstOffset, lastOffset } = appended;
         return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
       },
