@@ -79,13 +79,10 @@ export function createStream(options: StreamOptions): Stream {
   let stopTimer = scheduleTrim();
 
   const open = (workgroup: string): Promise<StreamLog> => {
-    const opened = (async () => options.openLog(workgroup))();
-    logs.set(workgroup, opened);
-    opened.catch((error) => {
+    // All who ask meanwhile get the same log, or hear the same.
+    const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
       logs.delete(workgroup);
-      log.error({ workgroup, problem: errorMessage(error) }, 'stream.open-failed');
-    });
-    return opened.catch((cause) => {
+      log.error({ workgroup, problem: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
         'the log cannot be opened now',
@@ -95,6 +92,8 @@ export function createStream(options: StreamOptions): Stream {
       error.cause = cause;
       throw error;
     });
+    logs.set(workgroup, opened);
+    return opened;
   };
 
   /** Looks each second whether the holder may go on, and calls back once it may not. */
