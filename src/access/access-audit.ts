@@ -1,7 +1,7 @@
 import type { Audit, AuditEntry } from '../audit/audit.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
-import { type Clock, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { Grant } from './grant.ts';
 import { isOwnToken } from './own-token.ts';
 import { openUsedTokens } from './token-files.ts';
@@ -33,6 +33,11 @@ export interface AccessAuditOptions {
 
 /** Where the stream service does not run, refusals are not kept beyond this. */
 const WAITING_MAX = 10_000;
+/**
+ * A refusal is not written while its caller waits for the answer: without a token anybody could tell by the time it takes
+ * whether a workgroup exists.
+ */
+const NOTED_AFTER_MS = SECOND_MS;
 const UNKNOWN = 'unknown';
 
 export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
@@ -88,7 +93,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
       noted.sinceMs ??= clock.now();
       if (known) return;
       refusals.set(key, noted);
-      noteRefusals(key, noted);
+      noted.stop = startTimer(NOTED_AFTER_MS, () => noteRefusals(key, noted));
     },
     close() {
       for (const [key, noted] of refusals) {

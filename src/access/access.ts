@@ -142,8 +142,9 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         expiresAtMs: expiresAtSeconds * 1_000,
       };
       if (!unlisted) {
-        files.addIssued(record);
+        // Noted before it exists: a token that nobody was told of must not stand in the list.
         if (audit) noteIssued(audit, record);
+        files.addIssued(record);
       }
       return { ...record, token };
     },

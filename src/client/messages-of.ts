@@ -67,10 +67,16 @@ function dataAt(
 ): Record<string, FieldValue> {
   const data: Record<string, FieldValue> = {};
   for (let field = columns.fieldStart[row]!; field < columns.fieldStart[row + 1]!; field++) {
-    data[names.nameOf(columns.fieldId[field]!)] = columns.number[field]!;
+    setField(data, names.nameOf(columns.fieldId[field]!), columns.number[field]!);
   }
   for (const [name, value] of Object.entries(members)) {
-    if (name !== EXTRA_MEMBER) data[name] = value as FieldValue;
+    if (name !== EXTRA_MEMBER) setField(data, name, value as FieldValue);
   }
   return data;
+}
+
+/** A field may be called `__proto__`: assigning to that name would set no field. */
+function setField(data: Record<string, FieldValue>, name: string, value: FieldValue): void {
+  if (name !== '__proto__') data[name] = value;
+  else Object.defineProperty(data, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -23,7 +23,11 @@ export const tableNameSchema = z
     tableNamePattern,
     'must be 1 to 128 letters, digits, "_", "." or "-", starting with a letter, digit or "_"',
   );
-export const nameSchema = z.string().min(1).max(limits.nameCharactersMax);
+/** Half of a surrogate pair is no character: UTF-8 has none for it, so two different names would become one. */
+const isWellFormed = (text: string) => text.isWellFormed();
+const notWellFormed = 'must not hold half of a surrogate pair';
+export const nameSchema = z.string().min(1).max(limits.nameCharactersMax).refine(isWellFormed, notWellFormed);
+const textSchema = z.string().max(limits.textCharactersMax).refine(isWellFormed, notWellFormed);
 export const deviceIdSchema = z.guid('must be a UUID').transform((id) => id.toLowerCase());
 
 const instantSchema = z.number().int().min(0).max(limits.instantMsMax);
@@ -33,7 +37,7 @@ export const fieldValueSchema = z.union([
     .bigint()
     .min(-(2n ** 64n))
     .max(2n ** 64n - 1n),
-  z.string().max(limits.textCharactersMax),
+  textSchema,
   z.boolean(),
   z.null(),
 ]);
@@ -57,7 +61,7 @@ export const deviceStatusItemSchema = z.strictObject({
   device: deviceIdSchema,
   state: z.enum(['online', 'offline']),
   event_time: instantSchema,
-  reason: z.string().max(limits.textCharactersMax).nullish(),
+  reason: textSchema.nullish(),
 });
 
 export type TelemetryItem = z.infer<typeof telemetryItemSchema>;

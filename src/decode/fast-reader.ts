@@ -38,7 +38,7 @@ const SAFE_HIGH_MAX = 0x1f_ffff;
 export function createFastReader(names: NameTable, columns: MessageColumns): FastReader {
   const named = (isValid: (name: string) => boolean): ScannedNames => ({
     cache: createNameCache(),
-    isValid,
+    isValid: (name) => isValid(name) && names.takes(name),
     idOf: (name) => names.idOf(name),
   });
   return {

@@ -45,8 +45,13 @@ export type MessageKind = (typeof messageKinds)[number];
 
 /** Names of tables, sources and fields as small integers, shared by a decoder and the warehouse that keeps them. */
 export interface NameTable {
-  /** The id of a name, a new one where it has not been seen. */
+  /**
+   * The id of a name, a new one where it has not been seen.
+   * @throws TooManyNamesError where there is no room for a new one
+   */
   idOf(name: string): number;
+  /** Whether `idOf` has an id for the name. */
+  takes(name: string): boolean;
   nameOf(id: number): string;
   /** Names added since the last call, for the warehouse to store in the same transaction as the batch. */
   takeNew(): Array<{ id: number; name: string }>;

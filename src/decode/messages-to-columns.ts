@@ -3,6 +3,7 @@ import { clearColumns, createColumns, reserveFields, reserveMessage } from './co
 import { readDevice } from './device-words.ts';
 import type { MessageColumns, NameTable } from './message-columns.ts';
 import { messageKinds } from './message-columns.ts';
+import { TooManyNamesError } from './name-table.ts';
 import { messageFrom, type PlainMessage } from './parse-message.ts';
 import { EXTRA_MEMBER } from './parse-values.ts';
 
@@ -37,12 +38,27 @@ export function appendMessage(
   defaultTable: string | undefined,
 ): void {
   const message = messageFrom(value, defaultTable);
-  if (message.kind === 'message') {
-    append(columns, names, message);
-    return;
-  }
-  const { offset, reason, detail } = message;
+  const { offset, reason, detail } =
+    message.kind === 'message' ? tryAppend(columns, names, message) : message;
+  if (reason === undefined) return;
   columns.rejected.push({ offset, reason, detail, bytes: bytes?.slice() ?? Buffer.from(jsonText(value)) });
+}
+
+/** Appends a message, or says why it has no place. */
+function tryAppend(
+  columns: MessageColumns,
+  names: NameTable,
+  message: PlainMessage,
+): { offset: bigint; reason: string | undefined; detail: string } {
+  const { offset } = message;
+  try {
+    append(columns, names, message);
+    return { offset, reason: undefined, detail: '' };
+  } catch (error) {
+    if (error instanceof TooManyNamesError)
+      return { offset, reason: 'too_many_names', detail: error.message };
+    throw error;
+  }
 }
 
 function append(columns: MessageColumns, names: NameTable, message: PlainMessage): void {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { copyFile, link, open } from 'node:fs/promises';
+import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './errors.ts';
 
@@ -32,6 +32,30 @@ export function replaceFile(path: string, text: string): void {
     throw error;
   }
   syncFolder(dirname(path));
+}
+
+/** The same for a long text, written piece by piece, so that others get their turn in between. */
+export async function replaceFileInPieces(path: string, pieces: Iterable<string>): Promise<void> {
+  const draft = `${path}.${randomUUID()}.draft`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      for (const piece of pieces) await file.writeFile(piece);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  const folder = await open(dirname(path), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 /** Makes the names in a folder durable, which syncing a file in it does not. */

@@ -56,6 +56,8 @@ export interface JsonMeasure {
   outermost: number;
   /** The most that any one holds. */
   widest: number;
+  /** Members of all objects. */
+  members: number;
 }
 
 const COUNTED_DEPTH_MAX = 64;
@@ -66,6 +68,7 @@ export function measureJson(text: string): JsonMeasure {
   let containers = 0;
   let outermost = 0;
   let widest = 0;
+  let members = 0;
   let quoted = false;
   /** Commas in each container that is open, by its depth. */
   const commas = new Uint32Array(COUNTED_DEPTH_MAX);
@@ -75,6 +78,7 @@ export function measureJson(text: string): JsonMeasure {
       if (code === BACKSLASH) at++;
       else if (code === QUOTE) quoted = false;
     } else if (code === QUOTE) quoted = true;
+    else if (code === COLON) members++;
     else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
       containers++;
       deepest = Math.max(deepest, ++depth);
@@ -86,11 +90,12 @@ export function measureJson(text: string): JsonMeasure {
       if (depth === 1) outermost = items;
     }
   }
-  return { depth: deepest, containers, outermost, widest };
+  return { depth: deepest, containers, outermost, widest, members };
 }
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;

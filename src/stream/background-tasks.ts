@@ -58,7 +58,7 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
       if (release === undefined) return;
       // What was noted while the service ended.
       await runAll();
-      for (const { end } of jobs) end();
+      for (const { end } of jobs) await end();
       await release();
     },
   };
@@ -89,7 +89,7 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
         await attempt(async () => drain?.());
         await attempt(async () => watch?.look());
       },
-      end: () => void attempt(() => watch?.save()),
+      end: () => attempt(async () => watch?.save()),
     };
   }
 }

@@ -2,7 +2,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
+import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import type { StreamLog } from './log/stream-log.ts';
 import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
@@ -22,8 +22,16 @@ export interface Stream {
    * @throws StreamError Draining once the service ends, StorageUnavailable where the log cannot be opened
    */
   logOf(workgroupId: string): Promise<StreamLog>;
-  /** A held read: see `poll`. Draining ends it early, with what there is. */
-  poll(log: StreamLog, request: PollRequest, callerGone: AbortSignal): Promise<PollAnswer>;
+  /**
+   * A held read: see `poll`. Draining ends it early, with what there is, and so does the end of the holder's time.
+   * @throws StreamError InvalidToken within a second after the holder's grant was withdrawn
+   */
+  poll(
+    log: StreamLog,
+    request: PollRequest,
+    callerGone: AbortSignal,
+    holder?: ReadHolder,
+  ): Promise<PollAnswer>;
   /** Aborts when `drain` is called: what is held open should end, with a position to resume from. */
   readonly draining: AbortSignal;
   /** Takes no new work and lets held requests go. */
@@ -32,7 +40,17 @@ export interface Stream {
   close(): Promise<void>;
 }
 
+/** Who holds a read. */
+export interface ReadHolder {
+  /** Nothing is read for the holder from then on. */
+  expiresAtMs: UtcMs;
+  /** Looked at while the read is held. @throws StreamError once the grant no longer holds */
+  recheck(): void;
+}
+
 const RETRY_AFTER_SECONDS = 2;
+/** How soon a read ends whose token was revoked. */
+const RECHECK_EVERY_MS = SECOND_MS;
 /** Messages that are too old are not served anyway; this is how often their storage is given back. */
 const TRIM_EVERY_MS = 15_000;
 
@@ -61,13 +79,10 @@ export function createStream(options: StreamOptions): Stream {
   let stopTimer = scheduleTrim();
 
   const open = (workgroup: string): Promise<StreamLog> => {
-    const opened = (async () => options.openLog(workgroup))();
-    logs.set(workgroup, opened);
-    opened.catch((error) => {
+    // All who ask meanwhile get the same log, or hear the same.
+    const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
       logs.delete(workgroup);
-      log.error({ workgroup, problem: errorMessage(error) }, 'stream.open-failed');
-    });
-    return opened.catch((cause) => {
+      log.error({ workgroup, problem: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
         'the log cannot be opened now',
@@ -77,6 +92,32 @@ export function createStream(options: StreamOptions): Stream {
       error.cause = cause;
       throw error;
     });
+    logs.set(workgroup, opened);
+    return opened;
+  };
+
+  /** Looks each second whether the holder may go on, and calls back once it may not. */
+  const watchHolder = ({ expiresAtMs, recheck }: ReadHolder, end: () => void) => {
+    let refusal: { error: unknown } | undefined;
+    let stopTimer = () => {};
+    const look = () => {
+      const leftMs = expiresAtMs - clock.now();
+      if (leftMs <= 0) return end();
+      try {
+        recheck();
+      } catch (error) {
+        refusal = { error };
+        return end();
+      }
+      stopTimer = startTimer(Math.min(RECHECK_EVERY_MS, leftMs), look);
+    };
+    look();
+    return {
+      throwIfRefused() {
+        if (refusal !== undefined) throw refusal.error;
+      },
+      stop: () => stopTimer(),
+    };
   };
 
   return {
@@ -85,15 +126,19 @@ export function createStream(options: StreamOptions): Stream {
         throw new StreamError('Draining', 'the service is shutting down', {}, RETRY_AFTER_SECONDS);
       return logs.get(workgroupId) ?? open(workgroupId);
     },
-    async poll(from, request, callerGone) {
+    async poll(from, request, callerGone, holder) {
       const stop = new AbortController();
       const end = () => stop.abort();
+      const watch = holder && watchHolder(holder, end);
       draining.signal.addEventListener('abort', end);
       callerGone.addEventListener('abort', end);
       if (draining.signal.aborted || callerGone.aborted) end();
       try {
-        return await poll(from, request, { clock, startTimer, retentionMs, signal: stop.signal });
+        const answer = await poll(from, request, { clock, startTimer, retentionMs, signal: stop.signal });
+        watch?.throwIfRefused();
+        return answer;
       } finally {
+        watch?.stop();
         draining.signal.removeEventListener('abort', end);
         callerGone.removeEventListener('abort', end);
       }

@@ -12,6 +12,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { type AccessOptions, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
+import { createAudit } from '../../src/audit/audit.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
@@ -44,6 +45,12 @@ describe('tokens', () => {
     };
     expect(await access.authenticate(token)).toEqual(grant);
     expect(await access.authenticate(token)).toEqual(grant);
+  });
+
+  test('a token whose audit entry cannot be written is not made', async () => {
+    const { access } = await setUp({ audit: createAudit({ dataDir: '/dev/null/nowhere', actor: 'x' }) });
+    await expect(access.issue(request)).rejects.toThrow('ENOTDIR');
+    expect(access.list()).toEqual([]);
   });
 
   test('another process with the same folder accepts it, another folder does not', async () => {

@@ -109,6 +109,21 @@ describe('batches', () => {
     ]);
   });
 
+  test('a field called __proto__ is a field like any other, whatever its value', () => {
+    for (const value of [7, 'text', null]) {
+      const data = JSON.parse(`{"__proto__":${JSON.stringify(value)},"power":1}`);
+      const names = createNameTable();
+      const outcome = createInterpreter(names)(answer([{ ...message, data }]));
+      if (outcome.kind !== 'batch') throw new Error(outcome.code);
+      const [read] = messagesOf(outcome.columns, names);
+      const fields = Object.entries((read as { data: object }).data).sort();
+      expect(fields).toEqual([
+        ['__proto__', value],
+        ['power', 1],
+      ]);
+    }
+  });
+
   test('messages of a one-table reader may leave the table out', () => {
     const { table: _, ...bare } = message;
     const names = createNameTable();

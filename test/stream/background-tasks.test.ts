@@ -109,6 +109,7 @@ test('a refused handshake of a socket is noted as a refused request is', async (
     });
   for (const workgroupId of ['home', 'nowhere'])
     await expect(connect(workgroupId)).rejects.toMatchObject({ code: 'InvalidToken' });
+  await clock.advance(SECOND_MS);
   const upkeep = start();
   await upkeep.stop();
   expect(await told()).toEqual(['token.refused ']);

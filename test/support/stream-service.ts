@@ -65,6 +65,8 @@ export async function startStreamService(
     retentionMs?: number;
     groups?: DeviceGroups;
     openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>;
+    /** For what held reads wait for, where it is not the platform's. */
+    streamTimer?: StartTimer;
     /** For what the socket waits for, where it is not the platform's. */
     socketTimer?: StartTimer;
     socketLimits?: StreamSocketOptions['limits'];
@@ -79,7 +81,7 @@ export async function startStreamService(
       ((workgroupId) => openOtherLog({ clock, retentionMs, cacheBytesMax: 256e6, log }, workgroupId)),
     retentionMs,
     clock,
-    startTimer: startSystemTimer,
+    startTimer: options.streamTimer ?? startSystemTimer,
     log,
   });
   const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, access, ...options, log });

@@ -118,11 +118,15 @@ function checkData(data: unknown, report: Report): void {
       report('data', `has a field whose name is not of 1 to ${limits.nameCharactersMax} characters`);
     else if (field === '__proto__')
       report('data', 'has a field with a name that cannot be kept: "__proto__"');
+    else if (!field.isWellFormed()) report('data', `has a field whose name ${holdsHalf}`);
     checkValue(field, data[field], report);
   }
   if (fields > limits.fieldsPerMessageMax)
     report('data', `must have at most ${limits.fieldsPerMessageMax} fields`);
 }
+
+/** UTF-8 has no bytes for it: it would come back as another character, and two names could become one. */
+const holdsHalf = 'holds half of a surrogate pair, which is no character';
 
 const INTEGER_MIN = -(2n ** 64n);
 const INTEGER_MAX = 2n ** 64n - 1n;
@@ -135,6 +139,7 @@ function checkValue(field: string, value: unknown, report: Report): void {
     case 'string':
       if (value.length > limits.textCharactersMax)
         report(`data.${field}`, `must be text of at most ${limits.textCharactersMax} characters`);
+      else if (!value.isWellFormed()) report(`data.${field}`, holdsHalf);
       return;
     case 'boolean':
       return;
@@ -150,11 +155,13 @@ function checkValue(field: string, value: unknown, report: Report): void {
 function checkName(field: string, value: unknown, report: Report): void {
   if (typeof value !== 'string' || value.length === 0 || value.length > limits.nameCharactersMax)
     report(field, `must be text of 1 to ${limits.nameCharactersMax} characters`);
+  else if (!value.isWellFormed()) report(field, holdsHalf);
 }
 
 function checkText(field: string, value: unknown, report: Report): void {
   if (typeof value !== 'string' || value.length > limits.textCharactersMax)
     report(field, `must be text of at most ${limits.textCharactersMax} characters`);
+  else if (!value.isWellFormed()) report(field, holdsHalf);
 }
 
 function checkEventTime(value: unknown, report: Report): void {

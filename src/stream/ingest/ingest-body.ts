@@ -5,6 +5,7 @@ import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
 import { measureJson, parseJsonExact } from '../../lib/json-text.ts';
+import { findRepeatedName } from './find-repeated-name.ts';
 
 /** How devices may send their messages. */
 export const ingestTypes = ['application/cbor', 'application/json', 'application/x-ndjson'] as const;
@@ -86,16 +87,39 @@ function decodeLines(text: string): unknown[] {
 
 /** @param what is read, as an error names it */
 function decodeJson(text: string, what: string): unknown {
-  const { depth, containers, outermost, widest } = measureJson(text);
+  const { depth, containers, outermost, widest, members } = measureJson(text);
   if (outermost > limits.itemsPerIngestMax && text.trimStart().startsWith('[')) throw tooManyItems();
   if (depth > limits.depthMax || containers > limits.decodedContainersMax || widest > limits.mapMembersMax)
     throw invalid('the JSON is nested too deep or holds too many objects or members');
+  const value = parse(text, what);
+  // Of two members of one name JSON.parse keeps the last.
+  if (countMembers(value) === members) return value;
+  const { name, position } = findRepeatedName(text) ?? { name: '', position: 0 };
+  const shown = JSON.stringify(name.slice(0, limits.nameCharactersMax).toWellFormed());
+  throw invalid(`${what} names ${shown} twice in one object, at position ${position}`);
+}
+
+function parse(text: string, what: string): unknown {
   try {
     return parseJsonExact(text);
   } catch (error) {
     // Node shows the place: its position, or a few characters around it, which may begin in the middle of one.
     throw invalid(`${what} is malformed: ${errorMessage(error).toWellFormed()}`);
   }
+}
+
+/** The members of all objects in a value of JSON. Its depth is limited. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let members = 0;
+  if (Array.isArray(value)) for (const item of value) members += countMembers(item);
+  else
+    for (const name in value) {
+      members++;
+      const member = (value as Record<string, unknown>)[name];
+      if (typeof member === 'object') members += countMembers(member);
+    }
+  return members;
 }
 
 function arrayOf(value: unknown): unknown[] {

@@ -45,10 +45,10 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     async store(batches, nowMs, seenTo) {
       if (seenTo !== undefined && announcedTo !== undefined && announcedTo >= seenTo) return 'not-seen';
       const first = nextOffset(lastGiven, nowMs);
+      let chunk: Chunk | undefined;
       try {
-        const chunk = joinChunk(batches, first, store.tail().nextOrdinal);
+        chunk = joinChunk(batches, first, store.tail().nextOrdinal);
         lastGiven = chunk.lastOffset;
-        if (seenTo !== undefined) announcedTo = chunk.lastOffset;
         await store.append(chunk);
         window.push(chunk);
         oldest ??= chunk;
@@ -56,6 +56,10 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
       } catch (error) {
         lookForStored();
         throw error;
+      } finally {
+        // Only one that is there: its author tries again where it is not, and has seen nothing newer meanwhile.
+        if (seenTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
+          announcedTo = chunk.lastOffset;
       }
       return first;
     },

@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Offset } from '../../contract/offset.ts';
-import { replaceFile } from '../../lib/durable-files.ts';
+import { replaceFileInPieces } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/logger.ts';
 import type { DevicePresence } from './presence.ts';
 
@@ -53,16 +54,32 @@ export function readPresence(path: string, log: Log): StoredPresence | undefined
   };
 }
 
-export function writePresence(path: string, { epoch, position, devices }: StoredPresence): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const rows = devices.map((one) => [
-    one.device,
-    one.state ?? null,
-    one.heardMs,
-    one.reportedOfflineMs ?? null,
-    one.backMs ?? null,
-  ]);
-  replaceFile(path, JSON.stringify({ format: FORMAT, epoch, position: String(position), devices: rows }));
+/** Writes it piece by piece, so that requests get their turn. The devices must not change meanwhile. */
+export async function writePresence(path: string, stored: StoredPresence): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFileInPieces(path, piecesOf(stored));
+}
+
+const DEVICES_PER_PIECE = 1_000;
+
+function* piecesOf({ epoch, position, devices }: StoredPresence): Generator<string> {
+  const head = JSON.stringify({ format: FORMAT, epoch, position: String(position) });
+  yield `${head.slice(0, -1)},"devices":[`;
+  for (let from = 0; from < devices.length; from += DEVICES_PER_PIECE) {
+    const rows = devices
+      .slice(from, from + DEVICES_PER_PIECE)
+      .map((one) =>
+        JSON.stringify([
+          one.device,
+          one.state ?? null,
+          one.heardMs,
+          one.reportedOfflineMs ?? null,
+          one.backMs ?? null,
+        ]),
+      );
+    yield `${from > 0 ? ',' : ''}${rows.join()}`;
+  }
+  yield ']}';
 }
 
 function parseJson(text: string): unknown {

@@ -6,7 +6,7 @@ import type { Log } from '../../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { chunksFrom } from '../log/stored-messages.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import { createPresence } from './presence.ts';
+import { createPresence, devicesWatchedMax } from './presence.ts';
 import { readPresence, writePresence } from './presence-file.ts';
 
 export interface PresenceWatchOptions {
@@ -24,7 +24,7 @@ export interface PresenceWatch {
   /** Looks once: reads the log to its end, then announces what is due. To be called every second or so. */
   look(): Promise<void>;
   /** Keeps who is there, for the next start. */
-  save(): void;
+  save(): Promise<void>;
 }
 
 /** Between two looks that are this far apart the process did not run: nobody could be heard. */
@@ -72,9 +72,11 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
     log.info({ online: items.length - offline, offline }, 'presence.announced');
   };
 
-  const save = () => {
+  const save = async () => {
+    const unwatched = presence.forget(clock.now());
+    if (unwatched > 0) log.warn({ devices: unwatched, max: devicesWatchedMax }, 'presence.too-many-devices');
     if (position === savedPosition) return;
-    writePresence(path, { epoch, position, devices: [...presence.devices()] });
+    await writePresence(path, { epoch, position, devices: [...presence.devices()] });
     savedPosition = position;
     savedAtMs = clock.now();
   };
@@ -96,7 +98,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
         }
         await follow();
       }
-      if (clock.now() - savedAtMs >= SAVE_EVERY_MS) save();
+      if (clock.now() - savedAtMs >= SAVE_EVERY_MS) await save();
     },
     save,
   };

@@ -1,6 +1,7 @@
+import { MalformedError } from '../../cbor/malformed-error.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../contract/messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
-import type { UtcMs } from '../../lib/time.ts';
+import { DAY_MS, type UtcMs } from '../../lib/time.ts';
 import { type Chunk, indexFrom } from '../log/chunk.ts';
 import { type StoredMessage, storedMessage } from '../log/stored-messages.ts';
 
@@ -32,10 +33,27 @@ export interface Presence {
    * @param listeningSinceMs silence counts from here on: before, the service could not have heard anybody
    */
   due(nowMs: UtcMs, listeningSinceMs: UtcMs): DeviceStatusItem[];
+  /**
+   * Forgets devices that have been offline for long, and where there is little room left those that were heard longest ago. One
+   * that is heard again is announced like a new one.
+   * @returns how many new devices there was no room for since the last call
+   */
+  forget(nowMs: UtcMs): number;
   devices(): Iterable<DevicePresence>;
 }
 
-export function createPresence(timeoutMs: number, known: Iterable<DevicePresence> = []): Presence {
+/** A device that is not online is forgotten after this much silence. */
+const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
+/** Of one workgroup; more are not watched. */
+export const devicesWatchedMax = 200_000;
+/** Devices that are online are never forgotten; of the others room is made beyond this. */
+const DEVICES_KEPT_SHARE = 0.9;
+
+export function createPresence(
+  timeoutMs: number,
+  known: Iterable<DevicePresence> = [],
+  devicesMax = devicesWatchedMax,
+): Presence {
   const devices = new Map<string, DevicePresence>();
   /** Those that are to be announced as online. */
   const back = new Set<DevicePresence>();
@@ -46,9 +64,14 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
     if (one.backMs !== undefined) back.add(one);
   }
 
-  const entryOf = (device: string): DevicePresence => {
+  let unwatched = 0;
+  const entryOf = (device: string): DevicePresence | undefined => {
     let entry = devices.get(device);
     if (entry === undefined) {
+      if (devices.size >= devicesMax) {
+        unwatched++;
+        return undefined;
+      }
       entry = { device, state: undefined, heardMs: 0, reportedOfflineMs: undefined, backMs: undefined };
       devices.set(device, entry);
     }
@@ -64,16 +87,19 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
   /** @param isBefore whether all of the data was measured before an instant */
   const hear = (device: string, atMs: UtcMs, isBefore: (instantMs: UtcMs) => boolean) => {
     const entry = entryOf(device);
+    if (entry === undefined) return;
     if (atMs > entry.heardMs) entry.heardMs = atMs;
     if (entry.state === 'online' || entry.backMs !== undefined) return;
     if (entry.reportedOfflineMs !== undefined && isBefore(entry.reportedOfflineMs)) return;
     setBack(entry, atMs);
   };
 
-  const learn = (message: StoredMessage, atMs: UtcMs) => {
+  const learn = (message: StoredMessage | undefined, atMs: UtcMs) => {
+    if (message === undefined) return;
     const { device, state, reason, event_time: eventTimeMs } = message;
     if (typeof device !== 'string' || (state !== 'online' && state !== 'offline')) return;
     const entry = entryOf(device);
+    if (entry === undefined) return;
     entry.state = state;
     entry.reportedOfflineMs = undefined;
     setBack(entry, undefined);
@@ -92,7 +118,7 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
     for (let index = from; index < chunk.count; index++) {
       const atMs = offsetMs(chunk.firstOffset + BigInt(index));
       const device = chunk.devices[chunk.deviceIds[index]!];
-      if (chunk.tableIds[index] === statusTable) learn(storedMessage(chunk, index), atMs);
+      if (chunk.tableIds[index] === statusTable) learn(readable(chunk, index), atMs);
       else if (device) hear(device, atMs, (instantMs) => eventTimeOf(chunk, index) <= instantMs);
     }
   };
@@ -127,8 +153,26 @@ export function createPresence(timeoutMs: number, known: Iterable<DevicePresence
       }
       return items;
     },
+    forget(nowMs) {
+      const silent = [...devices.values()]
+        .filter(({ state, backMs }) => state !== 'online' && backMs === undefined)
+        .sort((a, b) => lastSignMs(a) - lastSignMs(b));
+      for (const entry of silent) {
+        const isLong = nowMs - lastSignMs(entry) > FORGOTTEN_AFTER_MS;
+        if (!isLong && devices.size <= devicesMax * DEVICES_KEPT_SHARE) break;
+        devices.delete(entry.device);
+      }
+      const noRoom = unwatched;
+      unwatched = 0;
+      return noRoom;
+    },
     devices: () => devices.values(),
   };
+}
+
+/** When a device was heard or spoken of; one that was only reported has never been heard. */
+function lastSignMs({ heardMs, reportedOfflineMs = 0 }: DevicePresence): UtcMs {
+  return Math.max(heardMs, reportedOfflineMs);
 }
 
 function allBefore(chunk: Chunk, deviceId: number, instantMs: UtcMs): boolean {
@@ -137,6 +181,18 @@ function allBefore(chunk: Chunk, deviceId: number, instantMs: UtcMs): boolean {
   return true;
 }
 
+/** When it was measured; where that cannot be read, not before anything. */
 function eventTimeOf(chunk: Chunk, index: number): UtcMs {
-  return Number(storedMessage(chunk, index).event_time);
+  const { event_time: eventTimeMs } = readable(chunk, index) ?? {};
+  return typeof eventTimeMs === 'number' ? eventTimeMs : Number.POSITIVE_INFINITY;
+}
+
+/** A message that is no CBOR of ours tells nothing but that its device is there, and stops nobody else. */
+function readable(chunk: Chunk, index: number): StoredMessage | undefined {
+  try {
+    return storedMessage(chunk, index);
+  } catch (error) {
+    if (error instanceof MalformedError) return undefined;
+    throw error;
+  }
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
 import type { Authorization } from '../../access/authorize.ts';
 import { bearerToken } from '../../access/bearer.ts';
-import type { Permission } from '../../access/grant.ts';
+import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
@@ -10,6 +11,7 @@ import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
 import { rejectOtherMethods } from '../../http/http-server.ts';
 import { SECOND_MS } from '../../lib/time.ts';
+import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
 import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
 import type { StreamLog } from '../log/stream-log.ts';
@@ -21,6 +23,7 @@ import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 
 export interface StreamRoutesOptions extends Gate {
   stream: Stream;
+  access: Pick<Access, 'authenticate' | 'recheck'>;
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
@@ -50,11 +53,13 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         { parseAs: 'buffer', bodyLimit: limits.ingestBytesMax },
         (_request, body, done) => done(null, body),
       );
+    const encoder = createBodyEncoder();
+    scope.addHook('onClose', () => encoder.close());
     // Schemas describe the routes; the contract has an error of its own for each parameter.
     scope.setValidatorCompiler(() => (value) => ({ value }));
     const authorizations = new WeakMap<
       FastifyRequest,
-      { devices: Authorization['devices']; log: StreamLog; tokenId: string }
+      { devices: Authorization['devices']; log: StreamLog; grant: Grant }
     >();
     const underWay = createQuota(
       limits.bytesUnderWayMax,
@@ -65,9 +70,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
       // Whoever has gone already does not go again.
       if (raw.destroyed) return;
-      underWay.check(tokenId, bytes);
-      underWay.add(tokenId, bytes);
-      raw.once('close', () => underWay.remove(tokenId, bytes));
+      raw.once('close', underWay.take(tokenId, bytes));
     };
 
     const guard =
@@ -76,8 +79,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         if (stream.draining.aborted) await stream.logOf(workgroupId);
         const token = bearerToken(request.headers.authorization);
         const { devices, grant } = await admit(options, token, workgroupId, requiredOf(tableName));
-        const { tokenId } = grant;
-        authorizations.set(request, { devices, log: await stream.logOf(workgroupId), tokenId });
+        authorizations.set(request, { devices, log: await stream.logOf(workgroupId), grant });
       };
     const guarded = (request: FastifyRequest) => {
       const authorized = authorizations.get(request);
@@ -95,7 +97,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       },
       async (request, reply) => {
         const { tableName } = request.params as Address;
-        const { devices, log, tokenId } = guarded(request);
+        const { devices, log, grant } = guarded(request);
         const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
         const { start, limit } = parseReadQuery(request.query as Query);
         const waitMs = parseWaitPreference(request.headers.prefer);
@@ -111,10 +113,11 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
           },
           gone.signal,
+          { expiresAtMs: grant.expiresAtMs, recheck: () => options.access.recheck(grant) },
         );
         if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
         reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
-        hold(tokenId, bytesOf(answer), reply);
+        hold(grant.tokenId, bytesOf(answer), reply);
         return sendMessages(reply, answer);
       },
     );
@@ -132,14 +135,18 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           if (encoding !== 'identity')
             throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
           const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
-          hold(guarded(request).tokenId, Math.min(announced, limits.ingestBytesMax), reply);
+          hold(guarded(request).grant.tokenId, Math.min(announced, limits.ingestBytesMax), reply);
         },
       },
       async (request, reply) => {
         const table = parseTable((request.params as Address).tableName);
         const { devices, log } = guarded(request);
         const type = mediaType(request);
-        const appended = await ingest(log, { table, type, body: request.body as Buffer, devices });
+        const body = request.body as Buffer;
+        const { workgroupId } = request.params as Address;
+        const appended = await ingest(log, { table, type, body, devices }, (sent) =>
+          encoder.encode(sent, workgroupId),
+        );
         const { count, firstOffset, lastOffset } = appended;
         return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
       },

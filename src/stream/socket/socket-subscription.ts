@@ -145,9 +145,11 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
         if (!flowControl.isOpen) continue;
         send(frame);
       }
-      // Others get their turn also where a log wakes its readers for nothing.
-      if (!frame.upToDate || frame.nextOffset === position) await nextTurn();
+      const hasMoved = frame.nextOffset !== position;
+      // At once: whoever stops it meanwhile is told where it stood.
       position = frame.nextOffset;
+      // Others get their turn also where a log wakes its readers for nothing.
+      if (!frame.upToDate || !hasMoved) await nextTurn();
       if (frame.upToDate && !isIdle) await wait((signal) => log.waitFor(position, signal));
     }
   };

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -14,6 +15,7 @@ import { createQuota } from './per-owner-quota.ts';
 import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
 import type { Admission } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
+import { createLobby, type Lobby, type LobbyConnection } from './socket-lobby.ts';
 import { createSession, type Session } from './socket-session.ts';
 import { connectionOf } from './socket-transport.ts';
 
@@ -33,11 +35,13 @@ export interface SocketLimits {
   socketsPerWorkgroupMax: number;
   /** Also those that have not said who they are yet. */
   socketsMax: number;
+  /** Connections of one address (of one /64 network of IPv6) that have not said who they are yet. */
+  socketsWaitingPerAddressMax: number;
 }
 
 export interface StreamSocket {
-  /** What is held for clients now. */
-  counts(): { sockets: number; subscriptions: number };
+  /** What is held for clients now; `waiting` are those that have not said who they are. */
+  counts(): { sockets: number; waiting: number; subscriptions: number };
 }
 
 const limitsByDefault: SocketLimits = {
@@ -45,9 +49,13 @@ const limitsByDefault: SocketLimits = {
   socketsPerTokenMax: 1_000,
   socketsPerWorkgroupMax: 5_000,
   socketsMax: 8_000,
+  socketsWaitingPerAddressMax: 500,
 };
 /** Clients send small frames only: a handshake, subscriptions, acknowledgements. */
 const RECEIVED_BYTES_MAX = 32 * 1024;
+/** How long a connection may take to say who it is. */
+const WAITING_MS = 5 * SECOND_MS;
+/** The same of the library, which gives a polling connection half a minute more to take its end. Ours comes first. */
 const CONNECT_MS = 10 * SECOND_MS;
 /** A ping waits behind the data before it, so a slow reader needs time for its answer. */
 const PING_EVERY_MS = 25 * SECOND_MS;
@@ -77,7 +85,14 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const perToken = perOwner(limits.socketsPerTokenMax, 'this token');
   const perWorkgroup = perOwner(limits.socketsPerWorkgroupMax, 'this workgroup');
 
-  const server = openServer(app, path, limits.socketsMax);
+  const lobby = createLobby({
+    connectionsMax: limits.socketsMax,
+    waitingPerAddressMax: limits.socketsWaitingPerAddressMax,
+    waitingMsMax: WAITING_MS,
+    countInside: () => sessions.size,
+    startTimer,
+  });
+  const server = openServer(app, path, lobby);
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
     // Nobody else listens before the library has taken it on, and an error that nobody listens to ends the process.
@@ -93,8 +108,12 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     const { auth, query, headers, address } = socket.handshake;
     admit({ auth, query, authorization: headers.authorization, address })
       .then((admission) => {
-        perToken.check(admission.grant.tokenId);
-        perWorkgroup.check(admission.workgroupId);
+        // Before it counts as connected: whoever connects many times at once is counted each time.
+        const places = [perToken.take(admission.grant.tokenId)];
+        socket.conn.once('close', () => {
+          for (const giveBack of places) giveBack();
+        });
+        places.push(perWorkgroup.take(admission.workgroupId));
         socket.data.admission = admission;
         next();
       })
@@ -111,15 +130,14 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       recheck: () => access.recheck(grant),
     });
     sessions.set(socket, session);
-    perToken.add(grant.tokenId);
-    perWorkgroup.add(workgroupId);
+    lobby.letIn(socket.conn.request);
     log.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
     socket.onAny((event: string, ...args: unknown[]) => session.receive(event, args));
     socket.on('disconnect', (reason) => {
       session.close();
       sessions.delete(socket);
-      perToken.remove(grant.tokenId);
-      perWorkgroup.remove(workgroupId);
+      // A connection has one purpose: it does not stay without it, uncounted.
+      if (reason === 'client namespace disconnect') socket.conn.close();
       log.debug({ workgroup: workgroupId, sockets: sessions.size, reason }, 'socket.disconnected');
     });
   });
@@ -154,13 +172,14 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   return {
     counts: () => ({
       sockets: sessions.size,
+      waiting: lobby.size,
       subscriptions: [...sessions.values()].reduce((sum, session) => sum + session.size, 0),
     }),
   };
 }
 
 /** The library's server behind that path of `app`, beside its routes. */
-function openServer(app: FastifyInstance, path: string, socketsMax: number): StreamSocketServer {
+function openServer(app: FastifyInstance, path: string, lobby: Lobby): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
     addTrailingSlash: false,
@@ -172,12 +191,15 @@ function openServer(app: FastifyInstance, path: string, socketsMax: number): Str
     connectTimeout: CONNECT_MS,
     pingInterval: PING_EVERY_MS,
     pingTimeout: PONG_MS,
-    allowRequest: (_request, decide) => {
-      const isFull = server.engine.clientsCount >= socketsMax;
-      decide(isFull ? 'too many connections' : null, !isFull);
+    allowRequest: (request, decide) => {
+      const refusal = lobby.enter(request);
+      decide(refusal, refusal === undefined);
     },
   });
   server.attach(app.server);
+  server.engine.on('connection', (connection: LobbyConnection & { request: IncomingMessage }) =>
+    lobby.opened(connection.request, connection),
+  );
   server.engine.on('headers', (headers: Record<string, string>) => {
     headers['X-Content-Type-Options'] = 'nosniff';
   });

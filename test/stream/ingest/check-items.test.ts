@@ -11,6 +11,7 @@ const text = (max: number) =>
   fc.oneof(
     { weight: 8, arbitrary: fc.string({ minLength: 1, maxLength: 8 }) },
     fc.string({ maxLength: 8 }),
+    fc.constantFrom('\ud800', 'a\udfff', '\ude00\ud83d', '😀'),
     near(max).map((length) => 'x'.repeat(length)),
   );
 const integer = (max: number) =>

@@ -173,7 +173,49 @@ describe('what is refused, whole', () => {
     }
   });
 
+  test('half of a surrogate pair, which is no character, is refused wherever it stands', async () => {
+    const { post, stored } = await setUp();
+    const before = `[{"device":"${deviceId(1)}","event_time":1,`;
+    for (const [rest, field] of [
+      ['"data":{"\\ud800":1}}]', 'data'],
+      ['"data":{"a\\udfffb":1,"\\ud800":2}}]', 'data'],
+      ['"data":{"name":"x\\ud83d"}}]', 'data.name'],
+      ['"source":"\\ude00\\ud83d","data":{}}]', 'source'],
+    ] as const)
+      for (const type of [JSON_TYPE, NDJSON]) {
+        const body = type === NDJSON ? `${before}${rest}`.slice(1, -1) : `${before}${rest}`;
+        expect(await post(type, body), rest).toMatchObject({
+          status: 400,
+          body: {
+            error: 'InvalidRequest',
+            items: expect.arrayContaining([expect.objectContaining({ field })]),
+          },
+        });
+      }
+    const status = `[{"device":"${deviceId(1)}","state":"online","event_time":1,"reason":"\\ud800"}]`;
+    expect(await post(JSON_TYPE, status, '/api/v1/tables/acme/devices/messages')).toMatchObject({
+      status: 400,
+      body: { items: [{ index: 0, field: 'reason' }] },
+    });
+    expect(await stored()).toEqual([]);
+    const whole = `${before}"source":"\\ud83d\\ude00","data":{"\\ud83d\\ude00":"\\ud83d\\ude00"}}]`;
+    expect(await post(JSON_TYPE, whole)).toMatchObject({ status: 200 });
+    expect(await stored()).toMatchObject([{ source: '😀', data: { '😀': '😀' } }]);
+  });
+
   test.each([
+    [
+      JSON_TYPE,
+      `[{"device":"${deviceId(1)}","event_time":1,"data":{"p":1,"q":{},"\\u0070":2}}]`,
+      'the JSON names "p" twice in one object, at position 85',
+    ],
+    [
+      NDJSON,
+      `{"a":1}\n{"b":[{"c":1}],"c":"b:,\\"","b":2}`,
+      'the JSON in line 2 names "b" twice in one object, at position 26',
+    ],
+    [JSON_TYPE, '[{"__proto__":1,"__proto__":2}]', 'names "__proto__" twice'],
+    [CBOR, Buffer.from('81a2616101616102', 'hex'), 'the same key twice in a map'],
     [CBOR, Buffer.from('826161', 'hex'), 'at byte 3'],
     [CBOR, Buffer.from('80ff', 'hex'), 'at byte 1'],
     [CBOR, Buffer.from('81c100', 'hex'), 'at byte 1'],

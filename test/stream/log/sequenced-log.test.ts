@@ -134,3 +134,25 @@ test('appends beyond what may wait are refused at once, and taken again when the
   syncs[0]!.resolve();
   await first;
 });
+
+test('an announcement that was not stored does not stand in the way of the next; one that was stored all the same does', async () => {
+  const { log, chunks, syncs } = setUp();
+  const failed = expect(log.announce(telemetryBatch(1), 0n)).rejects.toMatchObject({
+    code: 'StorageUnavailable',
+  });
+  await settle();
+  chunks.pop();
+  syncs[0]!.reject(new Error('ENOSPC'));
+  await failed;
+  const again = log.announce(telemetryBatch(1), 0n);
+  await settle();
+  syncs[1]!.resolve();
+  const { lastOffset } = (await again) as { lastOffset: Offset };
+  const late = expect(log.announce(telemetryBatch(1), lastOffset + 1n)).rejects.toMatchObject({
+    code: 'StorageUnavailable',
+  });
+  await settle();
+  syncs[2]!.reject(new Error('EIO'));
+  await late;
+  expect(await log.announce(telemetryBatch(1), lastOffset + 1n)).toBe('not-seen');
+});

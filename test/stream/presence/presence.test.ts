@@ -4,12 +4,16 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../../src/contract/messages.ts';
+import { offsetOf } from '../../../src/contract/offset.ts';
 import { silentLog } from '../../../src/lib/logger.ts';
 import { dayStart, MINUTE_MS } from '../../../src/lib/time.ts';
 import { createSite } from '../../../src/simulate/create-site.ts';
+import { joinChunk } from '../../../src/stream/log/chunk.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { createPresence } from '../../../src/stream/presence/presence.ts';
+import { readPresence, writePresence } from '../../../src/stream/presence/presence-file.ts';
 import { type PresenceWatch, watchPresence } from '../../../src/stream/presence/presence-watch.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
 import { startRedis } from '../../support/redis.ts';
@@ -107,6 +111,25 @@ test('a device that keeps sending is never said to be gone, however old what it 
   expect(await at.said()).toEqual(['1 online data received']);
 });
 
+test('a message that cannot be read stops nobody, and is a sign of life of its device', async () => {
+  const at = await service();
+  await at.data(1);
+  await at.pass(5_000);
+  await at.report(1, 'offline');
+  // Two names that became one: what an older version let in.
+  const data = { '\ud800': 1, '\ud801': 2 };
+  const event_time = at.clock.now();
+  await at.log.append(encodeMessages([{ device: one, event_time, data }], 'solar'));
+  await at.data(3);
+  await at.pass(5_000);
+  expect(await at.said()).toEqual([
+    '1 online data received',
+    '1 offline gateway',
+    '1 online data received',
+    '3 online data received',
+  ]);
+});
+
 test('what others report is a transition of its own, and is not said again', async () => {
   const at = await service();
   await at.report(1, 'online');
@@ -171,7 +194,7 @@ test('after a start nobody is announced again, and who was silent meanwhile gets
   await before.pass(TIMEOUT_MS);
   await before.data(2);
   await before.pass(MINUTE_MS);
-  before.watch.save();
+  await before.watch.save();
   const said = ['1 online data received', '1 offline timeout', '2 online data received'];
   expect(await before.said()).toEqual(said);
 
@@ -228,7 +251,7 @@ test('what was announced and is gone from the log holds up no announcement of th
   const before = await service({ path });
   await before.data(1);
   await before.pass(MINUTE_MS);
-  before.watch.save();
+  await before.watch.save();
   const early = `${path}.early`;
   copyFileSync(path, early);
   await before.pass(TIMEOUT_MS);
@@ -254,7 +277,7 @@ test('who is offline stays known beyond the retention, and an unreadable file co
   let at = await service({ clock, log, path });
   await at.data(1);
   await at.pass(TIMEOUT_MS + 2 * RETENTION_MS);
-  at.watch.save();
+  await at.watch.save();
   await log.trim();
   await log.close();
 
@@ -328,7 +351,7 @@ test('whatever happens, in whatever order, cut off or not: no state is said twic
         else if (what.kind === 'report') await at.report(what.device, what.state);
         else if (what.kind === 'pass') await at.pass(what.minutes * MINUTE_MS);
         else {
-          if (what.saved) at.watch.save();
+          if (what.saved) await at.watch.save();
           at = await service({ clock: at.clock, log: at.log, path });
         }
         // Something new each time, so that no two messages have one instant.
@@ -381,3 +404,61 @@ test('several services of one log in Redis, each with a data folder of its own, 
 async function pass(clock: TestClock, ms: number, look: () => Promise<unknown>): Promise<void> {
   for (let left = ms; left > 0; left -= 9_000) await clock.advance(9_000).then(look);
 }
+
+test('devices are forgotten once they have been offline for long, and those that were heard longest ago where there is no room', () => {
+  const startMs = dayStart('2026-11-20', 'UTC');
+  const entry = (number: number, state: 'online' | 'offline' | undefined, heardMs: number) => ({
+    device: deviceId(number),
+    state,
+    heardMs,
+    reportedOfflineMs: undefined,
+    backMs: undefined,
+  });
+  const day = 86_400_000;
+  const known = [
+    entry(1, 'online', startMs - 30 * day),
+    entry(2, 'offline', startMs - 7 * day),
+    entry(3, 'offline', startMs - 7 * day - 1),
+    entry(4, undefined, startMs - 8 * day),
+    { ...entry(5, 'offline', 0), reportedOfflineMs: startMs - day },
+    { ...entry(6, 'offline', startMs - 9 * day), backMs: startMs },
+  ];
+  const left = (presence: ReturnType<typeof createPresence>) =>
+    [...presence.devices()].map(({ device }) => Number(device.slice(-2)));
+  const roomy = createPresence(TIMEOUT_MS, known);
+  expect(roomy.forget(startMs)).toBe(0);
+  expect(left(roomy)).toEqual([1, 2, 5, 6]);
+
+  const many = Array.from({ length: 10 }, (_, index) => entry(index + 1, 'offline', startMs - index));
+  const full = createPresence(TIMEOUT_MS, many, 10);
+  const batch = encodeMessages(
+    [11, 12].map((number) => ({ device: deviceId(number), event_time: startMs, data: {} })),
+    'solar',
+  );
+  const chunk = joinChunk([batch], offsetOf(startMs), 0);
+  full.take(chunk, 0n);
+  expect(full.forget(startMs)).toBe(2);
+  expect(left(full)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  full.take(chunk, 0n);
+  expect(left(full)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 11]);
+  expect(full.due(startMs, startMs)).toMatchObject([{ device: deviceId(11), state: 'online' }]);
+});
+
+test('many devices are kept in pieces, between which others get their turn', async () => {
+  const path = join(tempDir(), 'stream', 'presence.json');
+  const devices = Array.from({ length: 50_000 }, (_, index) => ({
+    device: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    state: 'online' as const,
+    heardMs: index,
+    reportedOfflineMs: undefined,
+    backMs: index % 2 === 0 ? undefined : index,
+  }));
+  let turns = 0;
+  const count = setInterval(() => turns++, 0);
+  await writePresence(path, { epoch: 'e', position: 7n, devices });
+  clearInterval(count);
+  expect(turns).toBeGreaterThan(5);
+  expect(readPresence(path, silentLog)).toEqual({ epoch: 'e', position: 7n, devices });
+  await writePresence(path, { epoch: 'e', position: 8n, devices: [] });
+  expect(readPresence(path, silentLog)).toEqual({ epoch: 'e', position: 8n, devices: [] });
+});

@@ -322,6 +322,49 @@ describe('what a caller may see', () => {
     });
   });
 
+  test('a held read ends within a second of the end of its token, revoked or by time, and gives nothing from after it', async () => {
+    const clock = createTestClock();
+    const service = await startStreamService({ clock, streamTimer: clock.startTimer });
+    const log = await service.stream.logOf('acme');
+    const hold = async (lifetimeMs: number) => {
+      const { token, tokenId } = await service.access.issue({
+        subject: 't',
+        scopes: { acme: { permissions: ['search:read'] } },
+        lifetimeMs,
+      });
+      const before = clock.timersPending;
+      const held: { answer?: Answer; afterMs?: number; tokenId: string } = { tokenId };
+      const startedMs = clock.now();
+      void service.call(SOLAR, { token, headers: { prefer: 'wait=20' } }).then((answer) => {
+        Object.assign(held, { answer, afterMs: clock.now() - startedMs });
+      });
+      await until(() => clock.timersPending >= before + 2);
+      return held;
+    };
+    const lasting = await hold(600_000);
+    const brief = await hold(6_000);
+    const revoked = await hold(600_000);
+    // A message every half second keeps them all waiting for the next.
+    for (let round = 1; round <= 24; round++) {
+      if (round === 8) service.access.revoke(revoked.tokenId);
+      await log.append(telemetryBatch(1, { first: round }));
+      await clock.advance(500);
+      if (round === 9) await until(() => revoked.answer !== undefined);
+      if (round === 12) await until(() => brief.answer !== undefined);
+    }
+    expect(revoked).toMatchObject({
+      afterMs: 4_000,
+      answer: { status: 401, body: { error: 'InvalidToken' } },
+    });
+    expect(brief.afterMs).toBe(6_000);
+    expect(bodyOf(brief.answer!)).toMatchObject({ count: 12, upToDate: true });
+    expect(lasting.answer).toBeUndefined();
+    await clock.advance(1_000);
+    await until(() => lasting.answer !== undefined);
+    expect(bodyOf(lasting.answer!).count).toBe(24);
+    expect(lasting.afterMs).toBe(12_500);
+  });
+
   test('a foreign workgroup and one that does not exist get the same answer, byte for byte', async () => {
     const { call, token, tokenText } = await setUp();
     const foreign = await call('/api/v1/tables/other/solar/latest', { token: tokenText });

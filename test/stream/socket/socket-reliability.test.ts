@@ -51,7 +51,7 @@ test('a thousand idle connections are held at a small cost, and end together', a
   const closed = raws.map((raw) => once(raw, 'close'));
   stream.drain();
   await Promise.all(closed);
-  expect(socket.counts()).toEqual({ sockets: 0, subscriptions: 0 });
+  expect(socket.counts()).toEqual({ sockets: 0, waiting: 0, subscriptions: 0 });
 });
 
 describe('a reader that acknowledges', () => {
@@ -367,7 +367,7 @@ describe('a client that is no good', () => {
     const polluting = JSON.parse(`{"requestId":"${randomUUID()}","__proto__":{"offset":"1","admin":true}}`);
     expect(await ask(polluting)).toHaveProperty('epoch');
     expect({}).not.toHaveProperty('admin');
-    expect(socket.counts()).toEqual({ sockets: 1, subscriptions: 1 });
+    expect(socket.counts()).toMatchObject({ sockets: 1, subscriptions: 1 });
 
     const namespace = clientOf({ baseUrl: `${baseUrl}/admin` }, { auth: { token: tokenText } });
     const refused = await new Promise<Error>((resolve) => namespace.socket.once('connect_error', resolve));

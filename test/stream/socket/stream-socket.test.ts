@@ -524,6 +524,22 @@ describe('the end of a subscription', () => {
     expect(reader.messages).toHaveLength(3);
   });
 
+  test('in the middle of a replay names the position after the last frame', async () => {
+    const { log, connect } = await setUp();
+    await log.append(telemetryBatch(5_000));
+    const { earliest } = await log.bounds();
+    for (let frames = 1; frames <= 20; frames++) {
+      const client = await connect();
+      const reader = client.subscribe(request({ offset: String(earliest), limit: 10 }));
+      await until('some frames came', () => reader.frames.length >= frames);
+      client.socket.emit(socketEvents.stop, { requestId: reader.requestId });
+      const { nextOffset } = await reader.stopped;
+      expect(reader.messages.length).toBeLessThan(5_000);
+      expect(nextOffset).toBe(String(reader.frames.at(-1)!.nextOffset));
+      client.close();
+    }
+  });
+
   test('comes within a second of the end of its token, by time or revoked by whatever process', async () => {
     const service = await setUp();
     const { access, clock, log } = service;
@@ -551,7 +567,7 @@ describe('the end of a subscription', () => {
     await clock.advance(29_000);
     expect(await readers[0]!.reader.stopped).toMatchObject({ reason: 'token_expired', nextOffset });
     await readers[0]!.gone;
-    expect(service.socket.counts()).toEqual({ sockets: 1, subscriptions: 1 });
+    expect(service.socket.counts()).toMatchObject({ sockets: 1, subscriptions: 1 });
     expect(await refusal(service, { auth: { token: revoked.token } })).toMatchObject({
       error: 'InvalidToken',
     });
@@ -616,7 +632,7 @@ describe('the end of a subscription', () => {
       error: 'Draining',
       retryable: true,
     });
-    expect(service.socket.counts()).toEqual({ sockets: 0, subscriptions: 0 });
+    expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
     const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
     await until(
       'one that had not even said who it is has been ended',

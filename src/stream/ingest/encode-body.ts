@@ -1,0 +1,62 @@
+import { type EncodedBatch, encodeMessages } from '../../contract/encode-messages.ts';
+import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { limits } from '../../contract/wire-limits.ts';
+import { checkItems, type ItemProblem, problemsListedMax } from './check-items.ts';
+import { copyItems } from './copy-items.ts';
+import { type IngestType, readItems } from './ingest-body.ts';
+
+export interface IngestRequest {
+  table: string;
+  body: Uint8Array;
+  type: IngestType;
+  /** The only devices that the caller may write for. */
+  devices: ReadonlySet<string> | 'all';
+}
+
+/**
+ * Makes messages of a body, all of its items or none.
+ * @throws StreamError InvalidRequest that lists what is wrong with which item, PayloadTooLarge
+ */
+export function encodeBody(request: IngestRequest): EncodedBatch {
+  return copyBody(request) ?? rebuildBody(request);
+}
+
+/**
+ * The usual request, telemetry in CBOR, is not taken apart.
+ * @returns undefined for every other, which `rebuildBody` takes
+ */
+export function copyBody({ table, body, type, devices }: IngestRequest): EncodedBatch | undefined {
+  if (type !== 'application/cbor' || table === DEVICE_STATUS_TABLE) return undefined;
+  return copyItems(body, table, devices);
+}
+
+/** Takes a body apart, says what is wrong with it, or encodes its items anew: up to some seconds for a large one. */
+export function rebuildBody({ table, body, type, devices }: IngestRequest): EncodedBatch {
+  const items = readItems(body, type);
+  const checked = checkItems(items, table, devices);
+  if (checked.kind === 'invalid') throw badItems(checked.problems, checked.badItems, items.length);
+  const batch = encodeMessages(checked.items, table);
+  const tooLarge = messagesTooLarge(batch);
+  if (tooLarge.length > 0)
+    throw badItems(tooLarge.slice(0, problemsListedMax), tooLarge.length, items.length);
+  return batch;
+}
+
+function messagesTooLarge({ starts, count }: EncodedBatch): ItemProblem[] {
+  const problems: ItemProblem[] = [];
+  for (let index = 0; index < count; index++)
+    if (starts[index + 1]! - starts[index]! > limits.messageBytesMax)
+      problems.push({ index, field: 'data', reason: `is larger than ${limits.messageBytesMax} bytes` });
+  return problems;
+}
+
+function badItems(problems: ItemProblem[], badCount: number, count: number): StreamError {
+  const listed =
+    problems.length < problemsListedMax ? '' : `; the first ${problemsListedMax} problems are listed`;
+  return new StreamError(
+    'InvalidRequest',
+    `${badCount} of ${count} items cannot be accepted, so none was stored${listed}`,
+    { parameter: 'body', items: problems },
+  );
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { messagesOf } from '../../src/client/messages-of.ts';
+import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
+import { createMessageDecoder } from '../../src/decode/message-decoder.ts';
+import { createNameTable } from '../../src/decode/name-table.ts';
+import { jsonText } from '../../src/lib/json-text.ts';
+import { decodeParts, deviceId } from '../support/messages.ts';
+
+/** Messages of our own shape, each with these fields. */
+function messagesWith(...fields: Array<Record<string, number | string>>) {
+  const items = fields.map((data) => ({ device: deviceId(1), event_time: 1, data }));
+  const batch = encodeMessages(items, 'solar');
+  stampMessages(batch, 1n << 40n, 1_800_000_000_000);
+  return decodeParts([batch.bytes]);
+}
+
+test.each([
+  ['CBOR', (messages: unknown[]) => encodeCbor({ messages })],
+  ['JSON', (messages: unknown[]) => Buffer.from(jsonText({ messages }))],
+])(
+  'of more names than there may be, %s messages with a new one are set aside, and all others go on',
+  (_, body) => {
+    // The table `solar` is a name too.
+    const names = createNameTable([], 3);
+    const decoder = createMessageDecoder(names);
+    const messages = messagesWith(
+      { a: 1 },
+      { b: 2, a: 3 },
+      { c: 4, a: 5 },
+      { a: 6, b: 7 },
+      { d: 'text', b: 8 },
+    );
+    for (let round = 0; round < 2; round++) {
+      const decoded = decoder.decode(body(messages));
+      if (decoded.kind !== 'batch') throw new Error(decoded.error);
+      const { columns } = decoded;
+      const fields = messagesOf(columns, names).map((message) => 'data' in message && message.data);
+      expect(fields).toEqual([{ a: 1 }, { b: 2, a: 3 }, { a: 6, b: 7 }, { d: 'text', b: 8 }]);
+      expect(columns.rejected).toMatchObject([
+        {
+          offset: BigInt(messages[2]!.offset),
+          reason: 'too_many_names',
+          detail: expect.stringContaining('has 3 names of tables, sources and fields already'),
+        },
+      ]);
+    }
+    expect(names.takeNew().map(({ name }) => name)).toHaveLength(3);
+  },
+);
+
+test('names that are known keep their ids, also where there are more than there may be', () => {
+  const names = createNameTable(
+    [
+      { id: 3, name: 'a' },
+      { id: 7, name: 'b' },
+    ],
+    1,
+  );
+  expect([names.idOf('a'), names.idOf('b'), names.takes('b'), names.takes('c')]).toEqual([3, 7, true, false]);
+  expect(() => names.idOf('c')).toThrow('has 1 names');
+});

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
+import { createBodyEncoder } from '../../../src/stream/ingest/body-encoder.ts';
+import { encodeBody } from '../../../src/stream/ingest/encode-body.ts';
+import { deviceId, telemetry, wideTelemetry } from '../../support/messages.ts';
+
+function setUp() {
+  const encoder = createBodyEncoder();
+  onTestFinished(() => encoder.close());
+  return encoder;
+}
+
+/** Many fields, each with a name of its own: what takes the longest. */
+function manyFields(items: number, fieldsPerItem: number): Buffer {
+  const item = (index: number) => ({
+    device: deviceId(1),
+    event_time: 1_800_000_000_000,
+    data: Object.fromEntries(
+      Array.from({ length: fieldsPerItem }, (_, field) => [(index * fieldsPerItem + field).toString(36), 1]),
+    ),
+  });
+  return Buffer.from(JSON.stringify(Array.from({ length: items }, (_, index) => item(index))));
+}
+
+const request = (body: Uint8Array, type: 'application/json' | 'application/cbor' = 'application/json') => ({
+  table: 'solar',
+  type,
+  body,
+  devices: 'all' as const,
+});
+
+test('a body of 850,000 fields takes no time of the event loop, and another tenant’s body does not wait for it', async () => {
+  const encoder = setUp();
+  const large = manyFields(850, 1_000);
+  const other = manyFields(60, 200);
+  const ended: string[] = [];
+  const encoding = encoder.encode(request(large), 'acme').then((batch) => {
+    ended.push('large');
+    return batch;
+  });
+  const again = encoder.encode(request(other), 'acme').then(() => ended.push('the next'));
+  const begun = process.threadCpuUsage();
+  const others = encoder.encode(request(other), 'other').then(() => ended.push('other'));
+  let turns = 0;
+  while (ended.length === 0) {
+    await sleep(1);
+    turns++;
+  }
+  await others;
+  const { user, system } = process.threadCpuUsage(begun);
+  const cpuMs = (user + system) / 1_000;
+  expect(turns).toBeGreaterThan(10);
+  expect(cpuMs).toBeLessThan(1_000);
+  expect(ended[0]).toBe('other');
+  process.stdout.write(`this thread worked for ${Math.round(cpuMs)} ms until the other tenant was served\n`);
+  const batch = await encoding;
+  await again;
+  expect(ended).toEqual(['other', 'large', 'the next']);
+  const expected = encodeBody(request(large));
+  const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+  expect(digest(batch.bytes)).toBe(digest(expected.bytes));
+  expect(batch.starts).toEqual(expected.starts);
+  expect([batch.tables, batch.devices, batch.count]).toEqual([
+    expected.tables,
+    expected.devices,
+    expected.count,
+  ]);
+});
+
+test('small bodies, usual ones and large ones come out the same, and are refused the same', async () => {
+  const encoder = setUp();
+  const bodies = [
+    request(encodeCbor(telemetry(3)), 'application/cbor'),
+    request(encodeCbor(wideTelemetry(5_000)), 'application/cbor'),
+    request(manyFields(2, 10)),
+    request(manyFields(100, 200)),
+    { ...request(encodeCbor(wideTelemetry(5_000)), 'application/cbor'), devices: new Set([deviceId(99)]) },
+    request(Buffer.from(`[${'{"a":1},'.repeat(9_999)}{}]`)),
+    request(Buffer.from(`[${'{"a":1},'.repeat(10_000)}{}]`)),
+    request(Buffer.from(`[${'{"a":1},'.repeat(9_000)}?]`)),
+  ];
+  for (const [index, body] of bodies.entries()) {
+    const [given, expected] = await Promise.allSettled([
+      encoder.encode(body, 'acme'),
+      (async () => encodeBody(body))(),
+    ]);
+    expect(given.status, String(index)).toBe(expected.status);
+    if (given.status === 'fulfilled' && expected.status === 'fulfilled')
+      expect(Buffer.from(given.value.bytes).equals(expected.value.bytes)).toBe(true);
+    if (given.status === 'rejected' && expected.status === 'rejected')
+      expect(given.reason.body()).toEqual(expected.reason.body());
+  }
+});
+
+test('what waits is refused when the service ends', async () => {
+  const encoder = createBodyEncoder();
+  const body = request(manyFields(850, 1_000));
+  const bodies = Array.from({ length: 3 }, () => encoder.encode(body, 'acme'));
+  const settled = Promise.allSettled(bodies);
+  await encoder.close();
+  const [running, ...waiting] = await settled;
+  expect(running!.status).toBe('rejected');
+  for (const one of waiting) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'Draining' } });
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { connect as connectTcp } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SOCKET_PATH } from '../../../src/contract/socket-events.ts';
+import type { StreamSocketOptions } from '../../../src/stream/socket/stream-socket.ts';
+import { openRaw, openRawWith } from '../../support/raw-socket.ts';
+import { connectTo } from '../../support/socket-client.ts';
+import { startStreamService } from '../../support/stream-service.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+
+const HANDSHAKE = `${SOCKET_PATH}/?EIO=4&transport=polling`;
+
+async function setUp(socketLimits: StreamSocketOptions['limits'] = {}) {
+  const clock = createTestClock();
+  const service = await startStreamService({ clock, socketTimer: clock.startTimer, socketLimits });
+  const tokenText = await service.token();
+  const connect = (transport = 'websocket') =>
+    connectTo(service, { auth: { token: tokenText, workgroupId: 'acme' }, transports: [transport] });
+  return { ...service, clock, tokenText, connect };
+}
+
+/** A plain request from one of this machine's own addresses. */
+function getFrom(localAddress: string, url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { localAddress, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('connections that have not said who they are', () => {
+  test('are few of one address, and leave room for all others', async () => {
+    const { baseUrl, socket, connect } = await setUp({ socketsMax: 30, socketsWaitingPerAddressMax: 20 });
+    const statuses: number[] = [];
+    for (let number = 0; number < 50; number++)
+      statuses.push(await getFrom('127.0.0.2', `${baseUrl}${HANDSHAKE}`));
+    expect(statuses).toEqual([...new Array(20).fill(200), ...new Array(30).fill(403)]);
+    expect(socket.counts().waiting).toBe(20);
+    for (const transport of ['websocket', 'polling']) {
+      const client = await connect(transport);
+      expect(await client.subscribe({ requestId: randomUUID() }).answer).toHaveProperty('nextOffset');
+    }
+    expect(socket.counts()).toMatchObject({ sockets: 2, waiting: 20 });
+  });
+
+  test('are counted as they come, also where many requests arrive at once', async () => {
+    const { baseUrl, socket } = await setUp({ socketsWaitingPerAddressMax: 5 });
+    const { port, hostname } = new URL(baseUrl);
+    const raw = connectTcp(Number(port), hostname);
+    onTestFinished(() => void raw.destroy());
+    let answers = '';
+    raw.on('data', (bytes) => {
+      answers += bytes;
+    });
+    raw.write(`GET ${HANDSHAKE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(40));
+    await until('all are answered', () => answers.split('HTTP/1.1 ').length === 41);
+    expect(answers.split('HTTP/1.1 200').length - 1).toBe(5);
+    expect(socket.counts().waiting).toBe(5);
+  });
+
+  test('make room for who comes next where there is none left, the one that came first leaving first', async () => {
+    const { baseUrl, socket, connect } = await setUp({ socketsMax: 20 });
+    const first = await openRaw(baseUrl);
+    const closed = new Promise((resolve) => first.once('close', resolve));
+    for (let host = 2; host < 42; host++)
+      expect(await getFrom(`127.0.0.${host}`, `${baseUrl}${HANDSHAKE}`)).toBe(200);
+    await closed;
+    await connect();
+    await connect('polling');
+    expect(socket.counts().sockets + socket.counts().waiting).toBe(20);
+  });
+
+  test('are ended after 5 s, at once and whatever their transport, and those that were let in are not', async () => {
+    const { baseUrl, socket, clock, connect, tokenText } = await setUp({ socketsWaitingPerAddressMax: 3 });
+    const reader = await connect();
+    const wrong = await openRaw(baseUrl);
+    wrong.send(`40${JSON.stringify({ token: `${tokenText}x` })}`);
+    const silent = await openRaw(baseUrl);
+    const closed = [wrong, silent].map((raw) => new Promise((resolve) => raw.once('close', resolve)));
+    expect(await getFrom('127.0.0.1', `${baseUrl}${HANDSHAKE}`)).toBe(200);
+    expect(await getFrom('127.0.0.1', `${baseUrl}${HANDSHAKE}`)).toBe(403);
+    expect(socket.counts().waiting).toBe(3);
+    await clock.advance(4_999);
+    expect(socket.counts().waiting).toBe(3);
+    await clock.advance(1);
+    expect(socket.counts().waiting).toBe(0);
+    await Promise.all(closed);
+    expect(await getFrom('127.0.0.1', `${baseUrl}${HANDSHAKE}`)).toBe(200);
+    expect(reader.socket.connected).toBe(true);
+  });
+
+  test('do not come back by leaving the stream and keeping the connection', async () => {
+    const { baseUrl, socket, tokenText } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    const closed = new Promise((resolve) => raw.once('close', resolve));
+    expect(socket.counts()).toMatchObject({ sockets: 1, waiting: 0 });
+    raw.send('41');
+    await closed;
+    expect(socket.counts()).toMatchObject({ sockets: 0, waiting: 0 });
+  });
+});
+
+test('a token that connects many times at once gets no more connections than it may have', async () => {
+  const { baseUrl, socket, tokenText } = await setUp({ socketsPerTokenMax: 4 });
+  const raws = await Promise.all(Array.from({ length: 30 }, () => openRaw(baseUrl)));
+  const answers = raws.map(
+    (raw) => new Promise<string>((resolve) => raw.once('message', (data) => resolve(String(data)))),
+  );
+  for (const raw of raws) raw.send(`40${JSON.stringify({ token: tokenText })}`);
+  const kinds = (await Promise.all(answers)).map((text) => text.slice(0, 2));
+  expect(kinds.filter((kind) => kind === '40')).toHaveLength(4);
+  expect(kinds.filter((kind) => kind === '44')).toHaveLength(26);
+  expect(socket.counts().sockets).toBe(4);
+});
