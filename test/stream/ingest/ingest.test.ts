@@ -207,12 +207,12 @@ describe('what is refused, whole', () => {
     [
       JSON_TYPE,
       `[{"device":"${deviceId(1)}","event_time":1,"data":{"p":1,"q":{},"\\u0070":2}}]`,
-      'the JSON names "p" twice in one object, at position 85',
+      'the JSON names "p" twice in one object, at position 86',
     ],
     [
       NDJSON,
       `{"a":1}\n{"b":[{"c":1}],"c":"b:,\\"","b":2}`,
-      'the JSON in line 2 names "b" twice in one object, at position 26',
+      'the JSON in line 2 names "b" twice in one object, at position 27',
     ],
     [JSON_TYPE, '[{"__proto__":1,"__proto__":2}]', 'names "__proto__" twice'],
     [CBOR, Buffer.from('81a2616101616102', 'hex'), 'the same key twice in a map'],
