@@ -9,9 +9,14 @@ import {
   written,
 } from '../cbor/cbor-writer.ts';
 import type { ReadBody } from '../contract/messages.ts';
+import type { Offset } from '../contract/offset.ts';
 
-/** All of a read's answer but its messages; on a socket the frame also names its subscription. */
-export type ReadBodyHead = Omit<ReadBody, 'messages'> & { requestId?: string };
+/** All of a read's answer but its messages; on a socket the frame also names its subscription, and where it begins. */
+export type ReadBodyHead = Omit<ReadBody, 'messages'> & {
+  requestId?: string;
+  /** The `nextOffset` of the frame before, or of the answer to the subscription. */
+  fromOffset?: Offset;
+};
 
 /**
  * The head of an answer, up to and including the array head of `messages`, its last member. Exactly `count` stored
@@ -19,11 +24,19 @@ export type ReadBodyHead = Omit<ReadBody, 'messages'> & { requestId?: string };
  */
 export function readBodyHeader(head: ReadBodyHead): Uint8Array {
   const writer = createWriter(256);
-  const members = 6 + (head.requestId === undefined ? 0 : 1) + (head.clamped === undefined ? 0 : 1);
+  const members =
+    6 +
+    (head.requestId === undefined ? 0 : 1) +
+    (head.fromOffset === undefined ? 0 : 1) +
+    (head.clamped === undefined ? 0 : 1);
   writeHead(writer, cborMajor.map, members);
   if (head.requestId !== undefined) {
     writeText(writer, 'requestId');
     writeText(writer, head.requestId);
+  }
+  if (head.fromOffset !== undefined) {
+    writeText(writer, 'fromOffset');
+    writeBigint(writer, head.fromOffset);
   }
   writeText(writer, 'nextOffset');
   writeBigint(writer, head.nextOffset);

@@ -66,6 +66,34 @@ test('the example in Python goes on where it stood once its connection was cut',
   expect(output().match(/'msg_id': \d+/g)).toEqual(["'msg_id': 1001", "'msg_id': 1002", "'msg_id': 1003"]);
 }, 60_000);
 
+test('the example in Python handles frames in order and each once, under load and across cuts', async () => {
+  const { name: _, file, code, command } = examples[1]!;
+  if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
+  const service = await startStreamService();
+  const log = await service.stream.logOf('acme');
+  const way = await startCuttingProxy(Number(new URL(service.baseUrl).port));
+  onTestFinished(() => way.close());
+  const output = run(`http://127.0.0.1:${way.port}`, file, code, command, await service.token());
+  const hasSubscribed = () => service.socket.counts().subscriptions === 1;
+  await until('it has subscribed', hasSubscribed, 20_000);
+  const MESSAGES = 3_000;
+  const batches = 600;
+  for (let batch = 0; batch < batches; batch++) {
+    await log.append(telemetryBatch(MESSAGES / batches, { first: (batch * MESSAGES) / batches }));
+    if (batch % 200 === 100) {
+      way.cut();
+      await until('it was cut off', () => service.socket.counts().sockets === 0);
+      way.mend();
+      await until('it is there again', hasSubscribed, 20_000);
+    } else if (batch % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until('the last came', () => output().includes(`'msg_id': ${MESSAGES - 1},`), 20_000);
+  const numbers = output()
+    .match(/(?<='msg_id': )\d+/g)!
+    .map(Number);
+  expect(numbers).toEqual(Array.from({ length: MESSAGES }, (_, number) => number));
+}, 90_000);
+
 /** Runs an example as a reader of the page would, with another address and workgroup. @returns what it has printed */
 function run(url: string, file: string, code: string, command: string, token: string): () => string {
   const folder = tempDir();

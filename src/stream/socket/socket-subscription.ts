@@ -61,6 +61,8 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   const begun = Promise.withResolvers<void>();
   let position: Offset = 0n;
   let notBefore: Offset = 0n;
+  /** Where the client knows that it stands. */
+  let told: Offset = 0n;
   /** The log that this reader knows of. */
   let epoch: string | undefined;
   let ended = false;
@@ -129,8 +131,15 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     const { count, nextOffset, upToDate, bounds, messages } = frame;
     const { earliest: earliestOffset } = bounds;
     epoch = bounds.epoch;
+<<<<<<< HEAD
     const head = readBodyHeader({ requestId, nextOffset, count, upToDate, earliestOffset, epoch });
     connection.sendFrame(head, messages, flowControl.sending());
+=======
+    const fields = { requestId, fromOffset: told, nextOffset, count, upToDate, earliestOffset, epoch };
+    const head = readBodyHeader(fields);
+    told = nextOffset;
+    connection.sendFrame(head, messages, room.sending());
+>>>>>>> hard-stream
     startIdleTimer();
   };
 
@@ -162,6 +171,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       const outcome = await frames.read({ from: position, limit, filter });
       if (outcome.kind === 'batch') {
         epoch = outcome.bounds.epoch;
+        told = position;
         return {
           requestId,
           nextOffset: String(position),

@@ -168,11 +168,36 @@ describe('a subscription', () => {
     const { bytes } = await call('/api/v1/tables/acme/solar/latest', { token: tokenText });
     const client = await connect();
     const received = new Promise<Buffer>((resolve) => client.socket.once(socketEvents.data, resolve));
-    const { requestId } = client.subscribe(request({ timestamp: TEST_START_MS }));
+    const { requestId, answer } = client.subscribe(request({ timestamp: TEST_START_MS }));
     const frame = await received;
-    expect(decodeCbor(frame)).toEqual({ ...(decodeCbor(bytes) as object), requestId });
+    const fromOffset = BigInt((await answer).nextOffset as string);
+    expect(decodeCbor(frame)).toEqual({ ...(decodeCbor(bytes) as object), requestId, fromOffset });
     const messages = bytes.subarray(bytes.indexOf('messages'));
     expect(frame.subarray(frame.indexOf('messages')).equals(messages)).toBe(true);
+  });
+
+  test('says in every frame where it begins: at the end of the frame before, also where messages were left out', async () => {
+    const { log, connect, token, baseUrl, clock } = await setUp();
+    const roof = { token: await token({ deviceGroups: ['roof'] }), workgroupId: 'acme' };
+    const readers = [];
+    for (const client of [await connect(), await connectTo({ baseUrl }, { auth: roof })]) {
+      const reader = client.subscribe(request({ timestamp: TEST_START_MS - 1_000, limit: 3 }));
+      readers.push(reader);
+      await reader.answer;
+    }
+    for (let round = 0; round < 10; round++)
+      for (const device of [1, 2, 2]) await log.append(telemetryBatch(4, { device }));
+    await readers[0]!.until((messages) => messages.length === 120);
+    await readers[1]!.until((messages) => messages.length === 40);
+    await clock.advance(15_000);
+    for (const { frames, answer } of readers) {
+      await until('a frame without messages came', () => frames.at(-1)!.count === 0);
+      let from = BigInt((await answer).nextOffset as string);
+      for (const frame of frames as Array<(typeof frames)[number] & { fromOffset: unknown }>) {
+        expect(BigInt(frame.fromOffset as bigint)).toBe(from);
+        from = BigInt(frame.nextOffset);
+      }
+    }
   });
 
   test('begins at an offset, at a time, or where the log allows it, and says so', async () => {
