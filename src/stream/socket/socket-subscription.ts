@@ -131,15 +131,10 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     const { count, nextOffset, upToDate, bounds, messages } = frame;
     const { earliest: earliestOffset } = bounds;
     epoch = bounds.epoch;
-<<<<<<< HEAD
-    const head = readBodyHeader({ requestId, nextOffset, count, upToDate, earliestOffset, epoch });
-    connection.sendFrame(head, messages, flowControl.sending());
-=======
     const fields = { requestId, fromOffset: told, nextOffset, count, upToDate, earliestOffset, epoch };
     const head = readBodyHeader(fields);
     told = nextOffset;
-    connection.sendFrame(head, messages, room.sending());
->>>>>>> hard-stream
+    connection.sendFrame(head, messages, flowControl.sending());
     startIdleTimer();
   };
 
