@@ -2,6 +2,7 @@ import { errorMessage } from '../src/lib/errors.ts';
 import type { Log } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { within } from '../src/lib/with-timeout.ts';
+import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './lease.ts';
 import type { Shard } from './shard-jobs.ts';
 
@@ -28,6 +29,9 @@ interface Holding {
 interface Waiting {
   failures: number;
   retryAtMs: UtcMs;
+  sinceMs: UtcMs;
+  /** False where another worker has taken the shard over: nothing is wrong with it. */
+  isFailure: boolean;
   error: string;
 }
 
@@ -44,7 +48,15 @@ export interface Holdings {
   kept(): string[];
   owned(): Shard[];
   mayTake(workgroupId: string): boolean;
-  describe(workgroupId: string): { state: HoldingState; error: string | null };
+  /** The error is set from the first failure until the shard is open, here or elsewhere. */
+  describe(workgroupId: string): HoldingDescription;
+}
+
+export interface HoldingDescription {
+  state: HoldingState;
+  error: string | null;
+  /** Since when it cannot be opened; null where it is open, or where another worker has it. */
+  failingSinceMs: UtcMs | null;
 }
 
 /** `elsewhere`: another worker owns it, or nobody yet; `waiting`: it could not be opened or was lost, and is tried again. */
@@ -72,7 +84,10 @@ export function createHoldings(options: HoldingsOptions): Holdings {
 
   async function take(workgroupId: string): Promise<boolean> {
     const askedAtMs = clock.now();
-    if (!(await leases.hold(workgroupId))) return false;
+    if (!(await leases.hold(workgroupId))) {
+      waiting.delete(workgroupId);
+      return false;
+    }
     const holding: Holding = {
       state: 'opening',
       isReleased: false,
@@ -95,8 +110,11 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     try {
       holding.shard = await open(workgroupId, onLost);
     } catch (error) {
-      postpone(workgroupId, errorMessage(error));
-      log.error({ workgroupId, error: errorMessage(error) }, 'shard.open-failed');
+      const { code, message } = tellFailure(error);
+      const { retryAtMs } = postpone(workgroupId, message, true);
+      const raw = errorMessage(error);
+      const event = { workgroupId, code, error: message, retryAtMs, ...(raw !== message && { raw }) };
+      log.error(event, 'shard.open-failed');
       return end(workgroupId, holding);
     }
     if (holding.giveUp) return end(workgroupId, holding);
@@ -124,14 +142,24 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     const holding = holdings.get(workgroupId);
     if (!holding || holding.giveUp) return;
     holding.giveUp = reason;
-    if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over');
+    if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over', false);
     if (holding.state === 'owned') holding.ended = end(workgroupId, holding);
   }
 
-  function postpone(workgroupId: string, error: string): void {
-    const failures = (waiting.get(workgroupId)?.failures ?? 0) + 1;
+  function postpone(workgroupId: string, error: string, isFailure: boolean): Waiting {
+    const before = waiting.get(workgroupId);
+    const nowMs = clock.now();
+    const failures = (before?.failures ?? 0) + 1;
     const waitMs = Math.min(MINUTE_MS, leases.leaseMs * 2 ** (failures - 1));
-    waiting.set(workgroupId, { failures, retryAtMs: clock.now() + waitMs, error });
+    const sinceMs = before?.isFailure ? before.sinceMs : nowMs;
+    const postponed = { failures, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
+    waiting.set(workgroupId, postponed);
+    return postponed;
+  }
+
+  /** One that is not tried again in its time is the share of another worker by now. */
+  function isTried({ retryAtMs }: Waiting): boolean {
+    return clock.now() <= retryAtMs + leases.leaseMs;
   }
 
   async function renewOne(workgroupId: string, holding: Holding): Promise<void> {
@@ -163,8 +191,14 @@ export function createHoldings(options: HoldingsOptions): Holdings {
     mayTake: (workgroupId) =>
       !holdings.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {
-      const error = waiting.get(workgroupId)?.error ?? null;
-      return { state: holdings.get(workgroupId)?.state ?? (error ? 'waiting' : 'elsewhere'), error };
+      const state = holdings.get(workgroupId)?.state;
+      const since = waiting.get(workgroupId);
+      const waits = since !== undefined && (state !== undefined || isTried(since)) ? since : undefined;
+      return {
+        state: state ?? (waits ? 'waiting' : 'elsewhere'),
+        error: waits?.error ?? null,
+        failingSinceMs: waits?.isFailure ? waits.sinceMs : null,
+      };
     },
   };
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import { createHoldings, type LossReason } from '../../jobs/owned-shards.ts';
 import type { Shard } from '../../jobs/shard-jobs.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { silentLog } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;
@@ -64,7 +65,7 @@ test('a shard is opened once its lease is held, and closed before the lease is r
   const { events, holdings } = setUp();
   expect(await holdings.take('a')).toBe(true);
   await settle();
-  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
   holdings.giveUp('a', 'handed-over');
   await settle();
   expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
@@ -81,14 +82,18 @@ test('a shard that another worker owns is not opened', async () => {
 test('a shard that cannot be opened is closed, its lease released, and tried again later and later', async () => {
   const { clock, events, holdings } = setUp({
     open: async (attempt) => {
-      if (attempt < 3) throw new Error(`attempt ${attempt} failed`);
+      if (attempt < 3) throw new TransientError('Busy', `attempt ${attempt} failed`);
     },
   });
   const waits: number[] = [];
   for (let attempt = 1; attempt < 3; attempt++) {
     await holdings.take('a');
     await settle();
-    expect(holdings.describe('a')).toEqual({ state: 'waiting', error: `attempt ${attempt} failed` });
+    expect(holdings.describe('a')).toEqual({
+      state: 'waiting',
+      error: `attempt ${attempt} failed`,
+      failingSinceMs: 1_000_000,
+    });
     const failedAtMs = clock.ms;
     while (!holdings.mayTake('a')) clock.ms += 1_000;
     waits.push(clock.ms - failedAtMs);
@@ -97,7 +102,28 @@ test('a shard that cannot be opened is closed, its lease released, and tried aga
   expect(events).toEqual(['open a', 'close a', 'release a', 'open a', 'close a', 'release a']);
   await holdings.take('a');
   await settle();
-  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
+});
+
+test('a shard that another worker has opened is no failure of this one any more', async () => {
+  const { clock, store, holdings } = setUp({
+    open: async () => {
+      throw new TransientError('Busy', 'not now');
+    },
+  });
+  await holdings.take('a');
+  await settle();
+  store.takenByOther.add('a');
+  clock.ms += leaseMs;
+  await holdings.take('a');
+  expect(holdings.describe('a')).toEqual({ state: 'elsewhere', error: null, failingSinceMs: null });
+  // Nor where nobody tries again here, because there is no room for it.
+  store.takenByOther.clear();
+  await holdings.take('a');
+  await settle();
+  expect(holdings.describe('a').state).toBe('waiting');
+  clock.ms += 3 * leaseMs;
+  expect(holdings.describe('a')).toEqual({ state: 'elsewhere', error: null, failingSinceMs: null });
 });
 
 test('a lease that is being given back is not prolonged, or nobody could take it', async () => {
@@ -185,7 +211,7 @@ test('a shard that has ended is closed, and may be opened again at once', async 
   await settle();
   lostBefore('shard-ended');
   await settle();
-  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(holdings.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
 });
 
 test('giving everything up waits for shards that are open and for those being opened', async () => {

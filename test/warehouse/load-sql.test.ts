@@ -17,7 +17,9 @@ test('the same code finds the sql folder from dist/src, beside which it is insta
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   mkdirSync(join(root, 'sql/answers'));
   writeFileSync(join(root, 'sql/answers/10_answers.sql'), '-- name: answer\nSELECT 42');
-  const installed = (await import(join(root, 'dist/src/warehouse/load-sql.ts'))) as { loadSql: typeof loadSql };
+  const installed = (await import(join(root, 'dist/src/warehouse/load-sql.ts'))) as {
+    loadSql: typeof loadSql;
+  };
   expect(installed.loadSql('answers/answer')).toBe('SELECT 42');
 });
 
