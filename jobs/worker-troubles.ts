@@ -99,5 +99,5 @@ function isBehind({ stage }: StageHealth, stages: readonly StageHealth[]): boole
 }
 
 function seconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`;
+  return `${Math.max(1, Math.round(ms / 1000))} s`;
 }

@@ -13,10 +13,6 @@ export interface ToldFailure {
 const CHARACTERS_MAX = 400;
 /** Codes of errors whose text is not ours. */
 const FOREIGN: ReadonlySet<string> = new Set(['WarehouseFailure', 'Unexpected']);
-const LINE_CHARACTERS_MAX = 150;
-/** SQL, JSON and what DuckDB begins its errors with: nothing for people. */
-const FOREIGN_TEXT =
-  /^\s*[[{<]|^[A-Z]\w*(?: \w+)? Error:|\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|FROM|WHERE)\b|\bLINE \d+:/;
 const UNEXPECTED_NEXT =
   'This is a fault of Wattline: it is tried again by itself, and what has landed is kept. Where it stays, report it with the event job.failed of the log';
 
@@ -34,8 +30,7 @@ export function tellFailure(error: unknown): ToldFailure {
 }
 
 function codeOf(error: unknown): string {
-  const isOurs = error instanceof TransientError || error instanceof TerminalError;
-  return isOurs ? error.code : 'Unexpected';
+  return error instanceof Error && 'code' in error ? String(error.code) : 'Unexpected';
 }
 
 /** Names what the details name and the message does not. */
@@ -91,10 +86,7 @@ function kindWords(text: string): string {
   if (file) return `the file ${file[1]} cannot be read or written`;
   if (/(IO|HTTP) Error/.test(text)) return 'a file cannot be read or written';
   if (/(INTERNAL|FATAL) Error/.test(text)) return 'the database failed';
-  const [line = ''] = text.split('\n', 1);
-  return FOREIGN_TEXT.test(line)
-    ? 'the database refused a statement'
-    : `an unexpected error: ${line.slice(0, LINE_CHARACTERS_MAX)}`;
+  return 'an error that is not known; its own text is in the log only, because it may hold values';
 }
 
 /** What zod says is JSON: a list of what is wrong, with the path to it. */

@@ -4,6 +4,7 @@ import type { Transport } from '../client/stream-source.ts';
 import type { Problem } from '../lib/errors.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { OpenImport } from '../warehouse/shard-status.ts';
+import type { Trouble } from './trouble.ts';
 
 /** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
 export interface WorkgroupStatus {
@@ -34,11 +35,16 @@ export interface WorkgroupStatus {
   imports?: OpenImport[] | undefined;
   /** What the data say against the configuration, by its path in it. */
   problems: Problem[];
+  /** What keeps the worker from working on it; undefined where the worker of an older version wrote. */
+  troubles?: Trouble[] | undefined;
 }
 
 export interface StageStatus {
   lastSuccessAtMs?: UtcMs | undefined;
+  /** Set while it fails. */
   lastError?: { atMs: UtcMs; message: string } | undefined;
+  /** When it first failed since the last success. */
+  failingSinceMs?: UtcMs | undefined;
 }
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
@@ -53,7 +59,10 @@ export interface StatusBook {
   note(
     workgroupId: string,
     facts: Partial<
-      Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems'>
+      Pick<
+        WorkgroupStatus,
+        'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems' | 'troubles'
+      >
     >,
   ): void;
   of(workgroupId: string): WorkgroupStatus;
@@ -133,11 +142,28 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
   return files
     .filter((file) => file.endsWith('.json'))
     .sort()
-    .map((file) => {
-      const written = JSON.parse(readFileSync(join(statusFolder(dataDir), file), 'utf8')) as WorkgroupStatus;
+    .flatMap((file) => {
+      const written = parseStatus(readFileSync(join(statusFolder(dataDir), file), 'utf8'));
       // Older versions found no problems.
-      return { ...written, problems: written.problems ?? [] };
+      return written ? [{ ...written, problems: written.problems ?? [] }] : [];
     });
+}
+
+/** @returns undefined of what a power cut has left half written; the next run writes it anew */
+function parseStatus(text: string): WorkgroupStatus | undefined {
+  try {
+    return JSON.parse(text) as WorkgroupStatus;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A worker writes every second or so, and every 10 s where nothing moves; after this nobody does. */
+const SILENT_MS = 30 * SECOND_MS;
+
+/** Whether a worker still writes it. */
+export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
+  return nowMs - updatedAtMs <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

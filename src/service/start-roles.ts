@@ -36,7 +36,10 @@ import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep } from './hold-roles.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import type { Service } from './run-service.ts';
+import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
+import { watchWorkElsewhere } from './work-elsewhere.ts';
+import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
 export type Role = 'stream' | 'worker' | 'report';
 
@@ -81,11 +84,20 @@ export async function startRoles(
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
     const parts = { access, accessAudit, log, clock };
     let url: string | undefined;
-    let health: Health | undefined;
+    const workgroupIds = config.workgroups.map(({ id }) => id);
+    let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
+    const work = () => workOf(worker?.health(), workgroupIds, clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({ log, clock, requestsPerMinuteMax: config.http.requestsPerMinuteMax });
       await registerOpenApi(app, { version });
-      health = registerHealth(app);
+      const health = registerHealth(app);
+      if (roles.includes('worker')) {
+        health.addReadiness('worker', (asker) => workReadiness(work(), asker));
+        health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
+      } else if (roles.includes('report')) {
+        const elsewhere = watchWorkElsewhere(config, createControl(config.dataDir), clock);
+        health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
+      }
       if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
       if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
       stops.push(() => app.close());
@@ -93,9 +105,8 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
-      const worker = await addWorker(config, ownUrl, { access, audit, log, clock });
+      worker = await addWorker(config, ownUrl, { access, audit, log, clock });
       stops.push(worker.stop);
-      health?.addLiveness('worker', () => ({ ok: worker.health().live }));
     }
     return { url, access, stop };
   } catch (error) {
@@ -265,9 +276,17 @@ async function addWorker(
     },
   };
   const worker = await startWorker({ config, dependencies, log, clock });
+  const stopTelling = tellTroubles({
+    health: worker.health,
+    status,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
   return {
     health: worker.health,
     async stop() {
+      stopTelling();
       await worker.stop();
       // What does not end now ends with the process.
       await within(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
