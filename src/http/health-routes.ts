@@ -36,7 +36,7 @@ export function registerHealth(app: FastifyInstance): Health {
     ['/health', liveness],
     ['/ready', readiness],
   ] as const) {
-    const route = { config: { rateLimited: false }, schema: { hide: true }, exposeHeadRoute: true };
+    const route = { config: { rateLimited: false }, schema: { hide: true } };
     app.get(url, route, async (request, reply) => {
       const asker = { mayHearNames: !isForwarded(request) };
       const states = await Promise.all(
@@ -49,7 +49,7 @@ export function registerHealth(app: FastifyInstance): Health {
         .header('Cache-Control', 'no-store')
         .send({ ok, checks: Object.fromEntries(states) });
     });
-    rejectOtherMethods(app, url, ['GET', 'HEAD']);
+    rejectOtherMethods(app, url, ['GET']);
   }
   return {
     addLiveness: (name, check) => liveness.set(name, check),

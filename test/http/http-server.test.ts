@@ -111,12 +111,19 @@ describe('errors outside the stream', () => {
 
   test('other methods of an address are 405 with what it takes', async () => {
     const app = setUp();
-    app.get('/a', async () => ({}));
+    app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
     const answer = await app.inject({ method: 'POST', url: '/a', payload: 'x' });
-    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET']);
+    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD']);
     expect(answer.json()).toMatchObject({ error: 'MethodNotAllowed' });
-    expect((await app.inject({ method: 'HEAD', url: '/a' })).statusCode).toBe(405);
+  });
+
+  test('HEAD is answered as GET is, without the body', async () => {
+    const app = setUp();
+    app.get('/a', async () => ({ some: 'thing' }));
+    rejectOtherMethods(app, '/a', ['GET']);
+    const { statusCode, headers, body } = await app.inject({ method: 'HEAD', url: '/a' });
+    expect([statusCode, headers['content-length'], body]).toEqual([200, '16', '']);
   });
 });
 
@@ -232,6 +239,14 @@ describe('connections', () => {
     await once(socket, 'close');
     return received;
   }
+
+  test('two Host headers are refused, whatever they say', async () => {
+    const app = setUp();
+    app.get('/a', async () => ({}));
+    const received = await talk(app, 'GET /a HTTP/1.1\r\nHost: a\r\nhOST: a\r\nConnection: close\r\n\r\n');
+    expect(received).toMatch(/^HTTP\/1\.1 400 /);
+    expect(received).toContain('"message":"Host: one only; this request has several"');
+  });
 
   test('what is not HTTP gets an answer in our form and is cut off', async () => {
     const received = await talk(setUp(), 'nonsense\r\n\r\n');
