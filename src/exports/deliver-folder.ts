@@ -1,6 +1,7 @@
-import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, TransientError } from '../lib/errors.ts';
+import { handedOverMode } from '../lib/private-files.ts';
 import { errorCode, syncFile, syncFolder } from '../publish/durable-lake-files.ts';
 import type { Outgoing } from './deliver.ts';
 import { fromDiskError } from './disk-error.ts';
@@ -13,6 +14,8 @@ export async function deliverToFolder(folder: string, { path, name }: Outgoing):
   try {
     await mkdir(folder, { recursive: true });
     await copyFile(path, draft);
+    // Whoever takes it from there is another user as a rule; what we keep is private.
+    await chmod(draft, handedOverMode());
     await syncFile(draft);
     await rename(draft, target);
     await syncFolder(folder);

@@ -33,7 +33,7 @@ import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
-import { holdRoles, holdUpkeep } from './hold-roles.ts';
+import { holdRoles, holdUpkeep, readersWarning } from './hold-roles.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import type { Service } from './run-service.ts';
 import { tellTroubles } from './tell-troubles.ts';
@@ -67,6 +67,8 @@ export async function startRoles(
   { log, clock }: Pick<Service, 'log' | 'clock'>,
 ): Promise<Running> {
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
+  const tooOpen = readersWarning(config);
+  if (tooOpen) log.warn(tooOpen, 'config.warning');
   const stop = async () => {
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
