@@ -19,3 +19,14 @@ export function visibleLines(text: string): string {
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
+
+/** The same of every text in plain data, so that what is laid out of it has no line that somebody else has put in. */
+export function visibleData<Data>(data: Data): Data {
+  if (typeof data === 'string') return visibleText(data) as Data;
+  if (Array.isArray(data)) return data.map(visibleData) as Data;
+  if (typeof data !== 'object' || data === null || Object.getPrototypeOf(data) !== Object.prototype)
+    return data;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [visibleText(key), visibleData(value)]),
+  ) as Data;
+}

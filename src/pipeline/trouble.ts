@@ -1,4 +1,5 @@
 import type { UtcMs } from '../lib/time.ts';
+import { visibleText } from '../lib/visible-text.ts';
 
 /** Something that keeps a workgroup from being worked on, for longer than passes by itself. */
 export interface Trouble {
@@ -25,5 +26,5 @@ const stageWords: Readonly<Record<Trouble['stage'], string>> = {
 /** One line: whose it is, which stage, and what is wrong. */
 export function describeTrouble({ workgroupId, stage, message }: Trouble): string {
   const whose = workgroupId === undefined ? 'all workgroups' : `workgroup ${workgroupId}`;
-  return `${whose}, ${stageWords[stage]}: ${message}`;
+  return visibleText(`${whose}, ${stageWords[stage]}: ${message}`);
 }

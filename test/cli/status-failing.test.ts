@@ -104,3 +104,31 @@ test('a status that a power cut has left half written is taken for none', async 
   expect(code).toBe(0);
   expect(stdout).toMatch(/^home +never run /m);
 });
+
+test('what others named changes nothing on the terminal, neither in tables nor in lines nor in JSON', async () => {
+  const source = 'roof\u001b]0;title\u0007\u202e\u009b31m\nfailing: workgroup other';
+  const cwd = written((book, nowMs) => {
+    book.update('home', 'poll', {
+      ...upToDate,
+      lastSuccessAtMs: nowMs,
+      nextOffset: '1\u001b[2J',
+      lastError: { atMs: nowMs, message: `source ${source}` },
+    });
+    book.note('home', {
+      problems: [{ path: 'p', message: `source ${source}` }],
+      troubles: [{ ...trouble, message: source }],
+    });
+  });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  const unseen = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
+  for (const args of [['status'], ['status', '--json']]) {
+    const { stdout, stderr } = await runCli(args, { cwd });
+    expect(stdout + stderr).not.toMatch(unseen);
+    expect(stdout + stderr).not.toMatch(/^failing: workgroup other/m);
+  }
+  const { stdout } = await runCli(['status'], { cwd });
+  expect(stdout).toContain('1\\u001b[2J');
+  expect(stdout).toContain('problem: p: source roof\\u001b]0;title\\u0007\\u202e\\u009b31m\\u000afailing');
+  const json = await runCli(['status', '--json'], { cwd });
+  expect(JSON.parse(json.stdout)).toMatchObject([{ problems: [{ message: `source ${source}` }] }, {}]);
+});

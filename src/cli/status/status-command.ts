@@ -71,13 +71,13 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
         const { describeDevices, listDevices } = await import('./status-devices.ts');
         const chosen = chooseWorkgroups(config, workgroup);
         const listed = await listDevices(config, chosen, devices === true ? undefined : devices);
-        return printData(command, terminal, listed, (columnsMax) =>
-          describeDevices(listed, chosen, columnsMax),
+        return printData(command, terminal, listed, (columnsMax, shown) =>
+          describeDevices(shown, chosen, columnsMax),
         );
       }
       const statuses = await listStatuses(config, systemClock.now(), workgroup);
-      printData(command, terminal, statuses, (columnsMax) =>
-        describe(statuses, systemClock.now(), columnsMax),
+      printData(command, terminal, statuses, (columnsMax, shown) =>
+        describe(shown, systemClock.now(), columnsMax),
       );
       const troubles = statuses.flatMap((status) => status.troubles);
       if (troubles.length > 0) throw failing(troubles);
