@@ -49,7 +49,10 @@ export interface StageStatus {
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
 
-/** Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each. */
+/**
+ * Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each, and less often
+ * where there are more than twenty.
+ */
 export interface StatusBook {
   update<Stage extends StatusStage>(
     workgroupId: string,
@@ -90,7 +93,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     const entry = entryOf(workgroupId);
     entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
     entry.dirty = true;
-    if (clock.now() - entry.writtenAtMs >= SECOND_MS) write(entry);
+    if (clock.now() - entry.writtenAtMs >= intervalMs(known.size)) write(entry);
   }
 
   function write(entry: { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }): void {
@@ -111,6 +114,15 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
       for (const entry of known.values()) if (entry.dirty) write(entry);
     },
   };
+}
+
+/** Well below the time after which a status is taken for that of a worker that has ended. */
+const WRITE_MS_MAX = 10 * SECOND_MS;
+/** Twenty files a second are written of up to 200 workgroups together: each write holds everything else up. */
+const WRITE_MS_PER_WORKGROUP = 50;
+
+function intervalMs(workgroups: number): number {
+  return Math.min(WRITE_MS_MAX, Math.max(SECOND_MS, workgroups * WRITE_MS_PER_WORKGROUP));
 }
 
 /** The status of a workgroup of which nothing is known. */
