@@ -2,6 +2,7 @@ import { errorMessage } from '../src/lib/errors.ts';
 import type { Log } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
+import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './lease.ts';
 import type { LossReason, Shard } from './shard-jobs.ts';
 
@@ -26,6 +27,9 @@ interface OwnedShard {
 interface Waiting {
   failures: number;
   retryAtMs: UtcMs;
+  sinceMs: UtcMs;
+  /** False where another worker has taken the shard over: nothing is wrong with it. */
+  isFailure: boolean;
   error: string;
 }
 
@@ -42,7 +46,15 @@ export interface OwnedShards {
   kept(): string[];
   owned(): Shard[];
   mayTake(workgroupId: string): boolean;
-  describe(workgroupId: string): { state: OwnedShardState; error: string | null };
+  /** The error is set from the first failure until the shard is open, here or elsewhere. */
+  describe(workgroupId: string): OwnedShardDescription;
+}
+
+export interface OwnedShardDescription {
+  state: OwnedShardState;
+  error: string | null;
+  /** Since when it cannot be opened; null where it is open, or where another worker has it. */
+  failingSinceMs: UtcMs | null;
 }
 
 /** `elsewhere`: another worker owns it, or nobody yet; `waiting`: it could not be opened or was lost, and is tried again. */
@@ -70,7 +82,10 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
 
   async function take(workgroupId: string): Promise<boolean> {
     const askedAtMs = clock.now();
-    if (!(await leases.hold(workgroupId))) return false;
+    if (!(await leases.hold(workgroupId))) {
+      waiting.delete(workgroupId);
+      return false;
+    }
     const ownedShard: OwnedShard = {
       state: 'opening',
       isReleased: false,
@@ -84,7 +99,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     return true;
   }
 
-  /** The whole life of a shard that is held but for the time in which it simply works. */
+  /** The whole life of a ownedShard but for the time in which it simply works. */
   async function live(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     // A stage of an earlier time may end only now: what it finds out is not about this one.
     const onLost = (reason: LossReason) => {
@@ -93,8 +108,11 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     try {
       ownedShard.shard = await open(workgroupId, onLost);
     } catch (error) {
-      postpone(workgroupId, errorMessage(error));
-      log.error({ workgroupId, error: errorMessage(error) }, 'shard.open-failed');
+      const { code, message } = tellFailure(error);
+      const { retryAtMs } = postpone(workgroupId, message, true);
+      const raw = errorMessage(error);
+      const event = { workgroupId, code, error: message, retryAtMs, ...(raw !== message && { raw }) };
+      log.error(event, 'shard.open-failed');
       return end(workgroupId, ownedShard);
     }
     if (ownedShard.giveUp) return end(workgroupId, ownedShard);
@@ -122,14 +140,24 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     const ownedShard = ownedShards.get(workgroupId);
     if (!ownedShard || ownedShard.giveUp) return;
     ownedShard.giveUp = reason;
-    if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over');
+    if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over', false);
     if (ownedShard.state === 'owned') ownedShard.ended = end(workgroupId, ownedShard);
   }
 
-  function postpone(workgroupId: string, error: string): void {
-    const failures = (waiting.get(workgroupId)?.failures ?? 0) + 1;
+  function postpone(workgroupId: string, error: string, isFailure: boolean): Waiting {
+    const before = waiting.get(workgroupId);
+    const nowMs = clock.now();
+    const failures = (before?.failures ?? 0) + 1;
     const waitMs = Math.min(MINUTE_MS, leases.leaseMs * 2 ** (failures - 1));
-    waiting.set(workgroupId, { failures, retryAtMs: clock.now() + waitMs, error });
+    const sinceMs = before?.isFailure ? before.sinceMs : nowMs;
+    const postponed = { failures, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
+    waiting.set(workgroupId, postponed);
+    return postponed;
+  }
+
+  /** One that is not tried again in its time is the share of another worker by now. */
+  function isTried({ retryAtMs }: Waiting): boolean {
+    return clock.now() <= retryAtMs + leases.leaseMs;
   }
 
   async function renewOne(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
@@ -162,8 +190,14 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     mayTake: (workgroupId) =>
       !ownedShards.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {
-      const error = waiting.get(workgroupId)?.error ?? null;
-      return { state: ownedShards.get(workgroupId)?.state ?? (error ? 'waiting' : 'elsewhere'), error };
+      const state = ownedShards.get(workgroupId)?.state;
+      const since = waiting.get(workgroupId);
+      const waits = since !== undefined && (state !== undefined || isTried(since)) ? since : undefined;
+      return {
+        state: state ?? (waits ? 'waiting' : 'elsewhere'),
+        error: waits?.error ?? null,
+        failingSinceMs: waits?.isFailure ? waits.sinceMs : null,
+      };
     },
   };
 }

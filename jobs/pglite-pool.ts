@@ -1,11 +1,13 @@
 import { EventEmitter } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PGlite } from '@electric-sql/pglite';
 import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from 'bullmq';
 
 /**
  * A node-postgres pool over one embedded PGlite, as far as BullMQ's PostgreSQL backend uses one.
  * PGlite is a single session: a client that opens a transaction has it to itself until it commits, rolls back or is
- * released, and the statements of the others wait. Notifications reach every client, whichever one listens.
+ * released, and the statements of the others wait. It computes on the thread that asks, so between two statements everything else that the
+ * process has to do gets a turn: with many workgroups the statements would else follow upon one another for seconds. Notifications reach every client, whichever one listens.
  * Ending the pool leaves the database open; it belongs to its opener.
  */
 export function createPglitePool(database: PGlite): PgPool {
@@ -45,6 +47,15 @@ function createSession(database: PGlite): Session {
   /** Who has a transaction open, and the end of that transaction for those who wait. */
   let transaction: { owner: object; ended: Promise<void>; end: () => void } | undefined;
 
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Runs one statement after the other, in the order in which they are asked for. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = last.then(() => nextTurn()).then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
+
   async function run<R>(owner: object, text: string, parameters: readonly unknown[] | undefined) {
     while (transaction && transaction.owner !== owner) await transaction.ended;
     const verb = /^\s*(BEGIN|COMMIT|ROLLBACK)\b/i.exec(text)?.[1]?.toUpperCase();
@@ -53,7 +64,7 @@ function createSession(database: PGlite): Session {
       transaction = { owner, ended: promise, end: resolve };
     }
     try {
-      return await execute<R>(database, text, parameters);
+      return await inTurn(() => execute<R>(database, text, parameters));
     } finally {
       if (verb === 'COMMIT' || verb === 'ROLLBACK') end(owner);
     }
@@ -66,8 +77,7 @@ function createSession(database: PGlite): Session {
   }
   function leave(owner: object): void {
     if (transaction?.owner !== owner) return;
-    void database
-      .exec('ROLLBACK')
+    void inTurn(() => database.exec('ROLLBACK'))
       .catch(() => undefined)
       .finally(() => end(owner));
   }

@@ -1,5 +1,6 @@
 import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts';
 import type { Log } from '../src/lib/logger.ts';
+import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
 import type { JobDefinition, Stages } from './stages.ts';
 
@@ -32,8 +33,11 @@ export async function runStage(
       return 'interrupted';
     }
     progress.failed(stage, error);
-    const event = { workgroupId, stage, error: errorMessage(error), retryable: isRetryable(error) };
-    log[event.retryable ? 'warn' : 'error'](event, 'job.failed');
+    const { code, message } = tellFailure(error);
+    const raw = errorMessage(error);
+    const event = { workgroupId, stage, code, error: message, retryable: isRetryable(error) };
+    // What is told in other words is kept for whoever has to find the fault.
+    log[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'job.failed');
     throw error;
   } finally {
     clearTimeout(timeLimit);

@@ -1,5 +1,6 @@
-import { errorMessage, isRetryable } from '../src/lib/errors.ts';
+import { isRetryable } from '../src/lib/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Schedule, StageName } from './stages.ts';
 
 /** How one stage of one workgroup is doing; instants are null where it has not happened since the shard was opened. */
@@ -14,12 +15,16 @@ export interface StageHealth {
    */
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
   everyMs: number;
+  /** When the shard was opened: from then on the stage was due. */
+  openedAtMs: UtcMs;
   lastTickAtMs: UtcMs | null;
   runningSinceMs: UtcMs | null;
   lastSuccessAtMs: UtcMs | null;
   lastDurationMs: number | null;
   /** Runs that failed since the last success. */
   failures: number;
+  /** When the first of them failed. */
+  failingSinceMs: UtcMs | null;
   lastError: { atMs: UtcMs; code: string; message: string; retryable: boolean } | null;
   retryAtMs: UtcMs | null;
 }
@@ -47,7 +52,7 @@ export function createProgress(
 ): Progress {
   const { clock, timeLimitMs } = options;
   const openedAtMs = clock.now();
-  const records = new Map(schedules.map((row) => [row.stage, emptyRecord(row)]));
+  const records = new Map(schedules.map((row) => [row.stage, emptyRecord(row, openedAtMs)]));
   const at = (stage: StageName) => {
     const record = records.get(stage);
     if (!record) throw new Error(`${stage} is not in the schedule`);
@@ -68,56 +73,56 @@ export function createProgress(
     succeeded: (stage) => {
       const record = at(stage);
       end(record);
-      Object.assign(record, { lastSuccessAtMs: clock.now(), failures: 0, retryAtMs: null });
+      Object.assign(record, {
+        lastSuccessAtMs: clock.now(),
+        failures: 0,
+        failingSinceMs: null,
+        retryAtMs: null,
+      });
     },
     failed: (stage, error) => {
       const record = at(stage);
       const atMs = clock.now();
       end(record);
       record.failures += 1;
+      record.failingSinceMs ??= atMs;
       record.retryAtMs = atMs + Math.min(RETRY_MS_MAX, SECOND_MS * 2 ** (record.failures - 1));
-      record.lastError = { atMs, ...describe(error) };
+      record.lastError = { atMs, ...tellFailure(error), retryable: isRetryable(error) };
     },
     interrupted: (stage) => end(at(stage)),
     health: () =>
       [...records.values()].map((record) => ({
         ...record,
-        state: stateOf(record, { openedAtMs, nowMs: clock.now(), timeLimitMs: timeLimitMs(record.stage) }),
+        state: stateOf(record, { nowMs: clock.now(), timeLimitMs: timeLimitMs(record.stage) }),
       })),
   };
 }
 
 type Record = Omit<StageHealth, 'state'>;
 
-function emptyRecord({ stage, everyMs }: Schedule): Record {
+function emptyRecord({ stage, everyMs }: Schedule, openedAtMs: UtcMs): Record {
   return {
     stage,
     everyMs,
+    openedAtMs,
     lastTickAtMs: null,
     runningSinceMs: null,
     lastSuccessAtMs: null,
     lastDurationMs: null,
     failures: 0,
+    failingSinceMs: null,
     lastError: null,
     retryAtMs: null,
   };
 }
 
-function stateOf(
-  record: Record,
-  times: { openedAtMs: UtcMs; nowMs: UtcMs; timeLimitMs: number },
-): StageHealth['state'] {
-  const { openedAtMs, nowMs, timeLimitMs } = times;
-  const { everyMs, runningSinceMs } = record;
+function stateOf(record: Record, times: { nowMs: UtcMs; timeLimitMs: number }): StageHealth['state'] {
+  const { nowMs, timeLimitMs } = times;
+  const { everyMs, runningSinceMs, openedAtMs } = record;
   const age = (atMs: UtcMs | null) => nowMs - (atMs ?? openedAtMs);
   if (runningSinceMs !== null && age(runningSinceMs) > timeLimitMs + STUCK_GRACE_MS) return 'stuck';
   if (age(record.lastTickAtMs) > Math.max(5 * everyMs, 15 * SECOND_MS)) return 'unscheduled';
   if (age(record.lastSuccessAtMs) > Math.max(10 * everyMs, MINUTE_MS) && runningSinceMs === null)
     return 'late';
   return record.failures > 0 ? 'failing' : 'ok';
-}
-
-function describe(error: unknown): { code: string; message: string; retryable: boolean } {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
-  return { code, message: errorMessage(error), retryable: isRetryable(error) };
 }

@@ -1,5 +1,5 @@
 import type { UtcMs } from '../src/lib/time.ts';
-import type { OwnedShardState, OwnedShards } from './owned-shards.ts';
+import type { OwnedShardDescription, OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 import type { StageHealth } from './stage-health.ts';
 
@@ -13,14 +13,13 @@ export interface WorkerHealth {
   startedAtMs: UtcMs;
   /** When it last looked after its leases. */
   lastRoundAtMs: UtcMs;
+  /** It has stopped looking after its leases: the queue's store does not answer. */
+  isCutOff: boolean;
   shards: ShardHealth[];
 }
 
-export interface ShardHealth {
+export interface ShardHealth extends OwnedShardDescription {
   workgroupId: string;
-  state: OwnedShardState;
-  /** Why the shard could not be opened or was lost. */
-  error: string | null;
   /** Empty where the shard is not owned here. */
   stages: StageHealth[];
 }
@@ -38,9 +37,8 @@ export function describeWorker(
     stages: stagesOf.get(workgroupId) ?? [],
   }));
   const states = shards.flatMap(({ stages }) => stages.map(({ state }) => state));
-  const live =
-    nowMs - lastRoundAtMs < 3 * backend.leases.leaseMs &&
-    !states.some((state) => state === 'stuck' || state === 'unscheduled');
+  const isCutOff = nowMs - lastRoundAtMs >= 3 * backend.leases.leaseMs;
+  const live = !isCutOff && !states.some((state) => state === 'stuck' || state === 'unscheduled');
   return {
     workerId: backend.workerId,
     backend: backend.kind,
@@ -49,6 +47,7 @@ export function describeWorker(
       live && states.every((state) => state === 'ok') && shards.every(({ state }) => state !== 'waiting'),
     startedAtMs,
     lastRoundAtMs,
+    isCutOff,
     shards,
   };
 }

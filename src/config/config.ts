@@ -7,6 +7,7 @@ import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage, InputError, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
+import { readerNames } from '../lib/private-files.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { formatDuration, parseQuantity } from '../lib/units.ts';
 import { peakPowerSchema, roleEntrySchema, roleSchema } from '../roles/role.ts';
@@ -170,6 +171,8 @@ export const workgroupSchema = workgroupFields.superRefine(refuseUnknownMeters).
 const settingsSchema = z.strictObject({
   /** Everything Wattline writes lies below this folder. */
   dataDir: z.string().min(1).default('./data'),
+  /** Who may read what is written below `dataDir`, keys and tokens aside. */
+  dataReaders: z.enum(readerNames).default('owner'),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   http: z
     .strictObject({

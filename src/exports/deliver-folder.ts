@@ -1,7 +1,8 @@
-import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncPath } from '../lib/durable-files.ts';
 import { errorCode, errorMessage, TransientError } from '../lib/errors.ts';
+import { handedOverMode } from '../lib/private-files.ts';
 import { fromDiskError } from './disk-error.ts';
 import type { Outgoing } from './outgoing.ts';
 
@@ -13,6 +14,8 @@ export async function deliverToFolder(folder: string, { path, name }: Outgoing):
   try {
     await mkdir(folder, { recursive: true });
     await copyFile(path, draft);
+    // Whoever takes it from there is another user as a rule; what we keep is private.
+    await chmod(draft, handedOverMode());
     await syncPath(draft);
     await rename(draft, target);
     await syncPath(folder);

@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { errorMessage } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import { rejectOtherMethods } from './http-server.ts';
 
 export interface HealthState {
@@ -7,7 +9,12 @@ export interface HealthState {
   /** Facts for the person who looks, such as ages and counts. Everyone can read them. */
   detail?: Record<string, unknown>;
 }
-export type HealthCheck = () => HealthState | Promise<HealthState>;
+/** Who asks for the state. */
+export interface HealthAsker {
+  /** False behind a proxy, which may pass the whole world on: workgroups and devices are not named then. */
+  mayHearNames: boolean;
+}
+export type HealthCheck = (asker: HealthAsker) => HealthState | Promise<HealthState>;
 
 export interface Health {
   /** Adds to GET /health: false means that only a restart helps. */
@@ -15,6 +22,11 @@ export interface Health {
   /** Adds to GET /ready: false means that requests should go elsewhere for now. */
   addReadiness(name: string, check: HealthCheck): void;
 }
+
+/** Who is told to come back later comes back after this. */
+const RETRY_AFTER_SECONDS = 5;
+/** A check that does not answer in this time has failed. */
+const CHECK_MS = 3 * SECOND_MS;
 
 /** Puts GET /health and GET /ready on a server; each role adds its checks. */
 export function registerHealth(app: FastifyInstance): Health {
@@ -24,18 +36,20 @@ export function registerHealth(app: FastifyInstance): Health {
     ['/health', liveness],
     ['/ready', readiness],
   ] as const) {
-    const route = { config: { rateLimited: false }, schema: { hide: true }, exposeHeadRoute: true };
-    app.get(url, route, async (_request, reply) => {
+    const route = { config: { rateLimited: false }, schema: { hide: true } };
+    app.get(url, route, async (request, reply) => {
+      const asker = { mayHearNames: !isForwarded(request) };
       const states = await Promise.all(
-        [...checks].map(async ([name, check]) => [name, await look(check)] as const),
+        [...checks].map(async ([name, check]) => [name, await look(check, asker)] as const),
       );
       const ok = states.every(([, state]) => state.ok);
+      if (!ok) reply.header('Retry-After', String(RETRY_AFTER_SECONDS));
       return reply
         .code(ok ? 200 : 503)
         .header('Cache-Control', 'no-store')
         .send({ ok, checks: Object.fromEntries(states) });
     });
-    rejectOtherMethods(app, url, ['GET', 'HEAD']);
+    rejectOtherMethods(app, url, ['GET']);
   }
   return {
     addLiveness: (name, check) => liveness.set(name, check),
@@ -43,10 +57,24 @@ export function registerHealth(app: FastifyInstance): Health {
   };
 }
 
-async function look(check: HealthCheck): Promise<HealthState> {
+async function look(check: HealthCheck, asker: HealthAsker): Promise<HealthState> {
   try {
-    return await check();
+    const state = await withTimeout(Promise.resolve(check(asker)), CHECK_MS);
+    return state === 'late' ? late : state;
   } catch (error) {
     return { ok: false, detail: { problem: errorMessage(error) } };
   }
+}
+
+const late: HealthState = {
+  ok: false,
+  detail: {
+    problem: `it has not answered within ${CHECK_MS / SECOND_MS} s; the process or its disk is busy`,
+  },
+};
+
+function isForwarded({ headers }: FastifyRequest): boolean {
+  return (
+    headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined || headers.via !== undefined
+  );
 }

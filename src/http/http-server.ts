@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
@@ -62,7 +62,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     requestTimeout: timeoutsMs.request,
     connectionTimeout: timeoutsMs.socketIdle,
     keepAliveTimeout: timeoutsMs.keepAlive,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     // Clients that take us for a proxy name the whole address, which a server must accept (RFC 9112 section 3.2.2).
     rewriteUrl: ({ url = '/' }) => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/',
     routerOptions: { maxParamLength: 512 },
@@ -95,8 +95,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw new StreamError('InvalidRequest', 'Host: HTTP/1.1 needs this header');
+    const problem = hostProblem(request.raw);
+    if (problem !== undefined) throw new StreamError('InvalidRequest', problem);
     if (request.routeOptions.config.rateLimited === false) return;
     const caller = await callerOf(options.access, bearerToken(request.headers.authorization), request.ip);
     const waitSeconds = limit.take(caller);
@@ -128,8 +128,20 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return app;
 }
 
-/** Answers other methods at an address that exists with 405, not with 404. Call it after the address's own routes. */
-export function rejectOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
+/** RFC 9112 section 3.2: who sends none, or several, may mean one server and reach another. */
+function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+  // Node keeps the first and says nothing of others. Names and values take turns.
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1) return 'Host: one only; this request has several';
+  return hosts === 0 && httpVersion === '1.1' ? 'Host: HTTP/1.1 needs this header' : undefined;
+}
+
+/**
+ * Answers other methods at an address that exists with 405, not with 404. Call it after the address's own routes.
+ * @param methods what the address takes; with GET comes HEAD
+ */
+export function rejectOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
+  const allowed = methods.includes('GET') ? [...new Set([...methods, 'HEAD'])] : methods;
   app.route({
     method: app.supportedMethods.filter((method) => !allowed.includes(method)),
     url,

@@ -70,7 +70,11 @@ export async function closeAssignment({ shard, imports, backfills }: OpenShard):
 }
 
 export function warehousePath({ dataDir, workgroup }: Assignment): string {
-  return join(dataDir, 'warehouse', `${workgroup.id}.duckdb`);
+  return warehouseFile(dataDir, workgroup.id);
+}
+
+export function warehouseFile(dataDir: string, workgroupId: string): string {
+  return join(dataDir, 'warehouse', `${workgroupId}.duckdb`);
 }
 
 export function lakeFolder({ dataDir }: { dataDir: string }): string {

@@ -2,9 +2,10 @@ import { createRestSource, type RestSource, type TokenSource } from '../client/r
 import { createSocketSource, type SocketSource } from '../client/socket-source.ts';
 import type { Transport } from '../client/stream-source.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
-import { errorMessage, TerminalError } from '../lib/errors.ts';
+import { TerminalError } from '../lib/errors.ts';
 import type { Log } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
+import { tellFailure } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type PollResult, pollSlice } from './poll-slice.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
@@ -72,12 +73,20 @@ export function createStages(options: StagesOptions): PipelineStages {
   ): Promise<Result> {
     try {
       const result = await run();
-      status.update(workgroupId, stage, { lastSuccessAtMs: clock.now(), lastError: undefined });
+      status.update(workgroupId, stage, {
+        lastSuccessAtMs: clock.now(),
+        lastError: undefined,
+        failingSinceMs: undefined,
+      });
       return result;
     } catch (error) {
       // Being told to stop is no failure.
       if (!signal.aborted) {
-        status.update(workgroupId, stage, { lastError: { atMs: clock.now(), message: errorMessage(error) } });
+        const atMs = clock.now();
+        status.update(workgroupId, stage, {
+          lastError: { atMs, message: tellFailure(error).message },
+          failingSinceMs: status.of(workgroupId)[stage].failingSinceMs ?? atMs,
+        });
       }
       throw error;
     }

@@ -4,6 +4,7 @@ import type { Transport } from '../client/stream-source.ts';
 import type { Problem } from '../lib/errors.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { OpenImport } from '../warehouse/shard-status.ts';
+import type { Trouble } from './trouble.ts';
 
 /** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
 export interface WorkgroupStatus {
@@ -34,16 +35,24 @@ export interface WorkgroupStatus {
   imports?: OpenImport[] | undefined;
   /** What the data say against the configuration, by its path in it. */
   problems: Problem[];
+  /** What keeps the worker from working on it; undefined where the worker of an older version wrote. */
+  troubles?: Trouble[] | undefined;
 }
 
 export interface StageStatus {
   lastSuccessAtMs?: UtcMs | undefined;
+  /** Set while it fails. */
   lastError?: { atMs: UtcMs; message: string } | undefined;
+  /** When it first failed since the last success. */
+  failingSinceMs?: UtcMs | undefined;
 }
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
 
-/** Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each. */
+/**
+ * Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each, and less often
+ * where there are more than twenty.
+ */
 export interface StatusBook {
   update<Stage extends StatusStage>(
     workgroupId: string,
@@ -53,7 +62,10 @@ export interface StatusBook {
   note(
     workgroupId: string,
     facts: Partial<
-      Pick<WorkgroupStatus, 'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems'>
+      Pick<
+        WorkgroupStatus,
+        'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems' | 'troubles'
+      >
     >,
   ): void;
   of(workgroupId: string): WorkgroupStatus;
@@ -81,7 +93,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     const entry = entryOf(workgroupId);
     entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
     entry.dirty = true;
-    if (clock.now() - entry.writtenAtMs >= SECOND_MS) write(entry);
+    if (clock.now() - entry.writtenAtMs >= intervalMs(known.size)) write(entry);
   }
 
   function write(entry: { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }): void {
@@ -102,6 +114,15 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
       for (const entry of known.values()) if (entry.dirty) write(entry);
     },
   };
+}
+
+/** Well below the time after which a status is taken for that of a worker that has ended. */
+const WRITE_MS_MAX = 10 * SECOND_MS;
+/** Twenty files a second are written of up to 200 workgroups together: each write holds everything else up. */
+const WRITE_MS_PER_WORKGROUP = 50;
+
+function intervalMs(workgroups: number): number {
+  return Math.min(WRITE_MS_MAX, Math.max(SECOND_MS, workgroups * WRITE_MS_PER_WORKGROUP));
 }
 
 /** The status of a workgroup of which nothing is known. */
@@ -133,11 +154,28 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
   return files
     .filter((file) => file.endsWith('.json'))
     .sort()
-    .map((file) => {
-      const written = JSON.parse(readFileSync(join(statusFolder(dataDir), file), 'utf8')) as WorkgroupStatus;
+    .flatMap((file) => {
+      const written = parseStatus(readFileSync(join(statusFolder(dataDir), file), 'utf8'));
       // Older versions found no problems.
-      return { ...written, problems: written.problems ?? [] };
+      return written ? [{ ...written, problems: written.problems ?? [] }] : [];
     });
+}
+
+/** @returns undefined of what a power cut has left half written; the next run writes it anew */
+function parseStatus(text: string): WorkgroupStatus | undefined {
+  try {
+    return JSON.parse(text) as WorkgroupStatus;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A worker writes every second or so, and every 10 s where nothing moves; after this nobody does. */
+const SILENT_MS = 30 * SECOND_MS;
+
+/** Whether a worker still writes it. */
+export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
+  return nowMs - updatedAtMs <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

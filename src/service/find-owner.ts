@@ -1,5 +1,6 @@
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { TransientError } from '../lib/errors.ts';
+import { keepFilesPrivate } from '../lib/private-files.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
@@ -33,6 +34,7 @@ export async function findOwner(
   const control = createControl(config.dataDir);
   const found = await control.ask(workgroup.id, 'status', undefined);
   if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
+  keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, log });
   try {
     await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });

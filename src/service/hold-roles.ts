@@ -1,7 +1,8 @@
 import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
+import { InputError, type Problem, TerminalError, TransientError } from '../lib/errors.ts';
+import { folderMode, keepFilesPrivate, type Readers, tooOpenMode } from '../lib/private-files.ts';
 import type { Clock } from '../lib/time.ts';
 import { openDatabase } from '../warehouse/database.ts';
 
@@ -19,11 +20,12 @@ const MEMORY_MEGABYTES = 16;
  * @throws TransientError where another process has it, InputError where it cannot be written
  */
 export async function holdRoles(
-  { dataDir, stream, queue }: Pick<Config, 'dataDir' | 'stream' | 'queue'>,
+  { dataDir, dataReaders, stream, queue }: Pick<Config, 'dataDir' | 'dataReaders' | 'stream' | 'queue'>,
   roles: readonly Role[],
   clock: Clock,
 ): Promise<() => Promise<void>> {
-  requireDataDir(dataDir);
+  keepFilesPrivate(dataReaders);
+  requireDataDir(dataDir, dataReaders);
   const alone: Readonly<Record<Role, boolean>> = {
     stream: stream.log === 'lmdb',
     worker: queue.backend === 'pglite',
@@ -98,9 +100,9 @@ async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() =
 }
 
 /** @throws InputError where nothing can be written below the folder */
-export function requireDataDir(dataDir: string): void {
+export function requireDataDir(dataDir: string, readers: Readers = 'owner'): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    mkdirSync(dataDir, { recursive: true, mode: folderMode(readers) });
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -114,3 +116,24 @@ export function requireDataDir(dataDir: string): void {
     ]);
   }
 }
+
+/** What to do about a data folder that was there before with more rights than it needs; undefined where it is as it should be. */
+export function readersWarning({
+  dataDir,
+  dataReaders,
+}: Pick<Config, 'dataDir' | 'dataReaders'>): Problem | undefined {
+  const mode = tooOpenMode(dataDir, dataReaders);
+  if (mode === undefined) return undefined;
+  const wanted = dataReaders === 'owner' ? 'go=' : dataReaders === 'group' ? 'g-w,o=' : 'go-w';
+  const more = dataReaders === 'everyone' ? '' : ', or say who may read with dataReaders: group or everyone';
+  return {
+    path: 'dataDir',
+    message: `other users of this machine may use ${dataDir} (mode ${mode}), where the data of all workgroups lie. New files are made for ${whose[dataReaders]} only; for those that are there: chmod -R ${wanted} ${dataDir}${more}`,
+  };
+}
+
+const whose: Readonly<Record<Readers, string>> = {
+  owner: 'this user',
+  group: 'this user and its group',
+  everyone: 'this user to write and everyone to read',
+};

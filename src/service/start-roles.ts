@@ -32,11 +32,14 @@ import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
-import { holdRoles, holdUpkeep, type Role } from './hold-roles.ts';
+import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
 import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import type { Service } from './service.ts';
+import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
+import { watchWorkElsewhere } from './work-elsewhere.ts';
+import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
 /** Parts that run until they are stopped, and where they are reached. */
 export interface Running {
@@ -62,6 +65,8 @@ export async function startRoles(
   { log, clock }: Pick<Service, 'log' | 'clock'>,
 ): Promise<Running> {
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
+  const tooOpen = readersWarning(config);
+  if (tooOpen) log.warn(tooOpen, 'config.warning');
   const stop = async () => {
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
@@ -79,7 +84,9 @@ export async function startRoles(
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
     const parts = { access, accessAudit, log, clock };
     let url: string | undefined;
-    let health: Health | undefined;
+    const workgroupIds = config.workgroups.map(({ id }) => id);
+    let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
+    const work = () => workOf(worker?.health(), workgroupIds, clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
         log,
@@ -88,7 +95,14 @@ export async function startRoles(
         requestsPerMinuteMax: config.http.requestsPerMinuteMax,
       });
       await registerOpenApi(app, { version: programVersion });
-      health = registerHealth(app);
+      const health = registerHealth(app);
+      if (roles.includes('worker')) {
+        health.addReadiness('worker', (asker) => workReadiness(work(), asker));
+        health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
+      } else if (roles.includes('report')) {
+        const elsewhere = watchWorkElsewhere(config, createControl(config.dataDir), clock);
+        health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
+      }
       if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
       if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
       stops.push(() => app.close());
@@ -96,9 +110,8 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
-      const worker = await addWorker(config, ownUrl, { access, audit, log, clock });
+      worker = await addWorker(config, ownUrl, { access, audit, log, clock });
       stops.push(worker.stop);
-      health?.addLiveness('worker', () => ({ ok: worker.health().live }));
     }
     return { url, access, stop };
   } catch (error) {
@@ -268,9 +281,17 @@ async function addWorker(
     },
   };
   const worker = await startWorker({ config, dependencies, log, clock });
+  const stopTelling = tellTroubles({
+    health: worker.health,
+    status,
+    clock,
+    startTimer: startSystemTimer,
+    log,
+  });
   return {
     health: worker.health,
     async stop() {
+      stopTelling();
       await worker.stop();
       // What does not end now ends with the process.
       await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);

@@ -10,7 +10,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { askable, isAskable } from '../pipeline/remote-operations.ts';
 import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, tell } from './rpc-wire.ts';
+import { CONTROL_HEADER, CONTROL_HOST, PING, tell } from './rpc-wire.ts';
 
 /** Lets other processes of this machine ask for operations on the shards that this one owns. */
 export interface ControlServer {
@@ -88,6 +88,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     request: IncomingMessage,
     asker: AbortSignal,
   ): Promise<unknown> {
+    if (operation === PING) return undefined;
     if (!isAskable(operation)) {
       throw new TerminalError(
         'UnknownOperation',

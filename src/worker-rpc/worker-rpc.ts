@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import { type ControlFile, readControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, type Told, tell } from './rpc-wire.ts';
+import { CONTROL_HEADER, CONTROL_HOST, PING, type Told, tell } from './rpc-wire.ts';
 
 /** Asks the process that has a workgroup's warehouse open, on this machine: one process may open a DuckDB file. */
 export interface Control {
@@ -19,6 +19,8 @@ export interface Control {
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number },
   ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
+  /** Whether a process has the warehouse open and answers. */
+  reaches(workgroupId: string): Promise<boolean>;
 }
 
 export type AskOutcome<Answer> =
@@ -28,6 +30,7 @@ export type AskOutcome<Answer> =
   /** The operation failed; the error is of the class that it had over there. */
   | { kind: 'failed'; error: Error };
 
+const REACH_MS = 2_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** @param dataDir the folder that the owner writes to */
@@ -43,6 +46,12 @@ export function createControl(dataDir: string): Control {
         owner = newer?.secret === owner.secret ? undefined : newer;
       }
       return { kind: 'not-running' };
+    },
+    async reaches(workgroupId) {
+      const owner = readControlFile(dataDir, workgroupId);
+      if (!owner) return false;
+      const options = { body: tell({}), signal: undefined, withinMs: REACH_MS };
+      return (await post(owner, `/${workgroupId}/${PING}`, options)).kind === 'answer';
     },
   };
 }

@@ -78,7 +78,7 @@ const provocations: Provocation[] = [
     details: { required: ['search:read'] },
   },
   { error: 'NotFound', path: `${TABLES}/solar` },
-  { error: 'MethodNotAllowed', args: ['-X', 'DELETE'], headers: { allow: 'GET' } },
+  { error: 'MethodNotAllowed', args: ['-X', 'DELETE'], headers: { allow: 'GET, HEAD' } },
   {
     error: 'OffsetExpired',
     path: `${SOLAR}?offset=0`,

@@ -124,12 +124,19 @@ describe('errors outside the stream', () => {
 
   test('other methods of an address are 405 with what it takes', async () => {
     const app = setUp();
-    app.get('/a', async () => ({}));
+    app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
     const answer = await app.inject({ method: 'POST', url: '/a', payload: 'x' });
-    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET']);
+    expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD']);
     expect(answer.json()).toMatchObject({ error: 'MethodNotAllowed' });
-    expect((await app.inject({ method: 'HEAD', url: '/a' })).statusCode).toBe(405);
+  });
+
+  test('HEAD is answered as GET is, without the body', async () => {
+    const app = setUp();
+    app.get('/a', async () => ({ some: 'thing' }));
+    rejectOtherMethods(app, '/a', ['GET']);
+    const { statusCode, headers, body } = await app.inject({ method: 'HEAD', url: '/a' });
+    expect([statusCode, headers['content-length'], body]).toEqual([200, '16', '']);
   });
 });
 
@@ -269,12 +276,27 @@ test('health and readiness come from the checks that the roles add', async () =>
       worker: { ok: false, detail: { problem: 'no tick for 10 s' } },
     },
   });
+  expect(answer.headers['retry-after']).toBe('5');
   expect((await app.inject('/health')).statusCode).toBe(200);
   // What balances load asks with HEAD.
   const head = await app.inject({ method: 'HEAD', url: '/health' });
   expect([head.statusCode, head.body]).toEqual([200, '']);
   expect((await app.inject({ method: 'HEAD', url: '/ready' })).statusCode).toBe(503);
   expect((await app.inject({ method: 'POST', url: '/ready' })).headers.allow).toBe('GET, HEAD');
+});
+
+test('a check hears whether the asker may hear names, and one that does not answer has failed', async () => {
+  const app = setUp();
+  const health = registerHealth(app);
+  health.addReadiness('who', ({ mayHearNames }) => ({ ok: true, detail: { mayHearNames } }));
+  const heard = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/ready', headers })).json().checks.who.detail.mayHearNames;
+  expect(await heard({})).toBe(true);
+  for (const header of ['x-forwarded-for', 'forwarded', 'via'])
+    expect(await heard({ [header]: 'a' })).toBe(false);
+  health.addReadiness('disk', () => new Promise(() => undefined));
+  const { statusCode, body } = await app.inject('/ready');
+  expect([statusCode, body]).toEqual([503, expect.stringContaining('has not answered within 3 s')]);
 });
 
 describe('connections', () => {
@@ -289,6 +311,14 @@ describe('connections', () => {
     await once(socket, 'close');
     return received;
   }
+
+  test('two Host headers are refused, whatever they say', async () => {
+    const app = setUp();
+    app.get('/a', async () => ({}));
+    const received = await talk(app, 'GET /a HTTP/1.1\r\nHost: a\r\nhOST: a\r\nConnection: close\r\n\r\n');
+    expect(received).toMatch(/^HTTP\/1\.1 400 /);
+    expect(received).toContain('"message":"Host: one only; this request has several"');
+  });
 
   test('what is not HTTP gets an answer in our form and is cut off', async () => {
     const received = await talk(setUp(), 'nonsense\r\n\r\n');

@@ -3,11 +3,12 @@ import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
 import type { LossReason, Shard } from '../../jobs/shard-jobs.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { silentLog } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;
 
-/** Owned shards over leases that a test can take away, and a warehouse that says what was asked of it. */
+/** OwnedShards over leases that a test can take away, and a warehouse that says what was asked of it. */
 function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
@@ -64,7 +65,7 @@ test('a shard is opened once its lease is held, and closed before the lease is r
   const { events, ownedShards } = setUp();
   expect(await ownedShards.take('a')).toBe(true);
   await settle();
-  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
   ownedShards.giveUp('a', 'handed-over');
   await settle();
   expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
@@ -81,14 +82,18 @@ test('a shard that another worker owns is not opened', async () => {
 test('a shard that cannot be opened is closed, its lease released, and tried again later and later', async () => {
   const { clock, events, ownedShards } = setUp({
     open: async (attempt) => {
-      if (attempt < 3) throw new Error(`attempt ${attempt} failed`);
+      if (attempt < 3) throw new TransientError('Busy', `attempt ${attempt} failed`);
     },
   });
   const waits: number[] = [];
   for (let attempt = 1; attempt < 3; attempt++) {
     await ownedShards.take('a');
     await settle();
-    expect(ownedShards.describe('a')).toEqual({ state: 'waiting', error: `attempt ${attempt} failed` });
+    expect(ownedShards.describe('a')).toEqual({
+      state: 'waiting',
+      error: `attempt ${attempt} failed`,
+      failingSinceMs: 1_000_000,
+    });
     const failedAtMs = clock.ms;
     while (!ownedShards.mayTake('a')) clock.ms += 1_000;
     waits.push(clock.ms - failedAtMs);
@@ -97,7 +102,28 @@ test('a shard that cannot be opened is closed, its lease released, and tried aga
   expect(events).toEqual(['open a', 'close a', 'release a', 'open a', 'close a', 'release a']);
   await ownedShards.take('a');
   await settle();
-  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
+});
+
+test('a shard that another worker has opened is no failure of this one any more', async () => {
+  const { clock, store, ownedShards } = setUp({
+    open: async () => {
+      throw new TransientError('Busy', 'not now');
+    },
+  });
+  await ownedShards.take('a');
+  await settle();
+  store.takenByOther.add('a');
+  clock.ms += leaseMs;
+  await ownedShards.take('a');
+  expect(ownedShards.describe('a')).toEqual({ state: 'elsewhere', error: null, failingSinceMs: null });
+  // Nor where nobody tries again here, because there is no room for it.
+  store.takenByOther.clear();
+  await ownedShards.take('a');
+  await settle();
+  expect(ownedShards.describe('a').state).toBe('waiting');
+  clock.ms += 3 * leaseMs;
+  expect(ownedShards.describe('a')).toEqual({ state: 'elsewhere', error: null, failingSinceMs: null });
 });
 
 test('a lease that is being given back is not prolonged, or nobody could take it', async () => {
@@ -185,7 +211,7 @@ test('a shard that has ended is closed, and may be opened again at once', async 
   await settle();
   lostBefore('shard-ended');
   await settle();
-  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null });
+  expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
 });
 
 test('giving everything up waits for shards that are open and for those being opened', async () => {

@@ -85,7 +85,7 @@ test.each([
 test('a stage that fails does not hold the others up', async () => {
   let rollups = 0;
   const { healthOf, end } = await setUp({
-    poll: () => Promise.reject(new Error('no')),
+    poll: () => Promise.reject(new TransientError('Away', 'no')),
     rollup: async () => {
       rollups += 1;
     },

@@ -156,7 +156,7 @@ describe('a day is explained over HTTP', () => {
   test('not by another method', async () => {
     const at = await openReport();
     const response = await fetch(at.base + path(asked), { method: 'POST' });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });
 

@@ -49,7 +49,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
         const { describePlan } = await import('./backfill-view.ts');
         if (options.dryRun) {
           const plan = await owner.ask('backfillPlan', { request });
-          printData(command, terminal, plan, () => describePlan(plan));
+          printData(command, terminal, plan, (_, shown) => describePlan(shown));
         } else await runAndPrint(command, service, owner, request);
       }),
     );
@@ -60,7 +60,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
       withOwner(list, terminal, command.opts(), async ({ owner }) => {
         const { describeList } = await import('./backfill-view.ts');
         const listed = await owner.ask('backfillList', undefined);
-        printData(list, terminal, listed, (columnsMax) => describeList(listed, columnsMax));
+        printData(list, terminal, listed, (columnsMax, shown) => describeList(shown, columnsMax));
       }),
     );
   command
@@ -87,7 +87,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
       withOwner(gaps, terminal, command.opts(), async ({ owner }) => {
         const { describeGaps } = await import('./backfill-view.ts');
         const open = await owner.ask('backfillGaps', {});
-        printData(gaps, terminal, open, (columnsMax) => describeGaps(open, columnsMax));
+        printData(gaps, terminal, open, (columnsMax, shown) => describeGaps(shown, columnsMax));
       }),
     );
 }

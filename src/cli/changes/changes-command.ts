@@ -72,7 +72,9 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
           totals: totalsOf(changes),
           changes,
         };
-        printData(command, terminal, data, () => describeChanges(changes, data.totals, workgroup));
+        printData(command, terminal, data, (_, shown) =>
+          describeChanges(shown.changes, shown.totals, workgroup),
+        );
       } finally {
         await lake.close();
       }

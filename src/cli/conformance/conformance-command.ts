@@ -6,6 +6,7 @@ import type { Finding } from '../../conformance/run-conformance.ts';
 import { type Target, tokenShownAs } from '../../conformance/target.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import { errorMessage, InputError, type Problem, TerminalError } from '../../lib/errors.ts';
+import { visibleLines } from '../../lib/visible-text.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { globalOptions } from '../global-options.ts';
@@ -91,7 +92,7 @@ async function check(
     );
     for await (const finding of checkRules(rules, probe, signal)) {
       findings.push(finding);
-      if (!isJson) terminal.out(describeFinding(findingData(finding, shownAs)));
+      if (!isJson) terminal.out(visibleLines(describeFinding(findingData(finding, shownAs))));
     }
   } finally {
     await probe.close();

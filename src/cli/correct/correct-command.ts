@@ -174,7 +174,9 @@ function store(
         { request: parsed.data, author, dryRun },
         { signal: service.signal, withinMs: STORE_MS },
       );
-      printData(command, terminal, told, (columnsMax) => describeOutcome(told, workgroup, columnsMax));
+      printData(command, terminal, told, (columnsMax, shown) =>
+        describeOutcome(shown, workgroup, columnsMax),
+      );
       if (told.outcome === 'stored') while (!service.signal.aborted && (await owner.followUp()));
     } finally {
       await owner.close();
@@ -209,8 +211,8 @@ function addList(group: Command, terminal: Terminal): void {
         const { describeList } = await import('./correct-view.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const corrections = await list(config, workgroup, options, service);
-        printData(command, terminal, corrections, (columnsMax) =>
-          describeList(corrections, workgroup, columnsMax),
+        printData(command, terminal, corrections, (columnsMax, shown) =>
+          describeList(shown, workgroup, columnsMax),
         );
       }),
     );

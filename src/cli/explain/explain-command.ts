@@ -39,8 +39,8 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
             'UnknownDevice',
             `device "${device}" of workgroup ${workgroup.id}: ${explained.text}${namesOf(workgroup)}`,
           );
-        printData(command, terminal, explained, () =>
-          describeExplained(explained, { all: options.all ?? false }),
+        printData(command, terminal, explained, (_, shown) =>
+          describeExplained(shown, { all: options.all ?? false }),
         );
       }),
     );

@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts';
 import type { Exports } from '../../exports/create-exports.ts';
 import type { ExportPeriod } from '../../exports/export-period.ts';
 import { InputError } from '../../lib/errors.ts';
+import { keepFilesPrivate } from '../../lib/private-files.ts';
 import { requireDataDir } from '../../service/hold-roles.ts';
 import { openExports } from '../../service/open-exports.ts';
 import type { Service } from '../../service/service.ts';
@@ -99,7 +100,8 @@ async function withExports(
   { clock, log }: Service,
   work: (exports: Exports) => Promise<void>,
 ): Promise<void> {
-  requireDataDir(config.dataDir);
+  keepFilesPrivate(config.dataReaders);
+  requireDataDir(config.dataDir, config.dataReaders);
   const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
   const { exports, close } = await openExports(config, { audit, clock, log });
   try {

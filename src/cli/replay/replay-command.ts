@@ -34,7 +34,7 @@ export function addReplayCommand(program: Command, terminal: Terminal): void {
             results[name] = result;
           });
         }
-        printData(command, terminal, results, () => Object.entries(results).map(describe).join('\n'));
+        printData(command, terminal, results, (_, shown) => Object.entries(shown).map(describe).join('\n'));
         const failed = Object.entries(results).flatMap(([name, result]) => {
           const message = failureOf(result);
           return message === undefined ? [] : [{ path: name, message }];

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { openLedger } from '../../exports/export-ledger.ts';
-import { TransientError } from '../../lib/errors.ts';
+import { TerminalError, TransientError } from '../../lib/errors.ts';
 import {
   DAY_MS,
   formatInstant,
@@ -12,8 +12,11 @@ import {
   systemClock,
   type UtcMs,
 } from '../../lib/time.ts';
+import { tellFailure } from '../../pipeline/failure-words.ts';
+import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import {
   emptyStatus,
+  isFresh,
   readStatuses,
   type StatusStage,
   type WorkgroupStatus,
@@ -22,6 +25,7 @@ import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
+import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import {
@@ -32,19 +36,21 @@ import {
   listImports,
   listNewestImports,
 } from './status-imports.ts';
+import { withLag } from './status-lag.ts';
 
 /** What a workgroup's worker wrote down, and whether it still writes. */
-interface ListedStatus extends Omit<WorkgroupStatus, 'imports'> {
+interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
   imports: ListedImport[];
   /** The newest imports that count, and what became of them. */
   newestImports: ListedNewestImport[];
   state: 'running' | 'stopped' | 'failing' | 'never run';
+  /** The largest lag of its stages: what one that fails has not done since it last ended well counts. */
+  lagSeconds?: number | undefined;
+  troubles: Trouble[];
   /** How its exports went. */
   exports: ExportState[];
 }
 
-/** A worker writes every second or so; after this nobody does. */
-const SILENT_MS = 30 * SECOND_MS;
 const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];
 
 export function addStatusCommand(program: Command, terminal: Terminal): void {
@@ -65,15 +71,23 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
         const { describeDevices, listDevices } = await import('./status-devices.ts');
         const chosen = chooseWorkgroups(config, workgroup);
         const listed = await listDevices(config, chosen, devices === true ? undefined : devices);
-        return printData(command, terminal, listed, (columnsMax) =>
-          describeDevices(listed, chosen, columnsMax),
+        return printData(command, terminal, listed, (columnsMax, shown) =>
+          describeDevices(shown, chosen, columnsMax),
         );
       }
       const statuses = await listStatuses(config, systemClock.now(), workgroup);
-      printData(command, terminal, statuses, (columnsMax) =>
-        describe(statuses, systemClock.now(), columnsMax),
+      printData(command, terminal, statuses, (columnsMax, shown) =>
+        describe(shown, systemClock.now(), columnsMax),
       );
+      const troubles = statuses.flatMap((status) => status.troubles);
+      if (troubles.length > 0) throw failing(troubles);
     });
+}
+
+function failing(troubles: readonly Trouble[]): TransientError {
+  const [first] = troubles as [Trouble];
+  const more = troubles.length > 1 ? ` (and ${troubles.length - 1} more, above)` : '';
+  return new TransientError(FAILING_CODE, `${describeTrouble(first)}${more}`);
 }
 
 type DeviceFilter = true | 'online' | 'offline' | 'unknown';
@@ -91,12 +105,22 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
   const chosen = chooseWorkgroups(config, only);
   const imports = new Map<string, ListedImport[]>();
   const newest = new Map<string, ListedNewestImport[]>();
+  const unreadable = new Map<string, Trouble>();
   for (const workgroup of chosen) {
-    imports.set(workgroup.id, await listImports(config, workgroup, written.get(workgroup.id)?.imports ?? []));
-    newest.set(workgroup.id, await listNewestImports(config, workgroup));
+    const { id } = workgroup;
+    try {
+      imports.set(id, await listImports(config, workgroup, written.get(id)?.imports ?? []));
+      newest.set(id, await listNewestImports(config, workgroup));
+    } catch (error) {
+      // What is wrong with one warehouse is told, and keeps nobody from hearing of the others.
+      if (!(error instanceof TerminalError)) throw error;
+      unreadable.set(id, notOpen(id, error, nowMs));
+      imports.set(id, []);
+      newest.set(id, []);
+    }
   }
   const isEmpty = (id: string) => imports.get(id)!.length === 0 && newest.get(id)!.length === 0;
-  if (chosen.every(({ id }) => !written.has(id) && isEmpty(id))) {
+  if (chosen.every(({ id }) => !written.has(id) && !unreadable.has(id) && isEmpty(id))) {
     throw new TransientError(
       'NothingRuns',
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
@@ -118,19 +142,32 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
         newestImports,
         exports,
         problems: warnings,
+        troubles: [unreadable.get(workgroupId) ?? []].flat(),
         state: 'never run',
       };
     }
-    const isFailing = stages.some((stage) => status[stage].lastError);
+    const isRunning = isFresh(status, nowMs);
+    // What a worker that has ended wrote last is no state of now.
+    const own = isRunning ? (status.troubles ?? []) : [];
+    const troubles = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
+    const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
     return {
       ...status,
+      ...(isRunning ? withLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
+      troubles,
       imports: open,
       newestImports,
       exports,
       problems: [...status.problems, ...warnings],
-      state: nowMs - status.updatedAtMs > SILENT_MS ? 'stopped' : isFailing ? 'failing' : 'running',
+      state: isRunning ? (isFailing ? 'failing' : 'running') : 'stopped',
     };
   });
+}
+
+/** Where no worker says it: data that nobody could open. */
+function notOpen(workgroupId: string, error: TerminalError, nowMs: UtcMs): Trouble {
+  const { message } = tellFailure(error);
+  return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
 }
 
 function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: number): string {
@@ -141,6 +178,9 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
         ? [`${status.workgroupId}, ${stage} at ${formatInstant(lastError.atMs)}: ${lastError.message}\n`]
         : [];
     }),
+  );
+  const failing = statuses.flatMap(({ troubles }) =>
+    troubles.map((one) => `failing: ${describeTrouble(one)}\n`),
   );
   const problems = statuses.flatMap((status) =>
     status.problems.map(({ path, message }) => `problem: ${path}: ${message}\n`),
@@ -154,6 +194,7 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
   );
   return [
     formatTable(columnsAt(nowMs), statuses, columnsMax),
+    ...(failing.length > 0 ? ['\n', ...failing] : []),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(imports.length > 0 ? ['\n', ...imports] : []),
     ...(exports.length > 0 ? ['\n', ...exports] : []),
@@ -170,7 +211,7 @@ function columnsAt(nowMs: UtcMs) {
     { title: 'State', value: (one: ListedStatus) => one.state },
     { title: 'Checkpoint', value: (one: ListedStatus) => one.poll.nextOffset ?? '-' },
     { title: 'Lag', value: (one: ListedStatus) => count(one.poll.lagMessages), align: right },
-    { title: 'Lag s', value: (one: ListedStatus) => count(one.poll.lagSeconds), align: right },
+    { title: 'Lag s', value: (one: ListedStatus) => count(one.lagSeconds), align: right },
     { title: 'By', value: (one: ListedStatus) => one.poll.transport ?? '-' },
     { title: 'Polled', value: (one: ListedStatus) => ago(one.poll.lastSuccessAtMs), align: right },
     { title: 'Rolled up', value: (one: ListedStatus) => ago(one.rollup.lastSuccessAtMs), align: right },
@@ -194,7 +235,10 @@ function inWords(ms: number): string {
 }
 
 const help = `
-Lag is how many messages, and how many seconds, the warehouse is behind the head of the stream. State is stopped where no worker has
+Lag is how many messages the warehouse is behind the head of the stream, where that is known. Lag s is how many seconds the stages are behind:
+while one fails, the time since it last ended well. A line that begins with failing names a workgroup that is not worked on as it should be, the
+stage, what is wrong and what to do: a stage that has failed for minutes, is due and does not end well, or is not called, and data that cannot
+be opened. The exit code is 4 then. State is stopped where no worker has
 written for half a minute. By is how the stream was read last: over REST, or over a socket where upstream.transport asks for one. A problem is a place in the configuration, what is wrong there, and what to change: what config check warns of, and
 what the data say against it, looked for every pipeline.maintainEvery. Works while the worker runs and afterwards.
 

@@ -69,7 +69,10 @@ export async function listNewestImports(
   workgroup: WorkgroupConfig,
 ): Promise<ListedNewestImport[]> {
   const newest = await askForNewest(config, workgroup);
-  return newest.map((one) => ({ ...one, warnings: newsOfImport(one.summary, workgroup, []).warnings }));
+  return newest.map((one) => ({
+    ...one,
+    warnings: newsOfImport(one.summary, workgroup, []).warnings,
+  }));
 }
 
 async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise<LandedImport[]> {
@@ -112,7 +115,7 @@ export function describeNewestImport(
   const became =
     warning === undefined
       ? energyInWords(summary)
-      : `WARNING: ${warning.split('\n')[0]} "wattline import ${path} --table ${summary.table} --dry-run" says more`;
+      : `WARNING: ${warning.split(/\n|\\u000a/)[0]} "wattline import ${path} --table ${summary.table} --dry-run" says more`;
   return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${count(rowsLanded)} rows${rejected}; ${became}\n`;
 }
 

@@ -1,3 +1,5 @@
+import { visibleText } from '../../lib/visible-text.ts';
+
 /** A column of a table for people. */
 export interface Column<Row> {
   title: string;
@@ -18,7 +20,7 @@ export function formatTable<Row>(
   const columns = all.filter(({ title, value }) => title !== '' || rows.some((row) => value(row) !== ''));
   const lines = [
     columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map(({ value }) => value(row))),
+    ...rows.map((row) => columns.map(({ value }) => visibleText(value(row)))),
   ];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
   const width = widths.reduce((sum, one) => sum + one + 2, -2);
@@ -31,7 +33,7 @@ export function formatTable<Row>(
 function formatBlock<Row>(columns: ReadonlyArray<Column<Row>>, row: Row): string {
   const width = Math.max(...columns.map(({ title }) => title.length));
   return columns
-    .map(({ title, value }) => `${title.padEnd(width)}  ${value(row)}`.trimEnd())
+    .map(({ title, value }) => `${title.padEnd(width)}  ${visibleText(value(row))}`.trimEnd())
     .join('\n')
     .concat('\n');
 }

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { errorMessage, InputError, isRetryable, type Problem } from '../../lib/errors.ts';
+import { visibleLines, visibleText } from '../../lib/visible-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 
 /**
@@ -11,8 +12,8 @@ export function printError(
   terminal: Terminal,
   options: { json: boolean; debug: boolean },
 ): void {
-  if (options.json) terminal.err(`${JSON.stringify(describeError(error))}\n`);
-  else terminal.err(`wattline: ${inWords(error)}\n`);
+  if (options.json) terminal.err(`${visibleText(JSON.stringify(describeError(error)))}\n`);
+  else terminal.err(visibleLines(`wattline: ${inWords(error)}\n`));
   if (options.debug && !(error instanceof CommanderError)) terminal.err(`${stackOf(error)}\n`);
 }
 

@@ -1,3 +1,4 @@
+import { visibleText } from '../../lib/visible-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 
 const LINE_EVERY_MS = 10_000;
@@ -10,11 +11,11 @@ export function createLineView(terminal: Terminal, now: () => number) {
   return {
     show(line: string): void {
       if (terminal.isInteractive) {
-        terminal.err(`\r\x1b[2K${line}`);
+        terminal.err(`\r\x1b[2K${visibleText(line)}`);
         isDrawn = true;
       } else if (now() - lastMs >= LINE_EVERY_MS) {
         lastMs = now();
-        terminal.err(`wattline: ${line}\n`);
+        terminal.err(`wattline: ${visibleText(line)}\n`);
       }
     },
     clear(): void {

@@ -125,7 +125,8 @@ async function put(
     const { again = false } = options;
     await putAll(files, { owner, dataDir, again, ...service }, (file) => stored.push(file));
   } finally {
-    if (stored.length > 0) printData(command, terminal, { files: stored }, () => describePut(stored));
+    if (stored.length > 0)
+      printData(command, terminal, { files: stored }, (_, shown) => describePut(shown.files));
     await owner.close();
   }
   if (owner.isService) printNote(command, terminal, 'the service publishes it within seconds');
@@ -166,9 +167,11 @@ function addListCommand(group: Command, terminal: Terminal, topic: UploadTopic, 
         const workgroup = chooseWorkgroup(config, id);
         const { budgets, meters } = await listAll(config, workgroup, service);
         if (topic === 'budget')
-          printData(command, terminal, budgets, (columnsMax) => describeBudgets(budgets, columnsMax));
+          printData(command, terminal, budgets, (columnsMax, shown) => describeBudgets(shown, columnsMax));
         else
-          printData(command, terminal, meters, (columnsMax) => describeMeters(meters, workgroup, columnsMax));
+          printData(command, terminal, meters, (columnsMax, shown) =>
+            describeMeters(shown, workgroup, columnsMax),
+          );
       }),
     );
 }

@@ -536,15 +536,27 @@ describe('errors', () => {
     expect(await read(`/api/v1/tables/acme/${'x'.repeat(128)}/latest`)).toMatchObject({ status: 200 });
   });
 
+  test('HEAD is answered as GET is, and only to whom GET is', async () => {
+    const { baseUrl, tokenText } = await setUp();
+    const head = (token: string) =>
+      fetch(`${baseUrl}${SOLAR}`, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
+    const answer = await head(tokenText);
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      200,
+      'application/cbor',
+      '',
+    ]);
+    expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0);
+    expect((await head('nobody')).status).toBe(401);
+  });
+
   test('other methods are 405 with what is allowed, other addresses 404, all in CBOR', async () => {
     const { call, tokenText } = await setUp();
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await call(SOLAR, { method, token: tokenText, ...(method === 'POST' && { body: 'x' }) });
       expect(answer).toMatchObject({ status: 405, body: { error: 'MethodNotAllowed', status: 405 } });
-      expect(answer.headers.allow).toBe('GET');
+      expect(answer.headers.allow).toBe('GET, HEAD');
     }
-    const head = await call(SOLAR, { method: 'HEAD', token: tokenText }).catch((error) => error);
-    expect(head.status ?? 405).toBe(405);
     expect(await call('/api/v1/tables/acme/solar/messages', { token: tokenText })).toMatchObject({
       status: 405,
       headers: { allow: 'POST' },

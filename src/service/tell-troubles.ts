@@ -1,0 +1,66 @@
+import type { WorkerHealth } from '../../jobs/worker-health.ts';
+import { troublesOf } from '../../jobs/worker-troubles.ts';
+import type { Log } from '../lib/logger.ts';
+import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
+import type { StatusBook } from '../pipeline/workgroup-status.ts';
+
+const EVERY_MS = 2 * SECOND_MS;
+/** A status is taken for that of a living worker for 30 s. */
+const REPEAT_MS = 10 * SECOND_MS;
+
+/**
+ * Writes what keeps the workgroups of a worker from being worked on into their status, for other processes, and each into the log once
+ * when it begins and once when it is over. @returns stops it
+ */
+export function tellTroubles(options: {
+  health: () => WorkerHealth;
+  status: StatusBook;
+  clock: Clock;
+  startTimer: StartTimer;
+  log: Log;
+}): () => void {
+  const { health, status, clock, startTimer, log } = options;
+  const told = new Map<string, { text: string; atMs: UtcMs }>();
+  const logged = new Map<string, Trouble>();
+  let stopTimer = startTimer(EVERY_MS, round);
+
+  function round(): void {
+    const worker = health();
+    const nowMs = clock.now();
+    const troubles = troublesOf(worker, nowMs);
+    for (const { workgroupId, state } of worker.shards) {
+      if (state === 'elsewhere') {
+        told.delete(workgroupId);
+        continue;
+      }
+      const own = troubles
+        .filter((one) => one.workgroupId === undefined || one.workgroupId === workgroupId)
+        .map((one) => ({ ...one, workgroupId }));
+      const text = JSON.stringify(own);
+      const before = told.get(workgroupId);
+      if (before?.text === text && nowMs - before.atMs < REPEAT_MS) continue;
+      told.set(workgroupId, { text, atMs: nowMs });
+      status.note(workgroupId, { troubles: own });
+    }
+    logChanges(troubles);
+    stopTimer = startTimer(EVERY_MS, round);
+  }
+
+  function logChanges(troubles: readonly Trouble[]): void {
+    const now = new Map(troubles.map((one) => [`${one.workgroupId} ${one.stage} ${one.state}`, one]));
+    for (const [key, { workgroupId, stage, state, message }] of now) {
+      if (!logged.has(key)) log.error({ workgroupId, stage, state, problem: message }, 'worker.trouble');
+    }
+    for (const [key, trouble] of logged) {
+      const { workgroupId, stage, state } = trouble;
+      if (!now.has(key))
+        log.warn({ workgroupId, stage, state, was: describeTrouble(trouble) }, 'worker.trouble-over');
+    }
+    logged.clear();
+    for (const [key, trouble] of now) logged.set(key, trouble);
+  }
+
+  return () => stopTimer();
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../lib/time.ts';
+import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
+import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
+import type { Control } from '../worker-rpc/worker-rpc.ts';
+import type { Work } from './work-state.ts';
+
+/** Health checks come in numbers, and each look asks every owner. */
+const KEPT_MS = 2_000;
+
+/** How the workers of other processes get on, by what they write into the data folder and by whether they answer. */
+export function watchWorkElsewhere(
+  config: Pick<Config, 'dataDir' | 'queue' | 'workgroups'>,
+  control: Pick<Control, 'reaches'>,
+  clock: Clock,
+): () => Promise<Work> {
+  const { dataDir, queue, workgroups } = config;
+  let last: { atMs: number; work: Promise<Work> } | undefined;
+
+  async function look(): Promise<Work> {
+    const ids = new Set(workgroups.map(({ id }) => id));
+    const fresh = readStatuses(dataDir).filter(
+      (one) => ids.has(one.workgroupId) && isFresh(one, clock.now()),
+    );
+    const open = await Promise.all(workgroups.map(({ id }) => isServed(id)));
+    return {
+      workgroups: workgroups.length,
+      troubles: fresh.flatMap(({ troubles = [] }) => troubles),
+      closed: workgroups.filter((_, index) => !open[index]).map(({ id }) => id),
+    };
+  }
+
+  /** Where the queue is in Redis, a worker of another machine may have it. A lake without a warehouse is a copy, to be read only. */
+  async function isServed(id: string): Promise<boolean> {
+    if (queue.backend === 'redis') return true;
+    const isCopy = existsSync(join(lakeFolder({ dataDir }), id)) && !existsSync(warehouseFile(dataDir, id));
+    return isCopy || control.reaches(id);
+  }
+
+  return () => {
+    const atMs = performance.now();
+    if (last === undefined || atMs - last.atMs > KEPT_MS) last = { atMs, work: look() };
+    return last.work;
+  };
+}

@@ -1,0 +1,85 @@
+import type { WorkerHealth } from '../../jobs/worker-health.ts';
+import { troublesOf } from '../../jobs/worker-troubles.ts';
+import type { HealthAsker, HealthState } from '../http/health-routes.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
+
+/** How the work on the configured workgroups goes, as far as this process can tell. */
+export interface Work {
+  workgroups: number;
+  troubles: readonly Trouble[];
+  /** Workgroups whose data nobody has open: uploads and explanations of theirs cannot be answered. */
+  closed: readonly string[];
+}
+
+/** Of a worker of this process; undefined while it starts. */
+export function workOf(
+  worker: WorkerHealth | undefined,
+  workgroupIds: readonly string[],
+  nowMs: UtcMs,
+): Work {
+  const workgroups = workgroupIds.length;
+  if (!worker) return { workgroups, troubles: [], closed: workgroupIds };
+  const { backend, shards, startedAtMs, lastRoundAtMs } = worker;
+  // Another worker, of another machine maybe, has those that this one has not taken once it has looked.
+  const mayBeElsewhere = backend === 'redis' && lastRoundAtMs > startedAtMs;
+  const closed = shards.filter(
+    ({ state }) => state !== 'owned' && !(mayBeElsewhere && (state === 'elsewhere' || state === 'closing')),
+  );
+  return {
+    workgroups,
+    troubles: troublesOf(worker, nowMs),
+    closed: closed.map(({ workgroupId }) => workgroupId),
+  };
+}
+
+const LISTED_MAX = 20;
+
+/** Ready is who can serve all that it serves, with nothing that has gone wrong for minutes. */
+export function workReadiness(work: Work, { mayHearNames }: HealthAsker): HealthState {
+  const { workgroups, troubles, closed } = work;
+  const ok = troubles.length === 0 && closed.length === 0;
+  return {
+    ok,
+    detail: {
+      workgroups,
+      open: workgroups - closed.length,
+      troubles: troubles.length,
+      ...problemsOf(work, mayHearNames),
+    },
+  };
+}
+
+/** Alive is who moves. What goes wrong is said nevertheless. */
+export function workLiveness(work: Work, live: boolean, { mayHearNames }: HealthAsker): HealthState {
+  return {
+    ok: live,
+    detail: { troubles: work.troubles.length, ...problemsOf({ ...work, closed: [] }, mayHearNames) },
+  };
+}
+
+function problemsOf(
+  { troubles, closed }: Work,
+  mayHearNames: boolean,
+): { problems?: string[]; note?: string } {
+  if (troubles.length + closed.length === 0) return {};
+  if (!mayHearNames)
+    return {
+      note: 'ask this process directly, not through a proxy, or run "wattline status", to hear which and why',
+    };
+  const told = new Set(troubles.map(({ workgroupId }) => workgroupId));
+  const lines = [
+    ...troubles.map(describeTrouble),
+    ...closed.filter((id) => !told.has(id)).map((id) => `workgroup ${id}: ${notOpen}`),
+  ];
+  const more = lines.length - LISTED_MAX;
+  return {
+    problems: [
+      ...lines.slice(0, LISTED_MAX),
+      ...(more > 0 ? [`and ${more} more; "wattline status" lists all`] : []),
+    ],
+  };
+}
+
+const notOpen =
+  'no worker has its data open, so that uploads, corrections and explanations cannot be answered; where one starts just now, ask again in some seconds, else start one with "wattline up" or "wattline worker"';

@@ -1,0 +1,134 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { MINUTE_MS, SECOND_MS, systemClock } from '../../src/lib/time.ts';
+import type { Trouble } from '../../src/pipeline/trouble.ts';
+import { createStatusBook, type StatusBook } from '../../src/pipeline/workgroup-status.ts';
+import { runCli } from '../support/run-cli.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const config = `
+dataDir: data
+workgroups:
+  - { id: home, energyStreams: [{ table: solar, field: e, method: total_energy }] }
+  - { id: other, energyStreams: [{ table: solar, field: e, method: total_energy }] }
+`;
+
+/** A data folder in which a worker has written this, so long ago. */
+function written(write: (book: StatusBook, nowMs: number) => void, agoMs = 0) {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), config);
+  mkdirSync(join(cwd, 'data'));
+  const clock = { now: () => systemClock.now() - agoMs };
+  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock });
+  write(book, clock.now());
+  book.flush();
+  return cwd;
+}
+
+const upToDate = { upToDate: true, lagMessages: 0, lagSeconds: 0 };
+const trouble: Trouble = {
+  workgroupId: 'home',
+  stage: 'rollup',
+  state: 'failing',
+  sinceMs: 0,
+  message: 'it fails since noon: a number is too large; correct it',
+};
+
+test('status ends with a code of its own where a stage has failed for minutes, and says whose and what', async () => {
+  const cwd = written((book, nowMs) => {
+    book.update('home', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
+    book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
+    book.note('home', { troubles: [trouble] });
+  });
+  const line =
+    'workgroup home, computing energy (rollup): it fails since noon: a number is too large; correct it';
+  const { code, stdout, stderr } = await runCli(['status'], { cwd });
+  expect({ code, stderr }).toEqual({ code: 4, stderr: `wattline: ${line}\n` });
+  expect(stdout).toContain(`\nfailing: ${line}\n`);
+  expect(stdout).toMatch(/^home +failing .*\nother +running /m);
+  const json = await runCli(['status', '--json'], { cwd });
+  expect(json.code).toBe(4);
+  expect(JSON.parse(json.stdout)).toMatchObject([
+    { state: 'failing', troubles: [trouble] },
+    { troubles: [] },
+  ]);
+  expect(JSON.parse(json.stderr)).toMatchObject({ error: 'WorkgroupsFailing', retryable: true });
+  expect((await runCli(['status', '-w', 'other'], { cwd })).code).toBe(0);
+});
+
+test('what a worker wrote that has ended is no state of now', async () => {
+  const cwd = written((book) => book.note('home', { troubles: [trouble] }), MINUTE_MS);
+  const { code, stdout } = await runCli(['status', '-w', 'home', '--json'], { cwd });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject([{ state: 'stopped', troubles: [] }]);
+});
+
+test('what a stage has not done since it fails is lag, not 0', async () => {
+  const cwd = written((book, nowMs) => {
+    const lastError = { atMs: nowMs, message: 'no' };
+    const lastSuccessAtMs = nowMs - 90 * SECOND_MS;
+    book.update('home', 'poll', { ...upToDate, lastSuccessAtMs, lastError, failingSinceMs: nowMs });
+    book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
+    // It never ended well since the worker was started.
+    book.update('other', 'rollup', { lastError, failingSinceMs: nowMs - 50 * SECOND_MS });
+  });
+  const { stdout } = await runCli(['status', '--json'], { cwd });
+  const [home, other] = JSON.parse(stdout) as Array<{
+    lagSeconds: number;
+    poll: { lagSeconds: number; lagMessages?: number };
+  }>;
+  expect(home!.lagSeconds).toBeGreaterThanOrEqual(90);
+  expect(home!.poll.lagSeconds).toBe(home!.lagSeconds);
+  expect(home!.poll.lagMessages).toBeUndefined();
+  expect(other!.lagSeconds).toBeGreaterThanOrEqual(50);
+  expect(other!.poll).toMatchObject({ lagSeconds: 0, lagMessages: 0 });
+});
+
+test('a warehouse that nobody can open is told, and keeps nobody from hearing of the others', async () => {
+  const cwd = written((book, nowMs) => book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }));
+  mkdirSync(join(cwd, 'data', 'warehouse'));
+  writeFileSync(join(cwd, 'data', 'warehouse', 'home.duckdb'), 'no database'.repeat(1_000));
+  const { code, stdout } = await runCli(['status'], { cwd });
+  expect(code).toBe(4);
+  expect(stdout).toMatch(/^other +running /m);
+  expect(stdout).toMatch(
+    /^failing: workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away/m,
+  );
+});
+
+test('a status that a power cut has left half written is taken for none', async () => {
+  const cwd = written((book, nowMs) => book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }));
+  writeFileSync(join(cwd, 'data', 'status', 'home.json'), '{"workgroupId":');
+  const { code, stdout } = await runCli(['status'], { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^home +never run /m);
+});
+
+test('what others named changes nothing on the terminal, neither in tables nor in lines nor in JSON', async () => {
+  const source = 'roof\u001b]0;title\u0007\u202e\u009b31m\nfailing: workgroup other';
+  const cwd = written((book, nowMs) => {
+    book.update('home', 'poll', {
+      ...upToDate,
+      lastSuccessAtMs: nowMs,
+      nextOffset: '1\u001b[2J',
+      lastError: { atMs: nowMs, message: `source ${source}` },
+    });
+    book.note('home', {
+      problems: [{ path: 'p', message: `source ${source}` }],
+      troubles: [{ ...trouble, message: source }],
+    });
+  });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  const unseen = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
+  for (const args of [['status'], ['status', '--json']]) {
+    const { stdout, stderr } = await runCli(args, { cwd });
+    expect(stdout + stderr).not.toMatch(unseen);
+    expect(stdout + stderr).not.toMatch(/^failing: workgroup other/m);
+  }
+  const { stdout } = await runCli(['status'], { cwd });
+  expect(stdout).toContain('1\\u001b[2J');
+  expect(stdout).toContain('problem: p: source roof\\u001b]0;title\\u0007\\u202e\\u009b31m\\u000afailing');
+  const json = await runCli(['status', '--json'], { cwd });
+  expect(JSON.parse(json.stdout)).toMatchObject([{ problems: [{ message: `source ${source}` }] }, {}]);
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { createProgress } from '../../jobs/stage-health.ts';
+import type { StageName } from '../../jobs/stages.ts';
+import type { ShardHealth, WorkerHealth } from '../../jobs/worker-health.ts';
+import { troublesOf } from '../../jobs/worker-troubles.ts';
+import { TransientError } from '../../src/lib/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+
+const periodsMs: Readonly<Partial<Record<StageName, number>>> = {
+  poll: 1_000,
+  rollup: 5_000,
+  publish: 5_000,
+  maintain: HOUR_MS,
+};
+
+function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'maintain']) {
+  const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
+  const schedules = stages.map((stage) => ({ stage, workgroupId: 'home', everyMs: periodsMs[stage]! }));
+  const progress = createProgress(schedules, { clock, timeLimitMs: () => 10 * MINUTE_MS });
+  const startedAtMs = clock.ms;
+  const health = (shard: Partial<ShardHealth> = {}, worker: Partial<WorkerHealth> = {}): WorkerHealth => ({
+    workerId: 'w',
+    backend: 'pglite',
+    live: true,
+    healthy: true,
+    startedAtMs,
+    lastRoundAtMs: clock.ms,
+    isCutOff: false,
+    shards: [
+      {
+        workgroupId: 'home',
+        state: 'owned',
+        error: null,
+        failingSinceMs: null,
+        stages: progress.health(),
+        ...shard,
+      },
+    ],
+    ...worker,
+  });
+  /** Time in which every stage is called, and those that are not named here end well. */
+  function pass(ms: number, broken: Partial<Record<StageName, 'fails' | 'waits' | 'is never called'>> = {}) {
+    for (const untilMs = clock.ms + ms; clock.ms < untilMs; ) {
+      clock.ms += 1_000;
+      for (const stage of stages) {
+        const how = broken[stage];
+        if (how === 'is never called') continue;
+        progress.tick(stage);
+        if (how === 'waits' || progress.isBackingOff(stage)) continue;
+        progress.started(stage);
+        if (how === 'fails')
+          progress.failed(stage, new TransientError('Away', 'the server is away; start it'));
+        else progress.succeeded(stage);
+      }
+    }
+  }
+  const troubles = () => troublesOf(health(), clock.ms);
+  return { clock, progress, health, pass, troubles };
+}
+
+describe('what keeps a workgroup from being worked on', () => {
+  test('is nothing while all goes well, and nothing of what fails for moments', () => {
+    const { pass, troubles } = setUp();
+    pass(MINUTE_MS);
+    expect(troubles()).toEqual([]);
+    pass(2 * MINUTE_MS, { publish: 'fails' });
+    expect(troubles()).toEqual([]);
+  });
+
+  test('is a stage that fails for minutes, with its own words, until it ends well once', () => {
+    const { pass, troubles, clock } = setUp();
+    pass(MINUTE_MS);
+    pass(4 * MINUTE_MS, { publish: 'fails' });
+    expect(troubles()).toEqual([
+      {
+        workgroupId: 'home',
+        stage: 'publish',
+        state: 'failing',
+        sinceMs: clock.ms - 4 * MINUTE_MS + 1_000,
+        message: expect.stringMatching(/^it fails since 2027-.*Z, \d+ times: the server is away; start it$/),
+      },
+    ]);
+    // After the longest wait between two attempts.
+    pass(MINUTE_MS + 1_000);
+    expect(troubles()).toEqual([]);
+  });
+
+  test('is no single failure of a stage that is due each hour', () => {
+    const { pass, progress, troubles } = setUp(['maintain']);
+    pass(MINUTE_MS);
+    progress.failed('maintain', new Error('once'));
+    pass(10 * MINUTE_MS, { maintain: 'waits' });
+    expect(troubles()).toEqual([]);
+  });
+
+  test('is a stage that never ran although it is due, but not while another of its lane is at work', () => {
+    const { pass, progress, troubles } = setUp();
+    progress.started('rollup');
+    pass(6 * MINUTE_MS, { publish: 'waits', rollup: 'waits' });
+    expect(troubles()).toEqual([]);
+    progress.succeeded('rollup');
+    expect(troubles()).toMatchObject([
+      {
+        stage: 'publish',
+        state: 'late',
+        message: 'it never ended well, and it is due every 5 s; look at the log for what holds it up',
+      },
+    ]);
+  });
+
+  test('is a queue that does not tick', () => {
+    const { pass, troubles } = setUp();
+    pass(MINUTE_MS);
+    pass(30_000, { rollup: 'is never called' });
+    expect(troubles()).toMatchObject([
+      {
+        stage: 'rollup',
+        state: 'unscheduled',
+        message: expect.stringMatching(/last called at .* does not tick; where it stays so/),
+      },
+    ]);
+    pass(10_000);
+    expect(troubles()).toEqual([]);
+  });
+
+  test('is a run that does not end when it is told to', () => {
+    const { pass, progress, troubles } = setUp();
+    pass(MINUTE_MS);
+    progress.started('poll');
+    pass(11 * MINUTE_MS, { poll: 'waits' });
+    expect(troubles()).toMatchObject([
+      {
+        stage: 'poll',
+        state: 'stuck',
+        message: expect.stringMatching(/did not end .* restart this process$/),
+      },
+    ]);
+  });
+
+  test('is data that cannot be opened, at once, but not data that another worker has', () => {
+    const { clock, health } = setUp();
+    const closed = { stages: [], error: 'it is no DuckDB file; move it away' };
+    for (const state of ['waiting', 'opening'] as const) {
+      expect(troublesOf(health({ ...closed, state, failingSinceMs: clock.ms }), clock.ms)).toMatchObject([
+        {
+          workgroupId: 'home',
+          stage: 'open',
+          state: 'not-open',
+          message: expect.stringMatching(
+            /^its data cannot be opened: it is no DuckDB file; move it away\. It is tried again/,
+          ),
+        },
+      ]);
+    }
+    expect(troublesOf(health({ ...closed, state: 'waiting', failingSinceMs: null }), clock.ms)).toEqual([]);
+    expect(troublesOf(health({ stages: [], state: 'opening' }), clock.ms)).toEqual([]);
+  });
+
+  test('is a queue that cannot be reached', () => {
+    const { clock, health } = setUp();
+    expect(troublesOf(health({ stages: [] }, { isCutOff: true, backend: 'redis' }), clock.ms)).toMatchObject([
+      { stage: 'queue', state: 'unreachable', message: expect.stringContaining('queue.redisUrl') },
+    ]);
+  });
+});

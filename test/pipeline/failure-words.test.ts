@@ -1,0 +1,93 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
+import { fromPlainError, toPlainError } from '../../src/lib/plain-error.ts';
+import { tellFailure } from '../../src/pipeline/failure-words.ts';
+import { warehouseFailure } from '../../src/warehouse/warehouse-failures.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** What the work throws, as it comes from the pipeline's thread. */
+async function thrown(work: () => unknown): Promise<Error> {
+  try {
+    await work();
+  } catch (error) {
+    return fromPlainError(toPlainError(error));
+  }
+  throw new Error('it did not fail');
+}
+
+async function refused(sql: string): Promise<unknown> {
+  const instance = await DuckDBInstance.create(':memory:');
+  onTestFinished(() => instance.closeSync());
+  const connection = await instance.connect();
+  return connection.run(sql).catch((error: unknown) => error);
+}
+
+test('what we say ourselves is told as it is, on one line, with what the details name', () => {
+  const error = new TransientError('UpstreamFailed', 'the server is away:\n  try later', {
+    details: { device: 'd-1', field: 'total\u001b[31m' },
+  });
+  expect(tellFailure(error)).toEqual({
+    code: 'UpstreamFailed',
+    message: 'the server is away: try later (device d-1, field total\\u001b[31m)',
+  });
+  expect(tellFailure(new TerminalError('NoSuchTable', 'there is none; make one')).message).toBe(
+    'there is none; make one',
+  );
+});
+
+test('what zod and the database say is told by its kind: no JSON, no SQL, no values', async () => {
+  const shape = z.object({ days: z.array(z.object({ energyWh: z.number() })) });
+  const zod = await thrown(() => shape.parse({ days: [{ energyWh: 'a lot' }] }));
+  expect(tellFailure(zod).message).toMatch(
+    /^a value is not of the form .* \(at days, 0, energyWh\): .* report it/,
+  );
+  for (const [sql, words] of [
+    ["SELECT 'secret'::INTEGER AS e", 'a stored value cannot be read'],
+    ['SELECT 9223372036854775807 + 1::BIGINT', 'a number is beyond what can be computed'],
+    ['SELECT * FROM no_such_table', 'the warehouse has not the tables'],
+    ['SELEC 1', 'the warehouse has not the tables'],
+  ] as const) {
+    const raw = await refused(sql);
+    for (const error of [
+      await thrown(() => Promise.reject(raw)),
+      warehouseFailure(raw, '/data/home.duckdb'),
+    ]) {
+      const { message } = tellFailure(error);
+      expect(message).toMatch(new RegExp(`^${words}.* report it`));
+      expect(message).not.toMatch(/SELEC|secret|no_such_table|LINE \d|Error:/);
+    }
+  }
+});
+
+test('a key that is there twice names its device and source', async () => {
+  const raw = await refused(
+    "CREATE TABLE t (device TEXT, source TEXT, PRIMARY KEY (device, source)); INSERT INTO t VALUES ('d-1', 'roof'), ('d-1', 'roof')",
+  );
+  const { message } = tellFailure(await thrown(() => Promise.reject(raw)));
+  expect(message).toMatch(/stored rows contradict each other/);
+  expect(message).toMatch(/d-1.*roof/);
+});
+
+test('what the system refuses names the file and says what to do', async () => {
+  const folder = tempDir();
+  writeFileSync(join(folder, 'lake'), '');
+  const error = await thrown(() => mkdir(join(folder, 'lake', 'home'), { recursive: true }));
+  expect(tellFailure(error).message).toMatch(/lake.* a file is in its place: move that file away$/);
+  const missing = await thrown(() => mkdirSync(join(folder, 'none', 'home')));
+  expect(tellFailure(missing).message).toContain(`${join(folder, 'none', 'home')} is missing`);
+});
+
+test('what nobody knows is not repeated, because it may hold values, and says where it stands', async () => {
+  const error = await thrown(() => {
+    throw new Error('the reading 4711.5 is bad');
+  });
+  const { code, message } = tellFailure(error);
+  expect(code).toBe('Unexpected');
+  expect(message).toMatch(/^an error that is not known; its own text is in the log .* report it/);
+  expect(message).not.toContain('4711');
+});

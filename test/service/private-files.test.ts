@@ -1,0 +1,56 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { createServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+
+/** What a service has written that was started on this folder, with the rights beyond those that are wanted. */
+async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: number) {
+  const service = await createServiceProcess({
+    ...input,
+    logLevel: 'warn',
+    pipeline: { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms' },
+    workgroups: [{ id: 'home', energyStreams: [{ table: 'solar', field: 'total', method: 'total_energy' }] }],
+  });
+  const { dataDir } = service.config;
+  const before = new Set(existsSync(dataDir) ? readdirSync(dataDir) : []);
+  mkdirSync(dataDir, { recursive: true });
+  chmodSync(dataDir, 0o755);
+  await service.start();
+  const current = join(dataDir, 'lake', 'home', 'current', 'analytics.duckdb');
+  await until('something is published', () => existsSync(current));
+  await service.stop();
+  const written = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => !before.has(path.split('/')[0]!),
+  );
+  const open = written.filter((path) => {
+    const found = statSync(join(dataDir, path), { throwIfNoEntry: false });
+    return found !== undefined && (found.mode & unwanted) !== 0;
+  });
+  const warnings = service.errorText().match(/other users of this machine may use/g) ?? [];
+  const modeOf = (path: string) => statSync(join(dataDir, path)).mode & 0o777;
+  return { written, open, warnings: warnings.length, text: service.errorText(), modeOf };
+}
+
+test('what is written is private, and a folder that was there before and is not is warned of once', {
+  timeout: 120_000,
+}, async () => {
+  const { written, open, warnings, text, modeOf } = await rightsAfter({}, 0o077);
+  expect(written).toEqual(
+    expect.arrayContaining(['warehouse/home.duckdb', 'lake/home/commits', 'status/home.json']),
+  );
+  expect(open).toEqual([]);
+  expect([modeOf('warehouse'), modeOf('warehouse/home.duckdb')]).toEqual([0o700, 0o600]);
+  expect(warnings).toBe(1);
+  expect(text).toMatch(/mode 0755.*chmod -R go= .*dataReaders/);
+});
+
+test('where others are configured to read, they can, and nobody else writes', {
+  timeout: 120_000,
+}, async () => {
+  const { open, warnings, modeOf } = await rightsAfter({ dataReaders: 'everyone' }, 0o022);
+  expect(open).toEqual([]);
+  expect(warnings).toBe(0);
+  expect([modeOf('lake'), modeOf('warehouse/home.duckdb')]).toEqual([0o755, 0o644]);
+});
