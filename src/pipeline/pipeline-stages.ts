@@ -148,7 +148,7 @@ export function createStages(options: StagesOptions): PipelineStages {
     async close() {
       await pipeline.close();
       await Promise.all([...sources.values()].map((source) => source.close()));
-      status.flush();
+      await status.flush();
     },
   };
 }

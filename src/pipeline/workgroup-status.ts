@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
 import type { Problem } from '../lib/errors.ts';
@@ -69,21 +70,29 @@ export interface StatusBook {
     >,
   ): void;
   of(workgroupId: string): WorkgroupStatus;
-  /** Writes what has not been written yet. */
-  flush(): void;
+  /** Writes what has not been written yet. @throws what the system refuses */
+  flush(): Promise<void>;
+}
+
+interface Entry {
+  status: WorkgroupStatus;
+  writtenAtMs: UtcMs;
+  /** It has changed since it was written. */
+  dirty: boolean;
+  writing: Promise<void> | undefined;
 }
 
 export function createStatusBook(options: { dataDir: string; clock: Clock }): StatusBook {
   const { clock } = options;
   const folder = statusFolder(options.dataDir);
   mkdirSync(folder, { recursive: true });
-  const known = new Map<string, { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }>();
+  const known = new Map<string, Entry>();
 
   function entryOf(workgroupId: string) {
     let entry = known.get(workgroupId);
     if (!entry) {
       const status = emptyStatus(workgroupId, clock.now());
-      entry = { status, writtenAtMs: 0, dirty: true };
+      entry = { status, writtenAtMs: 0, dirty: true, writing: undefined };
       known.set(workgroupId, entry);
     }
     return entry;
@@ -93,15 +102,25 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     const entry = entryOf(workgroupId);
     entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
     entry.dirty = true;
-    if (clock.now() - entry.writtenAtMs >= intervalMs(known.size)) write(entry);
+    if (entry.writing || clock.now() - entry.writtenAtMs < statusIntervalMs(known.size)) return;
+    entry.writing = write(entry)
+      // It is written again with the next change; that a disk is full is told by what has to be on it.
+      .catch(() => {
+        entry.dirty = true;
+      })
+      .finally(() => {
+        entry.writing = undefined;
+      });
   }
 
-  function write(entry: { status: WorkgroupStatus; writtenAtMs: UtcMs; dirty: boolean }): void {
+  /** Not on the main thread: to replace a file waits for the disk, with some file systems. */
+  async function write(entry: Entry): Promise<void> {
     const path = join(folder, `${entry.status.workgroupId}.json`);
-    writeFileSync(`${path}.new`, JSON.stringify(entry.status));
-    renameSync(`${path}.new`, path);
+    const text = JSON.stringify(entry.status);
     entry.writtenAtMs = clock.now();
     entry.dirty = false;
+    await writeFile(`${path}.new`, text);
+    await rename(`${path}.new`, path);
   }
 
   return {
@@ -110,18 +129,22 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     },
     note: change,
     of: (workgroupId) => entryOf(workgroupId).status,
-    flush() {
-      for (const entry of known.values()) if (entry.dirty) write(entry);
+    async flush() {
+      for (const entry of known.values()) {
+        await entry.writing;
+        if (entry.dirty) await write(entry);
+      }
     },
   };
 }
 
 /** Well below the time after which a status is taken for that of a worker that has ended. */
 const WRITE_MS_MAX = 10 * SECOND_MS;
-/** Twenty files a second are written of up to 200 workgroups together: each write holds everything else up. */
+/** Twenty files a second are written of up to 200 workgroups together. */
 const WRITE_MS_PER_WORKGROUP = 50;
 
-function intervalMs(workgroups: number): number {
+/** How long after one write of a status the next may follow. */
+export function statusIntervalMs(workgroups: number): number {
   return Math.min(WRITE_MS_MAX, Math.max(SECOND_MS, workgroups * WRITE_MS_PER_WORKGROUP));
 }
 

@@ -15,14 +15,14 @@ workgroups:
 `;
 
 /** A data folder in which a worker has written this, so long ago. */
-function written(write: (book: StatusBook, nowMs: number) => void, agoMs = 0) {
+async function written(write: (book: StatusBook, nowMs: number) => void, agoMs = 0) {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   mkdirSync(join(cwd, 'data'));
   const clock = { now: () => systemClock.now() - agoMs };
   const book = createStatusBook({ dataDir: join(cwd, 'data'), clock });
   write(book, clock.now());
-  book.flush();
+  await book.flush();
   return cwd;
 }
 
@@ -36,7 +36,7 @@ const trouble: Trouble = {
 };
 
 test('status ends with a code of its own where a stage has failed for minutes, and says whose and what', async () => {
-  const cwd = written((book, nowMs) => {
+  const cwd = await written((book, nowMs) => {
     book.update('home', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
     book.note('home', { troubles: [trouble] });
@@ -58,14 +58,14 @@ test('status ends with a code of its own where a stage has failed for minutes, a
 });
 
 test('what a worker wrote that has ended is no state of now', async () => {
-  const cwd = written((book) => book.note('home', { troubles: [trouble] }), MINUTE_MS);
+  const cwd = await written((book) => book.note('home', { troubles: [trouble] }), MINUTE_MS);
   const { code, stdout } = await runCli(['status', '-w', 'home', '--json'], { cwd });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject([{ state: 'stopped', troubles: [] }]);
 });
 
 test('what a stage has not done since it fails is lag, not 0', async () => {
-  const cwd = written((book, nowMs) => {
+  const cwd = await written((book, nowMs) => {
     const lastError = { atMs: nowMs, message: 'no' };
     const lastSuccessAtMs = nowMs - 90 * SECOND_MS;
     book.update('home', 'poll', { ...upToDate, lastSuccessAtMs, lastError, failingSinceMs: nowMs });
@@ -86,7 +86,9 @@ test('what a stage has not done since it fails is lag, not 0', async () => {
 });
 
 test('a warehouse that nobody can open is told, and keeps nobody from hearing of the others', async () => {
-  const cwd = written((book, nowMs) => book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }));
+  const cwd = await written((book, nowMs) =>
+    book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }),
+  );
   mkdirSync(join(cwd, 'data', 'warehouse'));
   writeFileSync(join(cwd, 'data', 'warehouse', 'home.duckdb'), 'no database'.repeat(1_000));
   const { code, stdout } = await runCli(['status'], { cwd });
@@ -98,7 +100,9 @@ test('a warehouse that nobody can open is told, and keeps nobody from hearing of
 });
 
 test('a status that a power cut has left half written is taken for none', async () => {
-  const cwd = written((book, nowMs) => book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }));
+  const cwd = await written((book, nowMs) =>
+    book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }),
+  );
   writeFileSync(join(cwd, 'data', 'status', 'home.json'), '{"workgroupId":');
   const { code, stdout } = await runCli(['status'], { cwd });
   expect(code).toBe(0);
@@ -107,7 +111,7 @@ test('a status that a power cut has left half written is taken for none', async 
 
 test('what others named changes nothing on the terminal, neither in tables nor in lines nor in JSON', async () => {
   const source = 'roof\u001b]0;title\u0007\u202e\u009b31m\nfailing: workgroup other';
-  const cwd = written((book, nowMs) => {
+  const cwd = await written((book, nowMs) => {
     book.update('home', 'poll', {
       ...upToDate,
       lastSuccessAtMs: nowMs,

@@ -25,7 +25,7 @@ test('status shows the problems that the worker found and those of the configura
     message: 'no message has it: correct the name',
   };
   book.note('home', { problems: [found] });
-  book.flush();
+  await book.flush();
   const { code, stdout } = await runCli(['status', '-w', 'home'], { cwd });
   expect(code).toBe(0);
   expect(stdout.split('\n').slice(2)).toEqual([
@@ -57,7 +57,7 @@ test('status says how long ago something was in the unit that a person would tak
     const clock = { now: () => systemClock.now() - minutes * MINUTE_MS };
     const book = createStatusBook({ dataDir: join(cwd, 'data'), clock });
     book.update(id, 'poll', { lastSuccessAtMs: clock.now() });
-    book.flush();
+    await book.flush();
   }
   const { stdout } = await runCli(['status'], { cwd });
   expect(stdout).toMatch(/^other +stopped .* 42 min ago /m);

@@ -27,7 +27,7 @@ test('exports are listed, shown, run and corrected from the command line, and st
 
   const book = createStatusBook({ dataDir: at.dataDir, clock: systemClock });
   book.note(WORKGROUP, {});
-  book.flush();
+  await book.flush();
   const run = (...args: string[]) => runCli(args, { cwd: at.dataDir });
   const [refused, listed, shown, unknown] = await Promise.all([
     run('exports', 'run', 'push', '--period', '2024-05-01'),

@@ -146,14 +146,20 @@ test('a stage that fails for minutes makes a service unready, with the workgroup
   expect(forwarded.status).toBe(503);
   expect(forwarded.text).not.toMatch(/home|lake\/|move that/);
   expect(forwarded.body.checks.worker.detail.note).toContain('wattline status');
-  await until('the status says it', async () => (await runCli(['status'], { cwd })).code === 4);
-  const told = await runCli(['status'], { cwd });
+  let told = await runCli(['status'], { cwd });
+  await until('the status says it', async () => {
+    told = await runCli(['status'], { cwd });
+    return told.stderr.startsWith('wattline: workgroup home, publishing');
+  });
+  expect(told.code).toBe(4);
   expect(told.stdout).toMatch(/^home +failing /m);
   expect(told.stdout).toMatch(
     /^failing: workgroup home, publishing \(publish\): it fails since .* move that file away$/m,
   );
-  expect(told.stderr).toMatch(/^wattline: workgroup home, publishing/);
-  expect((await runCli(['status', '-w', 'other'], { cwd })).code).toBe(0);
+  await until(
+    'nothing is said of the other workgroup',
+    async () => (await runCli(['status', '-w', 'other'], { cwd })).code === 0,
+  );
   rmSync(blocked);
   // The longest wait before it is tried again.
   clock.aheadMs += MINUTE_MS;
