@@ -51,8 +51,8 @@ export interface RollUpResult {
 
 /** Messages of one call, with however many streams. */
 const MESSAGES_MAX = 250_000;
-/** Readings of one call, where few streams bring fewer than one for each stream and message: what every call costs by itself then counts for little. */
-const READINGS_MAX = 1_000_000;
+/** Readings of one call, where few streams read the messages, so that what every call costs by itself counts for little. One an hour makes four intervals, which take the memory. */
+const READINGS_MAX = 500_000;
 /** How often failing series are looked for in one call: once, unless failures come and go. */
 const ROUNDS_MAX = 3;
 
