@@ -1,7 +1,7 @@
-import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Access } from '../access/access.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { addressGroup } from './address-group.ts';
 
 /*
  * A bucket of our own, because rate-limiter-flexible has no bound on the callers that it remembers (one timer each), gives back all of a
@@ -18,9 +18,6 @@ export interface RateLimit {
 
 /** Tokens, and as many addresses, that are remembered; the one that was longest quiet is forgotten first. */
 const CALLERS_MAX = 50_000;
-/** The part of an IPv6 address that belongs to one subscriber: four groups of 16 bits. The rest a caller chooses freely. */
-const NETWORK_GROUPS = 4;
-const GROUPS = 8;
 
 /** A token bucket for each caller: `perMinute` requests at once at most, and as many again over each minute. */
 export function createRateLimit(options: { perMinute: number; clock: Clock }): RateLimit {
@@ -32,7 +29,7 @@ export function createRateLimit(options: { perMinute: number; clock: Clock }): R
     take(caller) {
       const nowMs = clock.now();
       const [buckets, key] =
-        'tokenId' in caller ? [tokens, caller.tokenId] : [addresses, networkOf(caller.address)];
+        'tokenId' in caller ? [tokens, caller.tokenId] : [addresses, addressGroup(caller.address)];
       const bucket = buckets.get(key) ?? { left: perMinute, atMs: nowMs };
       const passedMs = Math.max(0, nowMs - bucket.atMs);
       bucket.left = Math.min(perMinute, bucket.left + (passedMs * perMinute) / MINUTE_MS);
@@ -66,15 +63,4 @@ export async function callerOf(
 /** What a caller hears that has to wait. */
 export function tooMany(what: 'requests' | 'connections', caller: Caller): string {
   return `too many ${what} ${'tokenId' in caller ? 'with this token' : 'from this address without a token that is valid'}`;
-}
-
-/** An IPv4 address as it is, also one that is written as IPv6; of an IPv6 address, as the system writes it, the first 64 bits. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
-  const [first = '', last = ''] = address.split('::');
-  const groups = first.split(':').filter(Boolean);
-  const left = GROUPS - groups.length - last.split(':').filter(Boolean).length;
-  if (address.includes('::')) groups.push(...Array<string>(left).fill('0'), ...last.split(':'));
-  return groups.slice(0, NETWORK_GROUPS).join(':');
 }
