@@ -24,8 +24,9 @@ export function troublesOf(health: WorkerHealth, nowMs: UtcMs): Trouble[] {
 }
 
 const queueAdvice: Readonly<Record<WorkerHealth['backend'], string>> = {
-  pglite: 'where it stays so, look at the disk of dataDir, then restart this process',
-  redis: 'look whether the Redis of queue.redisUrl is up and can be reached from here; it goes on by itself',
+  pglite: 'if that does not pass, look at the disk of dataDir, then restart this process',
+  redis:
+    'check that the Redis of queue.redisUrl is up and can be reached from here; the work then goes on by itself',
 };
 
 function ofShard(shard: ShardHealth, backend: WorkerHealth['backend'], nowMs: UtcMs): Trouble[] {
@@ -54,7 +55,7 @@ function ofStage(
     return told(
       'stuck',
       runningSinceMs,
-      `it runs since ${since} and did not end when it was told to; restart this process`,
+      `it has been running since ${since} and did not end when it was told to; restart this process`,
     );
   }
   if (health.state === 'unscheduled') {
@@ -72,7 +73,7 @@ function ofStage(
     return told(
       'failing',
       failingSinceMs,
-      `it fails since ${formatInstant(failingSinceMs)}, ${failures} times: ${lastError?.message}`,
+      `it has been failing since ${formatInstant(failingSinceMs)}, ${failures} times: ${lastError?.message}`,
     );
   const sinceMs = lastSuccessAtMs ?? openedAtMs;
   const limitMs = isBehind(health, stages) ? LATE_BEHIND_MS : LATE_MS;

@@ -14,7 +14,7 @@ const CHARACTERS_MAX = 400;
 /** Codes of errors whose text is not ours. */
 const FOREIGN: ReadonlySet<string> = new Set(['WarehouseFailure', 'Unexpected']);
 const UNEXPECTED_NEXT =
-  'This is a fault of Wattline: it is tried again by itself, and what has landed is kept. Where it stays, report it with the event job.failed of the log';
+  'This is a fault of Wattline: it is tried again by itself, and what has landed is kept. If it stays, report it with the event job.failed of the log';
 
 /** Tells anything that a stage has thrown in plain words. What is ours is told as it is; what comes from elsewhere is told by its kind. */
 export function tellFailure(error: unknown): ToldFailure {
@@ -81,12 +81,12 @@ function kindWords(text: string): string {
   if (/out of range|overflow/i.test(text)) return 'a number is beyond what can be computed';
   if (/(Conversion|Invalid Input) Error/.test(text)) return 'a stored value cannot be read';
   if (/(Binder|Catalog|Parser) Error/.test(text))
-    return 'the warehouse has not the tables that this version of Wattline expects';
+    return 'the warehouse lacks tables that this version of Wattline expects';
   const file = /IO Error:.*?"([^"]+)"/.exec(text);
   if (file) return `the file ${file[1]} cannot be read or written`;
   if (/(IO|HTTP) Error/.test(text)) return 'a file cannot be read or written';
   if (/(INTERNAL|FATAL) Error/.test(text)) return 'the database failed';
-  return 'an error that is not known; its own text is in the log only, because it may hold values';
+  return 'an unknown error; its text is in the log only, because it may hold values';
 }
 
 /** What zod says is JSON: a list of what is wrong, with the path to it. */

@@ -35,7 +35,7 @@ export function workOf(
 
 const LISTED_MAX = 20;
 
-/** Ready is who can serve all that it serves, with nothing that has gone wrong for minutes. */
+/** A process is ready if it can serve everything that it serves, and nothing has been going wrong for minutes. */
 export function workReadiness(work: Work, { mayHearNames }: HealthAsker): HealthState {
   const { workgroups, troubles, closed } = work;
   const ok = troubles.length === 0 && closed.length === 0;
@@ -50,7 +50,7 @@ export function workReadiness(work: Work, { mayHearNames }: HealthAsker): Health
   };
 }
 
-/** Alive is who moves. What goes wrong is said nevertheless. */
+/** A process is alive if its work goes on. Troubles are listed here too, but do not change the answer. */
 export function workLiveness(work: Work, live: boolean, { mayHearNames }: HealthAsker): HealthState {
   return {
     ok: live,
@@ -65,7 +65,7 @@ function problemsOf(
   if (troubles.length + closed.length === 0) return {};
   if (!mayHearNames)
     return {
-      note: 'ask this process directly, not through a proxy, or run "wattline status", to hear which and why',
+      note: 'ask this process directly, not through a proxy, or run "wattline status", to see which ones and why',
     };
   const told = new Set(troubles.map(({ workgroupId }) => workgroupId));
   const lines = [
@@ -82,4 +82,4 @@ function problemsOf(
 }
 
 const notOpen =
-  'no worker has its data open, so that uploads, corrections and explanations cannot be answered; where one starts just now, ask again in some seconds, else start one with "wattline up" or "wattline worker"';
+  'no worker has opened its data, so uploads, corrections and explanations cannot be answered; if a worker is starting, ask again in some seconds, else start one with "wattline up" or "wattline worker"';

@@ -32,7 +32,7 @@ const trouble: Trouble = {
   stage: 'rollup',
   state: 'failing',
   sinceMs: 0,
-  message: 'it fails since noon: a number is too large; correct it',
+  message: 'it has been failing since noon: a number is too large; correct it',
 };
 
 test('status ends with a code of its own where a stage has failed for minutes, and says whose and what', async () => {
@@ -42,7 +42,7 @@ test('status ends with a code of its own where a stage has failed for minutes, a
     book.note('home', { troubles: [trouble] });
   });
   const line =
-    'workgroup home, computing energy (rollup): it fails since noon: a number is too large; correct it';
+    'workgroup home, computing energy (rollup): it has been failing since noon: a number is too large; correct it';
   const { code, stdout, stderr } = await runCli(['status'], { cwd });
   expect({ code, stderr }).toEqual({ code: 4, stderr: `wattline: ${line}\n` });
   expect(stdout).toContain(`\nfailing: ${line}\n`);

@@ -163,7 +163,7 @@ describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
       lastSuccessAtMs: null,
       lastError: {
         code: 'BadReading',
-        message: expect.stringMatching(/^an error that is not known; its own text is in the log/),
+        message: expect.stringMatching(/^an unknown error; its text is in the log/),
         retryable: true,
       },
     });

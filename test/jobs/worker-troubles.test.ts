@@ -77,7 +77,9 @@ describe('what keeps a workgroup from being worked on', () => {
         stage: 'publish',
         state: 'failing',
         sinceMs: clock.ms - 4 * MINUTE_MS + 1_000,
-        message: expect.stringMatching(/^it fails since 2027-.*Z, \d+ times: the server is away; start it$/),
+        message: expect.stringMatching(
+          /^it has been failing since 2027-.*Z, \d+ times: the server is away; start it$/,
+        ),
       },
     ]);
     // After the longest wait between two attempts.
@@ -116,7 +118,7 @@ describe('what keeps a workgroup from being worked on', () => {
       {
         stage: 'rollup',
         state: 'unscheduled',
-        message: expect.stringMatching(/last called at .* does not tick; where it stays so/),
+        message: expect.stringMatching(/last called at .* does not tick; if that does not pass/),
       },
     ]);
     pass(10_000);

@@ -49,8 +49,8 @@ test('what zod and the database say is told by its kind: no JSON, no SQL, no val
   for (const [sql, words] of [
     ["SELECT 'secret'::INTEGER AS e", 'a stored value cannot be read'],
     ['SELECT 9223372036854775807 + 1::BIGINT', 'a number is beyond what can be computed'],
-    ['SELECT * FROM no_such_table', 'the warehouse has not the tables'],
-    ['SELEC 1', 'the warehouse has not the tables'],
+    ['SELECT * FROM no_such_table', 'the warehouse lacks tables'],
+    ['SELEC 1', 'the warehouse lacks tables'],
   ] as const) {
     const raw = await refused(sql);
     for (const error of [
@@ -88,6 +88,6 @@ test('what nobody knows is not repeated, because it may hold values, and says wh
   });
   const { code, message } = tellFailure(error);
   expect(code).toBe('Unexpected');
-  expect(message).toMatch(/^an error that is not known; its own text is in the log .* report it/);
+  expect(message).toMatch(/^an unknown error; its text is in the log .* report it/);
   expect(message).not.toContain('4711');
 });

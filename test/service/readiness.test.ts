@@ -76,7 +76,7 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   });
   expect(first).toMatchObject({ status: 503, retryAfter: '5' });
   expect(first?.body.checks.worker.detail.problems).toEqual([
-    expect.stringMatching(/^workgroup home: no worker has its data open, .* ask again/),
+    expect.stringMatching(/^workgroup home: no worker has opened its data, .* ask again/),
   ]);
   expect((await ask('/health')).status).toBe(200);
   await until('it is ready', async () => {
@@ -133,7 +133,7 @@ test('a stage that fails for minutes makes a service unready, with the workgroup
   const { problems } = ready.body.checks.worker.detail;
   expect(problems).toEqual([
     expect.stringMatching(
-      /^workgroup home, publishing \(publish\): it fails since .*, \d+ times: .*lake\/home\/files.* a file is in its place: move that file away$/,
+      /^workgroup home, publishing \(publish\): it has been failing since .*, \d+ times: .*lake\/home\/files.* a file is in its place: move that file away$/,
     ),
   ]);
   expect(ready.text).not.toMatch(/ENOTDIR|EEXIST|mkdir/);
@@ -154,7 +154,7 @@ test('a stage that fails for minutes makes a service unready, with the workgroup
   expect(told.code).toBe(4);
   expect(told.stdout).toMatch(/^home +failing /m);
   expect(told.stdout).toMatch(
-    /^failing: workgroup home, publishing \(publish\): it fails since .* move that file away$/m,
+    /^failing: workgroup home, publishing \(publish\): it has been failing since .* move that file away$/m,
   );
   await until(
     'nothing is said of the other workgroup',
