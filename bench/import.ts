@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { configSchema } from '../src/config/config.ts';
 import { importFile } from '../src/import/import-file.ts';
 import { mappingSchema } from '../src/import/import-mapping.ts';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
 import { openShard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
@@ -110,7 +110,7 @@ async function importOnce(folder: string, file: string) {
     memoryMegabytes: MEMORY_MEGABYTES,
     threads: 2,
     clock: systemClock,
-    log: silentLog,
+    logger: silentLogger,
   });
   let [earlierMegabytes, laterMegabytes] = [0, 0];
   const startMs = performance.now();
@@ -126,7 +126,7 @@ async function importOnce(folder: string, file: string) {
       workgroup,
       threads: 2,
       clock: systemClock,
-      log: silentLog,
+      logger: silentLogger,
       signal: new AbortController().signal,
       onProgress({ rowsRead, rowsExpected = 0 }) {
         const megabytes = Math.round(process.memoryUsage.rss() / 1e6);

@@ -7,7 +7,7 @@ import type { Ask } from '../src/client/position.ts';
 import type { RawAnswer } from '../src/client/rest-source.ts';
 import { configSchema } from '../src/config/config.ts';
 import { createMessageDecoder } from '../src/decode/message-decoder.ts';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
 import type { LandReply } from '../src/pipeline/live-reader.ts';
 import { createPipeline, type Pipeline } from '../src/pipeline/pipeline.ts';
@@ -62,7 +62,7 @@ export async function benchLand(print: (line: string) => void): Promise<Ratio[]>
 
 async function measureLanding(bodies: StampableBody[]) {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
-  const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   const config = configSchema.parse({ workgroups: [{ id: WORKGROUP }] });
   const reference = new Decoder({ useRecords: false, mapsAsObjects: true });
   const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -142,7 +142,7 @@ async function measureStages(bodies: StampableBody[]): Promise<Record<string, nu
     memoryMegabytes: 1_024,
     threads: 2,
     clock: systemClock,
-    log: silentLog,
+    logger: silentLogger,
   });
   const committer = await createCommitter(await shard.connect(), {
     workgroupId: WORKGROUP,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
 import { openLmdbLog } from '../src/stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../src/stream/log/memory-log.ts';
@@ -16,7 +16,7 @@ export async function openBenchLog(
   folder: string,
   cacheBytesMax = 64e6,
 ): Promise<{ log: StreamLog; close: () => Promise<void> }> {
-  const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax, log: silentLog };
+  const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax, logger: silentLogger };
   switch (which.kind) {
     case 'lmdb': {
       const log = openLmdbLog({ ...options, path: join(folder, 'log') });
@@ -27,7 +27,7 @@ export async function openBenchLog(
       return { log, close: () => log.close() };
     }
     case 'redis': {
-      const redis = await openRedisConnection({ url: which.url, log: silentLog });
+      const redis = await openRedisConnection({ url: which.url, logger: silentLogger });
       const log = await openRedisLog({ ...options, redis, workgroupId: 'bench' });
       return {
         log,

@@ -7,7 +7,7 @@ import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { createAccess } from '../src/access/access.ts';
 import { configSchema } from '../src/config/config.ts';
 import { createHttpServer } from '../src/http/http-server.ts';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../src/lib/time.ts';
 import { readHead } from '../src/publish/lake-commit.ts';
 import { lakePaths } from '../src/publish/lake-layout.ts';
@@ -51,7 +51,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
       lifetimeMs: HOUR_MS,
     });
     const lake = await openLakeReader({ lakeDir, threads: THREADS });
-    const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000_000 });
+    const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000_000 });
     const { workgroups } = configSchema.parse({ workgroups: [{ id: WORKGROUP }] });
     let readyMs = 0;
     app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -59,7 +59,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
       done();
     });
     const explain = async () => ({ kind: 'not-running' }) as const;
-    registerReportRoutes(app, { lake, explain, access, workgroups, clock, log: silentLog });
+    registerReportRoutes(app, { lake, explain, access, workgroups, clock, logger: silentLogger });
     const base = await app.listen({ host: '127.0.0.1', port: 0 });
     const bare = await openBare(lakeDir);
     const figures: ReportFigure[] = [];
@@ -118,7 +118,7 @@ export async function fillLake(
     threads: THREADS,
     folders: [lakeDir],
     clock: systemClock,
-    log: silentLog,
+    logger: silentLogger,
   });
   await shard.transaction(async (connection) => {
     await connection.run('SELECT setseed(0.42)');
@@ -129,7 +129,7 @@ export async function fillLake(
       { sources: listValue(SOURCES) },
     );
   });
-  const ms = await timed(() => publish(shard, { lakeDir, clock: systemClock, log: silentLog }));
+  const ms = await timed(() => publish(shard, { lakeDir, clock: systemClock, logger: silentLogger }));
   print(`publish, ${DEVICES * SOURCES.length * 365} days in 12 months: ${ms.toFixed(0)} ms`);
   await shard.close();
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { configSchema, type WorkgroupConfig } from '../src/config/config.ts';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
 import { rollUp } from '../src/rollup/rollup.ts';
 import { openShard, type Shard } from '../src/warehouse/shard.ts';
@@ -34,7 +34,7 @@ export function openSite(
     workgroupId: WORKGROUP,
     ...options,
     clock: systemClock,
-    log: silentLog,
+    logger: silentLogger,
   });
 }
 
@@ -111,7 +111,12 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
   let longestMs = 0;
   for (;;) {
     const startMs = performance.now();
-    const { more } = await rollUp(shard, { workgroup, clock: systemClock, closeAfterMs: 0, log: silentLog });
+    const { more } = await rollUp(shard, {
+      workgroup,
+      clock: systemClock,
+      closeAfterMs: 0,
+      logger: silentLogger,
+    });
     longestMs = Math.max(longestMs, performance.now() - startMs);
     if (!more) return longestMs;
   }

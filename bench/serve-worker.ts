@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAccess } from '../src/access/access.ts';
 import { createHttpServer } from '../src/http/http-server.ts';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
 import { startSystemTimer } from '../src/lib/timer.ts';
 import { registerStreamRoutes } from '../src/stream/rest/stream-routes.ts';
@@ -26,10 +26,10 @@ const stream = createStream({
   retentionMs,
   clock: systemClock,
   startTimer: startSystemTimer,
-  log: silentLog,
+  logger: silentLogger,
 });
 const access = await createAccess({ dataDir, issuer: 'bench', clock: systemClock });
-const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000_000 });
+const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000_000 });
 const { batch } = telemetryBodies(1, 10_000)[0]!;
 const devices = [...new Set(batch.devices)].filter((device) => device !== null);
 const groups = { half: devices.filter((_, index) => index % 2 === 0) };

@@ -9,7 +9,7 @@ import { WebSocketServer } from 'ws';
 import { createAccess } from '../src/access/access.ts';
 import { limits } from '../src/contract/wire-limits.ts';
 import { createHttpServer } from '../src/http/http-server.ts';
-import { silentLog } from '../src/lib/logger.ts';
+import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
 import { startSystemTimer } from '../src/lib/timer.ts';
 import { openLmdbLog } from '../src/stream/log/lmdb-log.ts';
@@ -49,17 +49,17 @@ const stream = createStream({
       clock: systemClock,
       retentionMs,
       cacheBytesMax: 64e6,
-      log: silentLog,
+      logger: silentLogger,
     });
     return { ...log, read: counted(log) };
   },
   retentionMs,
   clock: systemClock,
   startTimer: startSystemTimer,
-  log: silentLog,
+  logger: silentLogger,
 });
 const access = await createAccess({ dataDir, issuer: 'bench', clock: systemClock });
-const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000_000 });
+const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000_000 });
 registerStreamSocket(app, {
   stream,
   access,
@@ -68,7 +68,7 @@ registerStreamSocket(app, {
   requestsPerMinuteMax: 1_000_000,
   clock: systemClock,
   startTimer: startSystemTimer,
-  log: silentLog,
+  logger: silentLogger,
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
 const log = await stream.logOf('bench');

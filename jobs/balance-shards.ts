@@ -1,4 +1,4 @@
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
@@ -10,14 +10,14 @@ import type { QueueBackend } from './queue-backend.ts';
 export async function balanceShards(
   backend: QueueBackend,
   ownedShards: OwnedShards,
-  options: { workgroupIds: readonly string[]; mayTake: boolean; log: Log },
+  options: { workgroupIds: readonly string[]; mayTake: boolean; logger: Logger },
 ): Promise<void> {
-  const { workgroupIds, mayTake, log } = options;
+  const { workgroupIds, mayTake, logger } = options;
   const workers = await backend.leases.heartbeat();
   const shareMax = Math.ceil(workgroupIds.length / Math.max(workers, 1));
   const kept = ownedShards.kept();
   for (const workgroupId of kept.slice(shareMax)) {
-    log.info({ workgroupId, workers, shareMax }, 'shard.handing-over');
+    logger.info({ workgroupId, workers, shareMax }, 'shard.handing-over');
     ownedShards.giveUp(workgroupId, 'handed-over');
   }
   let free = mayTake ? shareMax - kept.length : 0;
@@ -31,7 +31,7 @@ export async function balanceShards(
 export async function removeUnconfigured(
   backend: QueueBackend,
   workgroupIds: readonly string[],
-  log: Log,
+  logger: Logger,
 ): Promise<void> {
   const { leases } = backend;
   for (const workgroupId of await leases.known()) {
@@ -42,6 +42,6 @@ export async function removeUnconfigured(
     await queue.close();
     await leases.forget(workgroupId);
     await leases.release(workgroupId);
-    log.info({ workgroupId }, 'queue.removed');
+    logger.info({ workgroupId }, 'queue.removed');
   }
 }

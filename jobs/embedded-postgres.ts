@@ -5,7 +5,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { PGlite, types } from '@electric-sql/pglite';
 import type { PgQueryable } from 'bullmq';
 import { errorMessage } from '../src/lib/errors.ts';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 
 /** Small and bounded, because everything lies in memory: PGlite reserves 128 MB for pages by default. */
 const SETTINGS = { shared_buffers: '16MB', min_wal_size: '32MB', max_wal_size: '64MB' };
@@ -16,7 +16,7 @@ const SETTINGS = { shared_buffers: '16MB', min_wal_size: '32MB', max_wal_size: '
  * Making an empty database takes seconds and hundreds of megabytes, so an image of one is kept in `cacheDir`; an image
  * that does not open is made again.
  */
-export async function openEmbeddedPostgres(options: { cacheDir: string; log: Log }): Promise<PGlite> {
+export async function openEmbeddedPostgres(options: { cacheDir: string; logger: Logger }): Promise<PGlite> {
   const image = join(options.cacheDir, 'empty-database.tar.gz');
   const bytes = await readFile(image).catch(() => undefined);
   if (bytes) {
@@ -24,11 +24,11 @@ export async function openEmbeddedPostgres(options: { cacheDir: string; log: Log
       // Decompressed here, because a damaged image would end the process if PGlite did it; the checksum finds damage.
       return await open(new Blob([await promisify(gunzip)(bytes)]));
     } catch (error) {
-      options.log.warn({ image, error: errorMessage(error) }, 'queue.image-damaged');
+      options.logger.warn({ image, error: errorMessage(error) }, 'queue.image-damaged');
     }
   }
   const database = await open();
-  await saveImage(database, image, options.log);
+  await saveImage(database, image, options.logger);
   return database;
 }
 
@@ -43,7 +43,7 @@ async function open(image?: Blob): Promise<PGlite> {
 }
 
 /** A start without an image is only slower, so a folder that cannot be written is no failure. */
-async function saveImage(database: PGlite, image: string, log: Log): Promise<void> {
+async function saveImage(database: PGlite, image: string, logger: Logger): Promise<void> {
   const staged = `${image}.${process.pid}`;
   try {
     await mkdir(join(image, '..'), { recursive: true });
@@ -51,7 +51,7 @@ async function saveImage(database: PGlite, image: string, log: Log): Promise<voi
     await writeFile(staged, await promisify(gzip)(await blob.arrayBuffer(), { level: 3 }));
     await rename(staged, image);
   } catch (error) {
-    log.warn({ image, error: errorMessage(error) }, 'queue.image-not-saved');
+    logger.warn({ image, error: errorMessage(error) }, 'queue.image-not-saved');
     await rm(staged, { force: true }).catch(() => undefined);
   }
 }

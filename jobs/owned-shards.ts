@@ -1,5 +1,5 @@
 import { errorMessage } from '../src/lib/errors.ts';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { tellFailure } from '../src/pipeline/failure-words.ts';
@@ -67,7 +67,7 @@ export interface OwnedShardsOptions {
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** How long running stages have to end, and then the warehouse to close, when a shard is given up. */
@@ -75,7 +75,7 @@ const STOP_MS = 5 * SECOND_MS;
 const CLOSE_MS = 6 * SECOND_MS;
 
 export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
-  const { leases, open, close, clock, log } = options;
+  const { leases, open, close, clock, logger } = options;
   const ownedShards = new Map<string, OwnedShard>();
   const waiting = new Map<string, Waiting>();
   const marginMs = leases.leaseMs / 5;
@@ -112,13 +112,13 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       const { retryAtMs } = postpone(workgroupId, message, true);
       const raw = errorMessage(error);
       const event = { workgroupId, code, error: message, retryAtMs, ...(raw !== message && { raw }) };
-      log.error(event, 'shard.open-failed');
+      logger.error(event, 'shard.open-failed');
       return end(workgroupId, ownedShard);
     }
     if (ownedShard.giveUp) return end(workgroupId, ownedShard);
     ownedShard.state = 'owned';
     waiting.delete(workgroupId);
-    log.info({ workgroupId }, 'shard.opened');
+    logger.info({ workgroupId }, 'shard.opened');
   }
 
   async function end(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
@@ -130,7 +130,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     // A lease that is no longer ours is not released: releasing compares the owner.
     await leases.release(workgroupId).catch(() => undefined);
     ownedShards.delete(workgroupId);
-    log.info(
+    logger.info(
       { workgroupId, reason: ownedShard.giveUp ?? 'open-failed', stopped, closed: closed ?? 'closed' },
       'shard.closed',
     );
@@ -166,7 +166,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       if (await leases.hold(workgroupId)) ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
       else giveUp(workgroupId, 'lease-lost');
     } catch (error) {
-      log.debug({ workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
+      logger.debug({ workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
       if (clock.now() >= ownedShard.leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
     }
   }

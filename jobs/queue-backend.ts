@@ -4,7 +4,7 @@ import { createPostgresBackend, createRedisBackend, runMigrations } from 'bullmq
 import { Redis } from 'ioredis';
 import type { Config } from '../src/config/config.ts';
 import { errorMessage, TransientError } from '../src/lib/errors.ts';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
 import { openEmbeddedPostgres, tidyEmbeddedPostgres } from './embedded-postgres.ts';
 import { createLocalLeases, createRedisLeases, type Leases } from './lease.ts';
@@ -34,22 +34,26 @@ const COMMAND_TIMEOUT_MS = 2 * SECOND_MS;
 /** Opens the backend that the configuration names. */
 export async function openBackend(options: {
   config: Pick<Config, 'queue' | 'dataDir'>;
-  log: Log;
+  logger: Logger;
   leaseMs?: number;
 }): Promise<QueueBackend> {
-  const { config, log, leaseMs = LEASE_MS } = options;
+  const { config, logger, leaseMs = LEASE_MS } = options;
   switch (config.queue.backend) {
     case 'pglite':
-      return openPglite({ cacheDir: join(config.dataDir, 'queue'), log, leaseMs });
+      return openPglite({ cacheDir: join(config.dataDir, 'queue'), logger, leaseMs });
     case 'redis':
-      return openRedis({ url: config.queue.redisUrl ?? '', log, leaseMs });
+      return openRedis({ url: config.queue.redisUrl ?? '', logger, leaseMs });
     default:
       return config.queue.backend satisfies never;
   }
 }
 
-async function openPglite(options: { cacheDir: string; log: Log; leaseMs: number }): Promise<QueueBackend> {
-  const { log, leaseMs } = options;
+async function openPglite(options: {
+  cacheDir: string;
+  logger: Logger;
+  leaseMs: number;
+}): Promise<QueueBackend> {
+  const { logger, leaseMs } = options;
   const database = await openEmbeddedPostgres(options);
   const pool = createPglitePool(database);
   const client = await pool.connect();
@@ -64,7 +68,7 @@ async function openPglite(options: { cacheDir: string; log: Log; leaseMs: number
     workerId: randomUUID(),
     leases: createLocalLeases(leaseMs),
     queue: (workgroupId) =>
-      openShardQueue(workgroupId, { options: { connection: pool }, factory: createPostgresBackend }, log),
+      openShardQueue(workgroupId, { options: { connection: pool }, factory: createPostgresBackend }, logger),
     onRecovered: () => undefined,
     tidy: () => tidyEmbeddedPostgres(pool),
     async close() {
@@ -74,8 +78,8 @@ async function openPglite(options: { cacheDir: string; log: Log; leaseMs: number
   };
 }
 
-async function openRedis(options: { url: string; log: Log; leaseMs: number }): Promise<QueueBackend> {
-  const { url, log, leaseMs } = options;
+async function openRedis(options: { url: string; logger: Logger; leaseMs: number }): Promise<QueueBackend> {
+  const { url, logger, leaseMs } = options;
   const workerId = randomUUID();
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
   // Queue commands wait for the store to come back; lease commands fail fast, because a lease runs out meanwhile.
@@ -87,11 +91,11 @@ async function openRedis(options: { url: string; log: Log; leaseMs: number }): P
     retryStrategy,
     lazyConnect: true,
   });
-  const watch = watchConnection(queueConnection, log);
+  const watch = watchConnection(queueConnection, logger);
   leaseConnection.on('error', () => undefined);
   try {
     await Promise.all([queueConnection.connect(), leaseConnection.connect()]);
-    await warnOfEviction(queueConnection, log);
+    await warnOfEviction(queueConnection, logger);
   } catch (error) {
     queueConnection.disconnect();
     leaseConnection.disconnect();
@@ -110,7 +114,7 @@ async function openRedis(options: { url: string; log: Log; leaseMs: number }): P
       openShardQueue(
         workgroupId,
         { options: { connection: queueConnection, prefix: `${PREFIX}:queue` }, factory: createRedisBackend },
-        log,
+        logger,
       ),
     onRecovered: watch.onRecovered,
     tidy: async () => undefined,
@@ -123,7 +127,7 @@ async function openRedis(options: { url: string; log: Log; leaseMs: number }): P
 }
 
 /** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
-function watchConnection(redis: Redis, log: Log) {
+function watchConnection(redis: Redis, logger: Logger) {
   const listeners: Array<() => void> = [];
   let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
   let lastError: string | undefined;
@@ -133,12 +137,12 @@ function watchConnection(redis: Redis, log: Log) {
   redis.on('close', () => {
     if (state !== 'reachable') return;
     state = 'unreachable';
-    log.error({ error: lastError ?? 'the connection closed' }, 'queue.unreachable');
+    logger.error({ error: lastError ?? 'the connection closed' }, 'queue.unreachable');
   });
   redis.on('ready', () => {
     if (state !== 'unreachable') return;
     state = 'reachable';
-    log.info({}, 'queue.reachable');
+    logger.info({}, 'queue.reachable');
     for (const listener of listeners) listener();
   });
   return {
@@ -154,9 +158,9 @@ function watchConnection(redis: Redis, log: Log) {
 }
 
 /** A Redis that evicts keys drops jobs and leases without a word. */
-async function warnOfEviction(redis: Redis, log: Log): Promise<void> {
+async function warnOfEviction(redis: Redis, logger: Logger): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await redis.info('memory'))?.[1];
   if (policy && policy !== 'noeviction') {
-    log.warn({ policy, needed: 'noeviction' }, 'queue.redis-may-evict');
+    logger.warn({ policy, needed: 'noeviction' }, 'queue.redis-may-evict');
   }
 }

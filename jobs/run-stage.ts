@@ -1,5 +1,5 @@
 import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
 import type { JobDefinition, Stages } from './stages.ts';
@@ -12,10 +12,10 @@ import type { JobDefinition, Stages } from './stages.ts';
  */
 export async function runStage(
   job: JobDefinition,
-  run: { stages: Stages; workgroupId: string; progress: Progress; log: Log },
+  run: { stages: Stages; workgroupId: string; progress: Progress; logger: Logger },
   stopSignal: AbortSignal,
 ): Promise<'done' | 'interrupted'> {
-  const { stages, workgroupId, progress, log } = run;
+  const { stages, workgroupId, progress, logger } = run;
   const { stage, timeLimitMs } = job;
   if (stopSignal.aborted) return 'interrupted';
   const controller = new AbortController();
@@ -37,7 +37,7 @@ export async function runStage(
     const raw = errorMessage(error);
     const event = { workgroupId, stage, code, error: message, retryable: isRetryable(error) };
     // What is told in other words is kept for whoever has to find the fault.
-    log[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'job.failed');
+    logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'job.failed');
     throw error;
   } finally {
     clearTimeout(timeLimit);

@@ -1,5 +1,5 @@
 import { errorMessage } from '../src/lib/errors.ts';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import { createSerialLanes } from '../src/lib/serial-lanes.ts';
 import { type Clock, SECOND_MS } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
@@ -32,14 +32,14 @@ export interface ShardOptions {
   schedules: readonly AnySchedule[];
   stages: Stages;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** Called when a stage finds that the shard cannot be worked on any more. */
   onLost: (reason: LossReason) => void;
 }
 
 /** Sets the schedules of a workgroup up and begins to work on its ticks. */
 export async function startShard(options: ShardOptions): Promise<Shard> {
-  const { queue, schedules, stages, clock, log, onLost } = options;
+  const { queue, schedules, stages, clock, logger, onLost } = options;
   const { workgroupId } = queue;
   const progress = createProgress(schedules.filter(isPeriodic), {
     clock,
@@ -54,7 +54,7 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
     let outcome: TickOutcome = 'busy';
     try {
       await lanes.run(job.lane, stage, async () => {
-        outcome = await runStage(job, { stages, workgroupId, progress, log }, signal);
+        outcome = await runStage(job, { stages, workgroupId, progress, logger }, signal);
       });
     } catch (error) {
       const reason = lossReason(error);
@@ -67,7 +67,7 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
   async function reconcile(): Promise<void> {
     const changes = await reconcileSchedules(queue, schedules, clock.now());
     if (Object.values(changes).some((keys) => keys.length > 0))
-      log.info({ workgroupId, ...changes }, 'schedule.reconciled');
+      logger.info({ workgroupId, ...changes }, 'schedule.reconciled');
   }
 
   let reviewing = false;
@@ -76,10 +76,10 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
     reviewing = true;
     try {
       for (const { stage, lastTickAtMs } of progress.health().filter(isUnscheduled))
-        log.error({ workgroupId, stage, lastTickAtMs }, 'schedule.ticks-missing');
+        logger.error({ workgroupId, stage, lastTickAtMs }, 'schedule.ticks-missing');
       await reconcile();
     } catch (error) {
-      log.warn({ workgroupId, error: errorMessage(error) }, 'schedule.review-failed');
+      logger.warn({ workgroupId, error: errorMessage(error) }, 'schedule.review-failed');
     } finally {
       reviewing = false;
     }

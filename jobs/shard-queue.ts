@@ -6,7 +6,7 @@ import {
   withBackend,
 } from 'bullmq';
 import { z } from 'zod';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { type AnySchedule, isPeriodic, type StageName, scheduleKey, stageNames } from './stages.ts';
@@ -75,9 +75,9 @@ const EVENTS_MAX = 50;
 export function openShardQueue<Backend extends IQueueBackend, Connection>(
   workgroupId: string,
   store: QueueStore<Backend, Connection>,
-  log: Log,
+  logger: Logger,
 ): ShardQueue {
-  const onError = createErrorReporter(workgroupId, log);
+  const onError = createErrorReporter(workgroupId, logger);
   const { Queue, Worker } = withBackend(store.factory);
   /** Closing waits for what the store cannot be told while it is away, and meanwhile a timer keeps the process alive. */
   class ShardWorker extends Worker<{ workgroupId: string }, TickOutcome> {
@@ -139,7 +139,7 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
         runRetryDelay: RECONNECT_MS,
       });
       worker.on('error', onError);
-      worker.on('stalled', (job) => log.warn({ workgroupId, job }, 'queue.stalled'));
+      worker.on('stalled', (job) => logger.warn({ workgroupId, job }, 'queue.stalled'));
       let closed = Promise.resolve();
       return {
         async stop(withinMs) {
@@ -169,7 +169,7 @@ function throwCodeOnly(error: unknown): never {
 }
 
 /** BullMQ tries for ever and complains each time: an error is reported when it is new and then once a minute. */
-function createErrorReporter(workgroupId: string, log: Log): (error: Error) => void {
+function createErrorReporter(workgroupId: string, logger: Logger): (error: Error) => void {
   let last: { message: string; atMs: number } | undefined;
   return ({ message }) => {
     const nowMs = performance.now();
@@ -177,6 +177,6 @@ function createErrorReporter(workgroupId: string, log: Log): (error: Error) => v
     last = { message, atMs: nowMs };
     // Outages of the connection are reported where it is made.
     const isConnection = /ECONN|EPIPE|Connection is closed|ETIMEDOUT/.test(message);
-    log[isConnection ? 'debug' : 'warn']({ workgroupId, error: message }, 'queue.error');
+    logger[isConnection ? 'debug' : 'warn']({ workgroupId, error: message }, 'queue.error');
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config/config.ts';
 import { errorMessage } from '../src/lib/errors.ts';
-import type { Log } from '../src/lib/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { balanceShards, removeUnconfigured } from './balance-shards.ts';
@@ -35,7 +35,7 @@ export interface RunningWorker {
 export interface WorkerOptions {
   config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups' | 'exports'>;
   dependencies: WorkerDependencies;
-  log: Log;
+  logger: Logger;
   clock?: Clock;
   /** How long the leases of a worker that has died last; a living one looks after them five times as often. */
   leaseMs?: number;
@@ -53,21 +53,21 @@ const CLOSE_MS = SECOND_MS;
  * @throws TransientError where the queue's store cannot be reached
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { config, dependencies, log, clock = systemClock } = options;
+  const { config, dependencies, logger, clock = systemClock } = options;
   const backend = await openBackend(options);
   const { workerId, leases } = backend;
   const workgroupIds = config.workgroups.map(({ id }) => id);
   const ownedShards = createOwnedShards({
     leases,
     clock,
-    log,
+    logger,
     close: dependencies.closeShard,
     async open(workgroupId, onLost) {
       await dependencies.openShard(workgroupId);
       const workgroup = config.workgroups.find(({ id }) => id === workgroupId)!;
       const schedules = schedulesOf(workgroup, config);
       const queue = backend.queue(workgroupId);
-      return startShard({ queue, schedules, stages: dependencies.stages, clock, log, onLost });
+      return startShard({ queue, schedules, stages: dependencies.stages, clock, logger, onLost });
     },
   });
   const startedAtMs = clock.now();
@@ -77,7 +77,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function round(): Promise<void> {
     await ownedShards.renew();
-    await balanceShards(backend, ownedShards, { workgroupIds, mayTake: clock.now() >= takesAfterMs, log });
+    await balanceShards(backend, ownedShards, { workgroupIds, mayTake: clock.now() >= takesAfterMs, logger });
     lastRoundAtMs = clock.now();
     const shards = ownedShards.owned();
     const isRepairDue = shards.some((shard) => shard.health().some(isUnscheduled));
@@ -90,10 +90,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function tidy(): Promise<void> {
     try {
-      await removeUnconfigured(backend, workgroupIds, log);
+      await removeUnconfigured(backend, workgroupIds, logger);
       await backend.tidy();
     } catch (error) {
-      log.warn({ error: errorMessage(error) }, 'queue.tidy-failed');
+      logger.warn({ error: errorMessage(error) }, 'queue.tidy-failed');
     }
   }
 
@@ -112,13 +112,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         failures = 0;
       } catch (error) {
         failures += 1;
-        if (failures === 1) log.warn({ error: errorMessage(error) }, 'worker.round-failed');
+        if (failures === 1) logger.warn({ error: errorMessage(error) }, 'worker.round-failed');
       }
       await sleep(leases.leaseMs / 5, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
   const turning = turn();
-  log.info({ workerId, backend: backend.kind, workgroups: workgroupIds.length }, 'worker.started');
+  logger.info({ workerId, backend: backend.kind, workgroups: workgroupIds.length }, 'worker.started');
 
   async function stop(): Promise<void> {
     stopping.abort();
@@ -127,7 +127,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       .then(() => leases.leave().catch(() => undefined));
     const ended = await withTimeout(gaveUp, GIVE_UP_MS);
     await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);
-    log.info({ workerId, late: ended === 'late' }, 'worker.stopped');
+    logger.info({ workerId, late: ended === 'late' }, 'worker.stopped');
   }
   let stopped: Promise<void> | undefined;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type WorkgroupConfig, workgroupSchema } from '../../src/config/config.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type LocalDate, type UtcMs } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
@@ -42,7 +42,7 @@ export async function rollUpTogether(
     memoryMegabytes: MEMORY_MEGABYTES,
     threads: 2,
     clock,
-    log: silentLog,
+    logger: silentLogger,
   });
   try {
     const workgroup = workgroupOf(recordings);
@@ -64,7 +64,12 @@ export async function rollUpTogether(
 /** The one place that knows how the roll-up is called. */
 async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig, clock: { now(): UtcMs }): Promise<void> {
   for (let more = true; more; )
-    ({ more } = await rollUp(shard, { workgroup, clock, closeAfterMs: CLOSE_AFTER_MS, log: silentLog }));
+    ({ more } = await rollUp(shard, {
+      workgroup,
+      clock,
+      closeAfterMs: CLOSE_AFTER_MS,
+      logger: silentLogger,
+    }));
 }
 
 function workgroupOf(recordings: readonly Recording[]): WorkgroupConfig {

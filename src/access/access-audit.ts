@@ -1,6 +1,6 @@
 import type { Audit, AuditEntry } from '../audit/audit.ts';
 import { errorMessage } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { Grant } from './grant.ts';
 import { isOwnToken } from './own-token.ts';
@@ -28,7 +28,7 @@ export interface AccessAuditOptions {
   clock: Clock;
   /** Calls back once after a while; the result stops it. */
   startTimer(delayMs: number, ring: () => void): () => void;
-  log: Log;
+  logger: Logger;
 }
 
 /** Where the stream service does not run, refusals are not kept beyond this. */
@@ -41,7 +41,7 @@ const NOTED_AFTER_MS = SECOND_MS;
 const UNKNOWN = 'unknown';
 
 export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
-  const { audit, clock, startTimer, log } = options;
+  const { audit, clock, startTimer, logger } = options;
   const usedTokens = openUsedTokens(options.dataDir);
   const refusals = new Map<string, Refusals>();
 
@@ -49,7 +49,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
     try {
       audit.record(workgroupId, entry);
     } catch (error) {
-      log.warn(
+      logger.warn(
         { workgroup: workgroupId, action: entry.action, problem: errorMessage(error) },
         'audit.failed',
       );
@@ -81,7 +81,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
         if (!usedTokens.add(tokenId, workgroupId, clock.now())) return;
         record(workgroupId, { actor: subject, action: 'token.first_used', target: tokenId });
       } catch (error) {
-        log.warn({ workgroup: workgroupId, problem: errorMessage(error) }, 'audit.failed');
+        logger.warn({ workgroup: workgroupId, problem: errorMessage(error) }, 'audit.failed');
       }
     },
     refused(workgroupId, reason, grant) {

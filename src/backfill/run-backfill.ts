@@ -1,7 +1,7 @@
 import { createInterpreter } from '../client/interpret.ts';
 import type { RestSource } from '../client/rest-source.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
@@ -51,7 +51,7 @@ export interface BackfillOptions {
   workgroup: WorkgroupConfig;
   lakeDir: string;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** How a request is planned and filled: where the stream is read, and when to stop. */
@@ -96,7 +96,7 @@ export async function runBackfill(
     (await beginBackfill(shard, request, await planBackfill(shard, request, run), run.clock));
   const kind = await fillAll(shard, entry, request, run, progress);
   if (kind === 'cancelled') await forgetPositions(shard, entry.backfillId);
-  return outcomeOf(shard, entry, kind, progress, run.log);
+  return outcomeOf(shard, entry, kind, progress, run.logger);
 }
 
 async function fillAll(
@@ -166,7 +166,7 @@ async function outcomeOf(
   { backfillId, isResumed, notes }: BackfillEntry,
   kind: 'done' | 'cancelled',
   { messagesRead }: BackfillProgress,
-  log: Log,
+  logger: Logger,
 ): Promise<BackfillOutcome> {
   const { chunks, listed } = await readBackfill(shard, backfillId);
   const gapsFilled = chunks.flatMap(({ gapId, isDone, isWhole }) =>
@@ -176,7 +176,7 @@ async function outcomeOf(
     query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const { messagesLanded } = listed;
-  log.info({ shard: shard.workgroupId, backfillId, messages: messagesLanded, kind }, 'backfill.ended');
+  logger.info({ shard: shard.workgroupId, backfillId, messages: messagesLanded, kind }, 'backfill.ended');
   return {
     kind,
     backfillId,

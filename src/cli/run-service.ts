@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { createLog, sparingLog } from '../lib/logger.ts';
+import { createLogger, sparingLogger } from '../lib/logger.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
 import type { Service } from '../service/service.ts';
 import type { Terminal } from '../service/terminal.ts';
@@ -62,7 +62,7 @@ async function runUntilEnded(
   terminal: Terminal,
   run: (service: Service) => Promise<void>,
 ): Promise<void> {
-  const log = sparingLog(createLog({ level }), REPEATED_EVENTS);
+  const logger = sparingLogger(createLogger({ level }), REPEATED_EVENTS);
   const controller = new AbortController();
   const temporary = new Set<string>();
   const kill = (signal: NodeJS.Signals) => {
@@ -77,16 +77,16 @@ async function runUntilEnded(
       return;
     }
     askedAtMs = performance.now();
-    log.info({ signal }, 'process.ending');
+    logger.info({ signal }, 'process.ending');
     controller.abort();
     // Counts on after the role has ended, because threads and connections keep a process alive.
     setTimeout(() => {
-      log.error({ withinMs: END_MS }, 'process.killed');
+      logger.error({ withinMs: END_MS }, 'process.killed');
       kill('SIGKILL');
     }, END_MS).unref();
   });
   try {
-    await run({ log, clock: systemClock, terminal, signal: controller.signal, temporary });
+    await run({ logger, clock: systemClock, terminal, signal: controller.signal, temporary });
   } finally {
     stopListening();
   }

@@ -1,6 +1,6 @@
 import { limits } from '../contract/wire-limits.ts';
 import { createNameTable } from '../decode/name-table.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 import { createInterpreter } from './interpret.ts';
 import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest-source.ts';
@@ -17,7 +17,7 @@ import { type Backoff, backoffMs, type Waiting } from './with-retries.ts';
 export interface SocketSourceOptions extends RestSourceOptions {
   /** Default: that of the contract. */
   socketPath?: string;
-  log: Log;
+  logger: Logger;
   bounds?: Partial<SocketBounds>;
   random?: Waiting['random'];
 }
@@ -44,7 +44,7 @@ const RENEWALS_MAX = 3;
  * whoever reads stands at one position. A socket that cannot be had costs no more than the latency of REST.
  */
 export function createSocketSource(options: SocketSourceOptions): SocketSource {
-  const { log, table = '-', clock = systemClock, random = Math.random } = options;
+  const { logger, table = '-', clock = systemClock, random = Math.random } = options;
   const bounds = { ...defaultSocketBounds, ...options.bounds };
   const rest = createRestSource(options);
   const interpret = createInterpreter(createNameTable());
@@ -71,7 +71,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     const retryMs = backoffMs(failures, random, backoff);
     retryAtMs = clock.now() + retryMs;
     isLost = true;
-    log[failures === 1 ? 'info' : 'warn']({ reason, failures, retryMs }, 'upstream.socket-lost');
+    logger[failures === 1 ? 'info' : 'warn']({ reason, failures, retryMs }, 'upstream.socket-lost');
   };
   /** @returns whether to connect again at once */
   const judge = ({ kind, reason }: SocketEnd): boolean => {
@@ -81,7 +81,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       return false;
     }
     drop();
-    log.debug({ reason }, 'upstream.socket-renewed');
+    logger.debug({ reason }, 'upstream.socket-renewed');
     if (kind === 'silent') return false;
     renewals += 1;
     mustRenewToken = kind === 'unauthorized';
@@ -136,7 +136,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       const read = wantsLess ? 'rest' : await readSocket(request);
       transport = read === 'rest' ? 'rest' : 'socket';
       if (read === 'rest') return rest.fetch(request);
-      if (isLost) log.info({}, 'upstream.socket-open');
+      if (isLost) logger.info({}, 'upstream.socket-open');
       isLost = false;
       return read === 'quiet' ? undefined : read;
     },

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Audit } from '../audit/audit.ts';
 import { InputError, TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { dayBounds, type LocalDate, type UtcMs } from '../lib/time.ts';
 import { bindStoredStreams } from '../rollup/bind-streams.ts';
 import type { DayEffect } from '../rollup/corrections.ts';
@@ -65,7 +65,7 @@ export async function storeCorrection(
 export async function takeCorrection(
   shard: Shard,
   request: CorrectionRequest,
-  { audit, log, ...options }: CorrectOptions & { audit: Audit; log: Log },
+  { audit, logger, ...options }: CorrectOptions & { audit: Audit; logger: Logger },
 ): Promise<CorrectOutcome> {
   const startMs = performance.now();
   const stored = await storeCorrection(shard, request, options);
@@ -78,7 +78,7 @@ export async function takeCorrection(
     data: { id, kind, device, source, reason, days: dayCount },
   });
   const durationMs = Math.round(performance.now() - startMs);
-  log.info({ shard: shard.workgroupId, id, kind, days: dayCount, durationMs }, 'correction.stored');
+  logger.info({ shard: shard.workgroupId, id, kind, days: dayCount, durationMs }, 'correction.stored');
   return stored;
 }
 

@@ -5,7 +5,7 @@ import { auditRun } from '../audit/audited-run.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { contentTypeOf, deliver } from './deliver.ts';
@@ -20,7 +20,7 @@ export interface ExportDeps {
   lake: LakeReader;
   audit: Audit;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** One export, where its runs are recorded, and whose report it is. */
@@ -41,7 +41,7 @@ export async function attemptRun(
   deps: ExportDeps,
   signal: AbortSignal,
 ): Promise<ExportRun> {
-  const { audit, clock, log } = deps;
+  const { audit, clock, logger } = deps;
   let current = run;
   const keep = (facts: Partial<ExportRun>) => {
     current = { ...current, ...facts };
@@ -89,7 +89,7 @@ export async function attemptRun(
     throw error;
   }
   const { rows, bytes, generation } = current.file!;
-  log.info(
+  logger.info(
     { shard: workgroup.id, export: config.id, run: runName(run), rows, bytes, generation },
     'export.delivered',
   );

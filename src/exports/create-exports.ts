@@ -38,7 +38,7 @@ export interface Exports {
 const COMPARE_MS = HOUR_MS;
 
 export function createExports(options: ExportsOptions): Exports {
-  const { config, dataDir, lake, clock, log, hold } = options;
+  const { config, dataDir, lake, clock, logger, hold } = options;
   const all = config.exports.map((one) => openExport(config, dataDir, one));
 
   /** Whoever asked is told what becomes of it. */
@@ -68,7 +68,7 @@ export function createExports(options: ExportsOptions): Exports {
       } catch (error) {
         if (signal.aborted) return;
         // It stands in the ledger, and others must not wait for it.
-        log.warn(
+        logger.warn(
           { shard: open.workgroup.id, export: open.config.id, run: runName(run), error: errorMessage(error) },
           'export.failed',
         );
@@ -82,7 +82,7 @@ export function createExports(options: ExportsOptions): Exports {
     if (!isToBeCompared(progress, clock.now())) return;
     if (compared?.generation !== sequence) {
       for (const { period, outdated } of await markOutdated(open, lake, generation, clock.now(), signal))
-        log.warn(
+        logger.warn(
           { shard: open.workgroup.id, export: open.config.id, run: period, days: outdated?.days.length },
           'export.outdated',
         );

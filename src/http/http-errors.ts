@@ -4,7 +4,7 @@ import { encodeCbor } from '../cbor/cbor-codec.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { bigintAsText } from '../lib/json-text.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 
 /** Routes of the stream answer in CBOR, errors included; all others in JSON. */
 export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
@@ -54,17 +54,17 @@ function challengeOf(error: StreamError): string | undefined {
  * What a caller may know of anything that was thrown. A fault of ours is logged and becomes an Internal error with the
  * request's id and nothing of its text.
  */
-export function toStreamError(error: unknown, request: FastifyRequest, log: Log): StreamError {
+export function toStreamError(error: unknown, request: FastifyRequest, logger: Logger): StreamError {
   // Nobody reads the answer: the caller went away while the body was on its way.
   if (request.raw.destroyed && !request.raw.complete)
     return new StreamError('InvalidRequest', 'the request ended before its body did');
   const known = knownError(error);
   if (known !== undefined) {
     if (known.status === 503 && known.cause !== undefined)
-      log.error({ requestId: request.id, problem: errorMessage(known.cause) }, 'http.unavailable');
+      logger.error({ requestId: request.id, problem: errorMessage(known.cause) }, 'http.unavailable');
     return known;
   }
-  log.error(
+  logger.error(
     {
       requestId: request.id,
       route: request.routeOptions.url,

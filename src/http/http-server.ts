@@ -7,7 +7,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Access } from '../access/access.ts';
 import { bearerToken } from '../access/bearer.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
@@ -21,7 +21,7 @@ declare module 'fastify' {
 }
 
 export interface HttpServerOptions {
-  log: Log;
+  logger: Logger;
   /** Tells whose share of requests is used. */
   access: Pick<Access, 'authenticate'>;
   /** For each token that is valid, and for each address that sends requests without one. */
@@ -53,7 +53,7 @@ const timeoutsMs = {
  * rate limiting, errors in the contract's form, log events without query strings or tokens. Schemas are zod.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { log, clock = systemClock } = options;
+  const { logger, clock = systemClock } = options;
   const app: FastifyInstance = Fastify({
     logger: false,
     genReqId: () => randomUUID(),
@@ -76,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
     },
     frameworkErrors: (error, request, reply) => {
-      sendError(request, reply, toStreamError(error, request, log));
+      sendError(request, reply, toStreamError(error, request, logger));
     },
     clientErrorHandler: answerBrokenRequest,
   });
@@ -103,7 +103,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    log.debug(
+    logger.debug(
       {
         requestId: request.id,
         method: request.method,
@@ -116,7 +116,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     done();
   });
   app.setErrorHandler((error, request, reply) =>
-    sendError(request, reply, toStreamError(error, request, log)),
+    sendError(request, reply, toStreamError(error, request, logger)),
   );
   app.setNotFoundHandler((request, reply) =>
     sendError(

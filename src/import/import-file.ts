@@ -40,7 +40,7 @@ export async function importFile(
   request: ImportRequest,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
-  const { clock, log, signal } = options;
+  const { clock, logger, signal } = options;
   const startMs = performance.now();
   const before = fileState(request.path);
   const progress = {
@@ -88,7 +88,7 @@ export async function importFile(
     }
     const lastBatchId = await finishFile(shard, entry, hash, clock);
     const durationMs = Math.round(performance.now() - startMs);
-    log.info(
+    logger.info(
       {
         shard: shard.workgroupId,
         importId: entry.importId,
@@ -108,9 +108,13 @@ export async function importFile(
 }
 
 /** What is left is given up when the next file begins. */
-async function giveUpQuietly(shard: Shard, entry: ImportEntry, { clock, log }: ImportOptions): Promise<void> {
+async function giveUpQuietly(
+  shard: Shard,
+  entry: ImportEntry,
+  { clock, logger }: ImportOptions,
+): Promise<void> {
   await giveUpFile(shard, entry, clock).catch((error: unknown) =>
-    log.warn({ importId: entry.importId, error: errorMessage(error) }, 'import.not-given-up'),
+    logger.warn({ importId: entry.importId, error: errorMessage(error) }, 'import.not-given-up'),
   );
 }
 

@@ -2,7 +2,7 @@ import type { Audit } from '../audit/audit.ts';
 import { auditRun } from '../audit/audited-run.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { takenIn } from '../warehouse/stage-progress.ts';
@@ -40,7 +40,7 @@ export interface ImportJobOptions {
   /** Takes note of each file that is imported. */
   audit: Audit;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 interface Run {

@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Mapping } from './import-mapping.ts';
 /** What is to be imported. */
@@ -25,7 +25,7 @@ export interface ImportOptions {
   workgroup: Pick<WorkgroupConfig, 'id' | 'devices' | 'timezone'>;
   threads: number;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   signal: AbortSignal;
   onProgress: (progress: ImportProgress) => void;
   /** Rows of one batch, if other than usual. */

@@ -1,6 +1,6 @@
-import { type Logger, pino } from 'pino';
+import { type Logger as PinoLogger, pino } from 'pino';
 
-export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
 /** Fields that may hold a credential: they are cut out wherever they stand in a log event. */
 const SECRET_PATHS = [
@@ -13,7 +13,7 @@ const SECRET_PATHS = [
 ];
 
 /** Structured log events on standard error, one a stage, named `stage.event`; standard output belongs to the data. */
-export function createLog(options: { level: string; pretty?: boolean }): Log {
+export function createLogger(options: { level: string; pretty?: boolean }): Logger {
   return pino(
     {
       level: options.level,
@@ -26,24 +26,24 @@ export function createLog(options: { level: string; pretty?: boolean }): Log {
   );
 }
 
-/** A log that says nothing, for library use and tests. */
-export const silentLog: Log = pino({ level: 'silent' });
+/** A logger that writes nothing. Library users and tests take it. */
+export const silentLogger: Logger = pino({ level: 'silent' });
 
 const REPEATED_EVERY_MS = 10_000;
 
 /**
- * The same log, with errors that every request meets while something is down told at once and then as one line in 10 s, which
- * says how many were held back.
+ * The same logger, but it does not repeat itself. Every request meets the same error while something is down: the first is written
+ * at once, the next ones as one line in 10 s that says how many were held back.
  */
-export function sparingLog(
-  log: Log,
+export function sparingLogger(
+  logger: Logger,
   events: ReadonlySet<string>,
   startTimer: (delayMs: number, ring: () => void) => void = (delayMs, ring) =>
     void setTimeout(ring, delayMs).unref(),
-): Log {
+): Logger {
   const heldBack = new Map<string, { count: number; last: object }>();
   const tell = (fields: object, event: string) => {
-    log.error(fields, event);
+    logger.error(fields, event);
     heldBack.set(event, { count: 0, last: fields });
     startTimer(REPEATED_EVERY_MS, () => {
       const { count, last } = heldBack.get(event)!;
@@ -51,12 +51,12 @@ export function sparingLog(
       if (count > 0) tell({ ...last, heldBack: count }, event);
     });
   };
-  return Object.assign(Object.create(log) as Log, {
+  return Object.assign(Object.create(logger) as Logger, {
     error(fields: object, event: string) {
       const held = heldBack.get(event);
       if (held !== undefined) heldBack.set(event, { count: held.count + 1, last: fields });
       else if (events.has(event)) tell(fields, event);
-      else log.error(fields, event);
+      else logger.error(fields, event);
     },
   });
 }

@@ -6,7 +6,7 @@ import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts
 import { createInterpreter } from '../client/interpret.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { createImportJob, type ImportJob } from '../import/import-job.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type LiveReader, storedPosition } from './live-reader.ts';
@@ -26,11 +26,15 @@ export interface OpenShard extends LiveReader {
   /** Runs what changes readings and energy one after another: two transactions that change the same rows would fail. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** Opens a workgroup's warehouse and puts its reader where the checkpoint is. */
-export async function openAssignment(assignment: Assignment, clock: Clock, log: Log): Promise<OpenShard> {
+export async function openAssignment(
+  assignment: Assignment,
+  clock: Clock,
+  logger: Logger,
+): Promise<OpenShard> {
   const { workgroup, pipeline } = assignment;
   const shard = await openShard({
     path: warehousePath(assignment),
@@ -39,15 +43,15 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
     threads: pipeline.threads,
     folders: [lakeFolder(assignment)],
     clock,
-    log,
+    logger,
   });
   const table = workgroup.upstream?.table;
   const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
   const position = await storedPosition(shard);
   const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
-  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, log });
+  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, logger });
   const lakeDir = lakeFolder(assignment);
-  const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, log });
+  const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
   const changes = new PQueue({ concurrency: 1 });
   return {
     shard,
@@ -59,7 +63,7 @@ export async function openAssignment(assignment: Assignment, clock: Clock, log: 
     backfills,
     inTurn: (work) => changes.add(work),
     clock,
-    log,
+    logger,
   };
 }
 

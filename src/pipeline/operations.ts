@@ -98,26 +98,26 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     messagesMax: stuck?.messagesMax ?? limits.messagesPerReadMax,
   }),
   land,
-  rollUp: ({ shard, assignment, inTurn, clock, log }) =>
+  rollUp: ({ shard, assignment, inTurn, clock, logger }) =>
     inTurn(() =>
       rollUp(shard, {
         workgroup: assignment.workgroup,
         clock,
         closeAfterMs: assignment.pipeline.closeAfter,
-        log,
+        logger,
       }),
     ),
-  async publish({ shard, assignment, clock, log }, _args, signal) {
+  async publish({ shard, assignment, clock, logger }, _args, signal) {
     await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
     return publish(shard, {
       lakeDir: lakeFolder(assignment),
       declared: assignment.workgroup,
       clock,
-      log,
+      logger,
       ...(signal && { signal }),
     });
   },
-  maintain: ({ shard, assignment, clock, log }, { dryRun }, signal) =>
+  maintain: ({ shard, assignment, clock, logger }, { dryRun }, signal) =>
     maintain(shard, {
       lakeDir: lakeFolder(assignment),
       keepGenerationsMs: assignment.pipeline.keepGenerations,
@@ -125,7 +125,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       declared: assignment.workgroup,
       dryRun,
       clock,
-      log,
+      logger,
       ...(signal && { signal }),
     }),
   status: ({ shard }) => shard.status(),
@@ -145,12 +145,12 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
   importSummary: ({ shard, assignment }, args) =>
     shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
-  upload: ({ shard, assignment: { dataDir }, clock, log }, request) => {
+  upload: ({ shard, assignment: { dataDir }, clock, logger }, request) => {
     const audit = createAudit({ dataDir, actor: localActor(), clock });
-    return takeUpload(shard, request, { audit, clock, log });
+    return takeUpload(shard, request, { audit, clock, logger });
   },
   uploads: ({ shard }) => shard.read(listUploads),
-  correct: ({ shard, assignment, inTurn, clock, log }, { request, author, dryRun }) =>
+  correct: ({ shard, assignment, inTurn, clock, logger }, { request, author, dryRun }) =>
     inTurn(() =>
       takeCorrection(shard, request, {
         author,
@@ -158,7 +158,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         nowMs: clock.now(),
         closeAfterMs: assignment.pipeline.closeAfter,
         audit: createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock }),
-        log,
+        logger,
       }),
     ),
   corrections: ({ shard, assignment }, asked) =>

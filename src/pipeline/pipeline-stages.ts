@@ -3,7 +3,7 @@ import { createSocketSource, type SocketSource } from '../client/socket-source.t
 import type { Transport } from '../client/stream-source.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { TerminalError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
 import { tellFailure } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -15,7 +15,7 @@ export interface StagesOptions {
   pipeline: Pipeline;
   status: StatusBook;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** Where a workgroup's stream is read, how, and with which token. */
   upstreamOf(workgroup: WorkgroupConfig): {
     url: string;
@@ -39,7 +39,7 @@ export interface PipelineStages {
 }
 
 export function createStages(options: StagesOptions): PipelineStages {
-  const { config, pipeline, status, clock, log } = options;
+  const { config, pipeline, status, clock, logger } = options;
   const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
   const sources = new Map<string, RestSource | SocketSource>();
 
@@ -57,7 +57,7 @@ export function createStages(options: StagesOptions): PipelineStages {
       const { transport, ...upstream } = options.upstreamOf(workgroupOf(workgroupId));
       source =
         transport === 'socket'
-          ? createSocketSource({ ...upstream, clock, log: log.child({ workgroupId }) })
+          ? createSocketSource({ ...upstream, clock, logger: logger.child({ workgroupId }) })
           : createRestSource({ ...upstream, clock });
       sources.set(workgroupId, source);
     }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { fromPlainError } from '../lib/plain-error.ts';
 import { siblingModule } from '../lib/sibling-module.ts';
 import type { Assignment } from './assignment.ts';
@@ -41,7 +41,7 @@ type RequestBody = ThreadRequest extends infer Request
   : never;
 
 /** Starts the thread with the first shard; one that has crashed is started again with the next. */
-export function createPipeline(options: { logLevel: string; log: Log }): Pipeline {
+export function createPipeline(options: { logLevel: string; logger: Logger }): Pipeline {
   let thread: Thread | undefined;
   let lastId = 0;
 
@@ -57,7 +57,7 @@ export function createPipeline(options: { logLevel: string; log: Log }): Pipelin
       if ('error' in reply) call?.reject(fromPlainError(reply.error));
       else call?.resolve(reply.result);
     });
-    worker.on('error', (error) => options.log.error({ error: error.message }, 'pipeline.thread-failed'));
+    worker.on('error', (error) => options.logger.error({ error: error.message }, 'pipeline.thread-failed'));
     worker.on('exit', () => {
       if (thread === started) thread = undefined;
       const ended = new TransientError(

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { TransientError } from '../lib/errors.ts';
-import { createLog } from '../lib/logger.ts';
+import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
 import { closeAssignment, type OpenShard, openAssignment } from './assignment.ts';
@@ -12,7 +12,7 @@ import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
  * DuckDB file of every shard that it has open. Ending a thread with a DuckDB call pending would abort the process, so it ends only
  * after every shard has been closed, even when something was thrown that nobody caught.
  */
-const log = createLog({ level: (workerData as { logLevel: string }).logLevel });
+const logger = createLogger({ level: (workerData as { logLevel: string }).logLevel });
 const shards = new Map<string, Promise<OpenShard>>();
 const running = new Set<Promise<void>>();
 const aborts = new Map<number, AbortController>();
@@ -41,7 +41,7 @@ async function endAfter(error: unknown): Promise<void> {
   if (failure !== undefined) return;
   failure = error;
   const { message, stack } = toPlainError(error);
-  log.error({ error: message, stack }, 'pipeline.thread_failed');
+  logger.error({ error: message, stack }, 'pipeline.thread_failed');
   await Promise.allSettled([...running]);
   await Promise.allSettled([...shards.keys()].map(closeShard));
   process.exit(1);
@@ -56,7 +56,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
     case 'open': {
       const { assignment } = request;
       await closeShard(assignment.workgroup.id);
-      const opening = openAssignment(assignment, systemClock, log);
+      const opening = openAssignment(assignment, systemClock, logger);
       shards.set(assignment.workgroup.id, opening);
       opening.catch(() => {
         if (shards.get(assignment.workgroup.id) === opening) shards.delete(assignment.workgroup.id);

@@ -119,7 +119,7 @@ export async function compactLake(
   shard: PublishShard,
   options: PublishOptions & { dryRun?: boolean },
 ): Promise<CompactResult> {
-  const { clock, log, signal } = options;
+  const { clock, logger, signal } = options;
   const startedMs = clock.now();
   const paths = await openLake(options.lakeDir, shard.workgroupId);
   const head = await readHead(paths);
@@ -150,7 +150,7 @@ export async function compactLake(
     throw error;
   }
   await completeGeneration(shard, paths, commit);
-  log.info(
+  logger.info(
     {
       shard: shard.workgroupId,
       sequence: commit.sequence,

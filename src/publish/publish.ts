@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devices.ts';
 import { type DeclaredMeters, declareMeters } from '../warehouse/declared-meters.ts';
@@ -27,7 +27,7 @@ export interface PublishOptions {
   /** Which sources add up to devices; where nothing is declared, all do. Which meters, sites and energy streams there are. */
   declared?: Declared;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   signal?: AbortSignal;
 }
 
@@ -44,7 +44,7 @@ export type PublishResult =
  *   shard was taken after the commit
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
-  const { clock, log } = options;
+  const { clock, logger } = options;
   const startedMs = clock.now();
   const paths = await openLake(options.lakeDir, shard.workgroupId);
   const head = await readHead(paths);
@@ -82,7 +82,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
     rows: written.reduce((sum, { rows }) => sum + rows, 0),
     bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
   };
-  log.info(
+  logger.info(
     { shard: shard.workgroupId, ...result, batchId: commit.batchId, durationMs: clock.now() - startedMs },
     'publish.generation',
   );

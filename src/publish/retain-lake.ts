@@ -2,7 +2,7 @@ import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { listSequences, readCurrent } from './lake-commit.ts';
 import { commitPath, generationPath, type LakePaths, lakePaths, parseSequence } from './lake-layout.ts';
@@ -30,7 +30,7 @@ export interface RetainOptions {
   /** How far back one generation a quarter of an hour stays. */
   keepGenerationsMs: number;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** Only tells what would go. */
   dryRun?: boolean;
 }
@@ -40,7 +40,7 @@ export interface RetainOptions {
  * remaining commit names is ever touched; what goes lies in the trash for an hour first.
  */
 export async function retainLake(options: RetainOptions): Promise<RetentionPlan> {
-  const { workgroupId, clock, log } = options;
+  const { workgroupId, clock, logger } = options;
   const paths = lakePaths(options.lakeDir, workgroupId);
   const plan = await planRetention(paths, clock.now(), options.keepGenerationsMs);
   if (options.dryRun) return plan;
@@ -58,7 +58,7 @@ export async function retainLake(options: RetainOptions): Promise<RetentionPlan>
     trash: plan.trash.length,
   };
   if (Object.values(counts).some((count) => count > 0))
-    log.info({ shard: workgroupId, ...counts }, 'publish.retain');
+    logger.info({ shard: workgroupId, ...counts }, 'publish.retain');
   return plan;
 }
 

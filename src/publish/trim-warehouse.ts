@@ -1,4 +1,4 @@
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
@@ -15,7 +15,7 @@ export interface TrimOptions {
   /** Which energy streams there are: each has to have taken in what is deleted. */
   declared?: DeclaredStreams;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   dryRun?: boolean;
 }
 
@@ -52,6 +52,6 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
     return found!.row_count;
   });
   if (messages > 0 && !options.dryRun)
-    options.log.info({ shard: shard.workgroupId, messages }, 'publish.trim');
+    options.logger.info({ shard: shard.workgroupId, messages }, 'publish.trim');
   return { messages };
 }

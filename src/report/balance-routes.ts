@@ -13,7 +13,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { balanceAnswerSchema } from './balance-answers.ts';
 import { type BalanceQuestion, balanceStatement, elapsedOf } from './balance-question.ts';
@@ -38,7 +38,7 @@ interface BalanceRouteDeps {
   lake: LakeReader;
   guard: Guard;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 const once = { error: 'must be given once' };
@@ -90,7 +90,7 @@ type ScopeOf = (
 
 function register(
   app: FastifyInstance,
-  { lake, guard, clock, log }: BalanceRouteDeps,
+  { lake, guard, clock, logger }: BalanceRouteDeps,
   route: { url: string; summary: string; description: string; params: z.ZodType; scopeOf: ScopeOf },
 ): void {
   const { url, summary, description, params, scopeOf } = route;
@@ -125,7 +125,7 @@ function register(
         share: lake.share,
         etag: etagOf(['balance', facts, elapsedOf(asked), files]),
         read: (signal) => statement.read(lake, signal),
-        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.balance'),
+        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, 'report.balance'),
       });
     },
   );

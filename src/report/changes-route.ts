@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { changeBound, dayChangesSchema, filesOfChanges, readDayChanges, totalsOf } from './day-changes.ts';
 import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
@@ -33,7 +33,7 @@ const querySchema = z.object({
 /** What has changed of days that had been reported: how closed periods are restated. */
 export function registerChangesRoute(
   app: FastifyInstance,
-  { lake, guard, log }: { lake: LakeReader; guard: Guard; log: Log },
+  { lake, guard, logger }: { lake: LakeReader; guard: Guard; logger: Logger },
 ): void {
   app.get(
     url,
@@ -69,7 +69,7 @@ export function registerChangesRoute(
       reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       const changes = await readDayChanges(lake, generation, question);
-      log.debug({ shard: workgroup.id, days: changes.length }, 'report.day_changes');
+      logger.debug({ shard: workgroup.id, days: changes.length }, 'report.day_changes');
       return {
         since: formatInstant(sinceMs),
         until: question.untilMs === undefined ? null : formatInstant(question.untilMs),

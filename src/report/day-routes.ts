@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
 import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './day-request.ts';
@@ -27,13 +27,13 @@ export interface DayRouteDeps {
   lake: LakeReader;
   guard: Guard;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** A report by days over the published lake, with an entity tag that changes when the answer may have. */
 export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: DayRouteDeps): void {
   const { report, daysMax } = route;
-  const { lake, guard, clock, log } = deps;
+  const { lake, guard, clock, logger } = deps;
   const url = `/api/v1/orgs/:workgroupId/${route.path}`;
 
   app.get(
@@ -61,7 +61,10 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
         told: (fields) =>
-          log.debug({ shard: workgroup.id, generation: generation?.commit.sequence, ...fields }, route.event),
+          logger.debug(
+            { shard: workgroup.id, generation: generation?.commit.sequence, ...fields },
+            route.event,
+          ),
       });
     },
   );

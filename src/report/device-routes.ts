@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
 import { deviceStates, readDeviceStates } from './device-states.ts';
@@ -23,7 +23,7 @@ const querySchema = z.object({
 /** Which devices are there: the current state of each, since when, and why. */
 export function registerDeviceStatusRoute(
   app: FastifyInstance,
-  { lake, guard, log }: { lake: LakeReader; guard: Guard; log: Log },
+  { lake, guard, logger }: { lake: LakeReader; guard: Guard; logger: Logger },
 ): void {
   app.get(
     url,
@@ -53,7 +53,7 @@ export function registerDeviceStatusRoute(
       const found = (await readDeviceStates(lake, generation, workgroup)).filter(
         (one) => (state === undefined || one.state === state) && (!chosen || chosen.has(one.device)),
       );
-      log.debug({ shard: workgroup.id, devices: found.length }, 'report.device_status');
+      logger.debug({ shard: workgroup.id, devices: found.length }, 'report.device_status');
       return Object.fromEntries(
         found.map(({ device, name, state: current, sinceMs, reason, lastSeenMs }) => [
           device,

@@ -6,7 +6,7 @@ import { nearestText } from '../explain/explain-words.ts';
 import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained-schema.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { addressSchema, daySchema } from './day-request.ts';
 import type { Guard } from './report-guard.ts';
 import { errorAnswers, errorSchema } from './report-schemas.ts';
@@ -42,7 +42,7 @@ const ABSENT_SECONDS = 10;
 /** What a day of a device follows from: as `wattline explain --json`, from the warehouse itself. */
 export function registerExplainRoute(
   app: FastifyInstance,
-  { explain, guard, log }: { explain: AskForExplanation; guard: Guard; log: Log },
+  { explain, guard, logger }: { explain: AskForExplanation; guard: Guard; logger: Logger },
 ): void {
   app.get(
     url,
@@ -78,7 +78,7 @@ export function registerExplainRoute(
       if (explained.outcome !== 'explained') throw nothingOf(explained, explained.outcome);
       const bytes = Buffer.from(JSON.stringify(explained));
       const durationMs = Math.round(performance.now() - startedMs);
-      log.debug({ shard: workgroup.id, bytes: bytes.length, durationMs }, 'report.explain');
+      logger.debug({ shard: workgroup.id, bytes: bytes.length, durationMs }, 'report.explain');
       return reply
         .header('Cache-Control', 'private, no-store')
         .type('application/json; charset=utf-8')

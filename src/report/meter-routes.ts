@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { daysBetween } from '../lib/time.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
@@ -32,7 +32,7 @@ import { sendParts } from './send-parts.ts';
 interface MeterRouteDeps {
   lake: LakeReader;
   guard: Guard;
-  log: Log;
+  logger: Logger;
 }
 
 interface MeterRoute {
@@ -98,7 +98,7 @@ export function registerMeterRoutes(app: FastifyInstance, deps: MeterRouteDeps):
 function registerMeterRoute(
   app: FastifyInstance,
   route: MeterRoute,
-  { lake, guard, log }: MeterRouteDeps,
+  { lake, guard, logger }: MeterRouteDeps,
 ): void {
   const url = `/api/v1/orgs/:workgroupId/${route.path}`;
   app.get(
@@ -141,7 +141,7 @@ function registerMeterRoute(
             await checkScenario(lake, generation, codesOf(query), scenario, signal);
           return meterDaysJson(lake, days, route.select, query, signal);
         },
-        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
+        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
       });
     },
   );

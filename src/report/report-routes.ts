@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../access/admit.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { registerBalanceRoutes } from './balance-routes.ts';
 import { registerChangesRoute } from './changes-route.ts';
@@ -22,7 +22,7 @@ export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
   explain: AskForExplanation;
   workgroups: readonly WorkgroupConfig[];
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 const dayRoutes: readonly DayRoute[] = [
@@ -60,13 +60,13 @@ const dayRoutes: readonly DayRoute[] = [
 
 /** The reports over the published lake and the explanation of its days, below `/api/v1/orgs/{workgroupId}/`. */
 export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
-  const { lake, explain, workgroups, clock, log } = deps;
+  const { lake, explain, workgroups, clock, logger } = deps;
   const guard = createGuard(deps, workgroups);
-  for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, log });
-  registerChangesRoute(app, { lake, guard, log });
-  registerMeterRoutes(app, { lake, guard, log });
-  registerSiteRoutes(app, { lake, guard, clock, log });
-  registerBalanceRoutes(app, { lake, guard, clock, log });
-  registerDeviceStatusRoute(app, { lake, guard, log });
-  registerExplainRoute(app, { explain, guard, log });
+  for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, logger });
+  registerChangesRoute(app, { lake, guard, logger });
+  registerMeterRoutes(app, { lake, guard, logger });
+  registerSiteRoutes(app, { lake, guard, clock, logger });
+  registerBalanceRoutes(app, { lake, guard, clock, logger });
+  registerDeviceStatusRoute(app, { lake, guard, logger });
+  registerExplainRoute(app, { explain, guard, logger });
 }

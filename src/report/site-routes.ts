@@ -5,7 +5,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { SiteConfig } from '../config/meters.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { addDays, type Clock, daysBetween, localDateOf } from '../lib/time.ts';
 import { addressSchema, checkRange, DAYS_MAX, invalid, quote } from './day-request.ts';
 import { etagOf } from './etag.ts';
@@ -22,7 +22,7 @@ interface SiteRouteDeps {
   lake: LakeReader;
   guard: Guard;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** Days of members that one answer is computed of. */
@@ -43,7 +43,7 @@ export function registerSiteRoutes(app: FastifyInstance, deps: SiteRouteDeps): v
   registerVariance(app, deps);
 }
 
-function registerReconciliation(app: FastifyInstance, { lake, guard, log }: SiteRouteDeps): void {
+function registerReconciliation(app: FastifyInstance, { lake, guard, logger }: SiteRouteDeps): void {
   const url = '/api/v1/orgs/:workgroupId/sites/:site/reconciliation';
   app.get(
     url,
@@ -74,14 +74,14 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, log }: Site
         share: lake.share,
         etag: etagOf(['reconciliation', factsOf(asked), report.files.map(({ sha256 }) => sha256)]),
         read: async (signal) => json((await report.read(lake, signal))(asked)),
-        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.reconciliation'),
+        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, 'report.reconciliation'),
       });
     },
   );
   rejectOtherMethods(app, url, ['GET']);
 }
 
-function registerVariance(app: FastifyInstance, { lake, guard, clock, log }: SiteRouteDeps): void {
+function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: SiteRouteDeps): void {
   const url = '/api/v1/orgs/:workgroupId/sites/:site/variance';
   app.get(
     url,
@@ -112,7 +112,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, log }: Sit
         share: lake.share,
         etag: etagOf(['variance', factsOf(asked), scenario, over, report.files.map(({ sha256 }) => sha256)]),
         read: async (signal) => json((await report.read(lake, signal))(asked)),
-        told: (fields) => log.debug({ shard: workgroup.id, ...fields }, 'report.variance'),
+        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, 'report.variance'),
       });
     },
   );

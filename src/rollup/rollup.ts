@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, localDateOf } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { Restatement } from './bind-streams.ts';
@@ -34,7 +34,7 @@ export interface RollUpOptions {
   indexAll?: boolean;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
   runAll?: boolean;
-  log: Log;
+  logger: Logger;
 }
 
 export interface RollUpResult {
@@ -141,7 +141,7 @@ async function setFailingAside(
   options: RollUpOptions,
   { messagesMax }: Attempt,
 ): Promise<boolean> {
-  const { log, clock } = options;
+  const { logger, clock } = options;
   const tryWith = async (leaveOut: Attempt['leaveOut']): Promise<unknown> => {
     try {
       return await rollUpOnce(shard, options, { messagesMax, batches: 0, leaveOut: leaveOut! });
@@ -166,7 +166,7 @@ async function setFailingAside(
     const words = failureWords(error);
     await shard.transaction((connection) => setAside(connection, key, { error: words, nowMs: clock.now() }));
     const { device, source, stream_id: streamId } = key;
-    log.error({ shard: shard.workgroupId, device, source, streamId, reason: words }, 'rollup.set_aside');
+    logger.error({ shard: shard.workgroupId, device, source, streamId, reason: words }, 'rollup.set_aside');
   }
   return true;
 }

@@ -28,14 +28,14 @@ export interface WarehouseOwner {
 export async function findOwner(
   config: Config,
   workgroup: WorkgroupConfig,
-  { log }: Pick<Service, 'log'>,
+  { logger }: Pick<Service, 'logger'>,
   prepare: (pipeline: Pipeline) => Promise<Pick<Pipeline, 'run'>> = async (pipeline) => pipeline,
 ): Promise<WarehouseOwner> {
   const control = createControl(config.dataDir);
   const found = await control.ask(workgroup.id, 'status', undefined);
   if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
   keepFilesPrivate(config.dataReaders);
-  const pipeline = createPipeline({ logLevel: config.logLevel, log });
+  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   try {
     await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
     const prepared = await prepare(pipeline);

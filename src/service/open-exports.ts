@@ -8,7 +8,7 @@ import type { Service } from './service.ts';
 /** The exports of this process, with a reader of the lake of their own that may also write their files. */
 export async function openExports(
   config: Config,
-  { audit, clock, log }: Pick<Service, 'clock' | 'log'> & { audit: ReturnType<typeof createAudit> },
+  { audit, clock, logger }: Pick<Service, 'clock' | 'logger'> & { audit: ReturnType<typeof createAudit> },
 ): Promise<{ exports: Exports; close: () => Promise<void> }> {
   const { lakeFolder } = await import('../pipeline/assignment.ts');
   const { openLakeReader } = await import('../report/lake-reader.ts');
@@ -22,7 +22,7 @@ export async function openExports(
     queryMsMax: EXPORT_MS_MAX,
   });
   const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
-  return { exports: createExports({ config, dataDir, lake, audit, clock, log, hold }), close: lake.close };
+  return { exports: createExports({ config, dataDir, lake, audit, clock, logger, hold }), close: lake.close };
 }
 
 const EXPORT_MS_MAX = 20 * 60_000;

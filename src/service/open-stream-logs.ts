@@ -20,10 +20,10 @@ export interface StreamLogs {
 /** @throws TransientError where the logs are in Redis, and it cannot be reached */
 export async function openStreamLogs(
   { dataDir, stream, queue }: Pick<Config, 'dataDir' | 'stream' | 'queue'>,
-  { log, clock }: Pick<Service, 'log' | 'clock'>,
+  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
 ): Promise<StreamLogs> {
   const cacheBytesMax = stream.cacheMegabytes * 1024 * 1024;
-  const options = { retentionMs: stream.retention, cacheBytesMax, clock, log };
+  const options = { retentionMs: stream.retention, cacheBytesMax, clock, logger };
   switch (stream.log) {
     case 'memory':
       return {
@@ -38,7 +38,7 @@ export async function openStreamLogs(
     case 'redis': {
       const url = stream.redisUrl ?? queue.redisUrl ?? '';
       const { redisSentinels: sentinels, redisReplicasMin: replicasMin } = stream;
-      const redis = await openRedisConnection({ url, sentinels, replicasMin, log });
+      const redis = await openRedisConnection({ url, sentinels, replicasMin, logger });
       return {
         openLog: (workgroupId) => openRedisLog({ ...options, redis, workgroupId }),
         readiness: () => ({ ok: redis.isReady, detail: { log: 'redis' } }),

@@ -1,10 +1,10 @@
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a role needs of the process that it runs in. */
 export interface Service {
-  log: Log;
+  logger: Logger;
   clock: Clock;
   terminal: Terminal;
   /** Aborts when the process is asked to end; the role then ends by itself, within 20 s. */

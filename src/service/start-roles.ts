@@ -62,11 +62,11 @@ const SLOW_START_MS = 1.5 * SECOND_MS;
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { log, clock }: Pick<Service, 'log' | 'clock'>,
+  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
 ): Promise<Running> {
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
-  if (tooOpen) log.warn(tooOpen, 'config.warning');
+  if (tooOpen) logger.warn(tooOpen, 'config.warning');
   const stop = async () => {
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
@@ -78,18 +78,18 @@ export async function startRoles(
       audit,
       clock,
       startTimer: startSystemTimer,
-      log,
+      logger,
     });
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
-    const parts = { access, accessAudit, log, clock };
+    const parts = { access, accessAudit, logger, clock };
     let url: string | undefined;
     const workgroupIds = config.workgroups.map(({ id }) => id);
     let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
     const work = () => workOf(worker?.health(), workgroupIds, clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
-        log,
+        logger,
         clock,
         access,
         requestsPerMinuteMax: config.http.requestsPerMinuteMax,
@@ -110,7 +110,7 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
-      worker = await addWorker(config, ownUrl, { access, audit, log, clock });
+      worker = await addWorker(config, ownUrl, { access, audit, logger, clock });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -122,13 +122,13 @@ export async function startRoles(
 
 /** Runs the roles until the process is asked to end. */
 export async function runRoles(config: Config, roles: readonly Role[], service: Service): Promise<void> {
-  const { terminal, log } = service;
+  const { terminal, logger } = service;
   const slow = setTimeout(() => {
     if (terminal.isInteractive)
       terminal.err('wattline: starting; on a new data folder that takes some seconds\n');
   }, SLOW_START_MS);
   const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
-  for (const { path, message } of configWarnings(config)) log.warn({ path, message }, 'config.warning');
+  for (const { path, message } of configWarnings(config)) logger.warn({ path, message }, 'config.warning');
   if (running.url && !service.signal.aborted)
     terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
   if (!service.signal.aborted) {
@@ -137,23 +137,23 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
   await running.stop();
 }
 
-type Parts = Pick<Service, 'log' | 'clock'> & { access: Access; accessAudit: AccessAudit };
+type Parts = Pick<Service, 'logger' | 'clock'> & { access: Access; accessAudit: AccessAudit };
 
 async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, log, clock }: Parts,
+  { access, accessAudit: audit, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const { retention: retentionMs } = config.stream;
-  const logs = await openStreamLogs(config, { log, clock });
+  const logs = await openStreamLogs(config, { logger, clock });
   if (logs.readiness) health.addReadiness('stream', logs.readiness);
   const stream = createStream({
     openLog: logs.openLog,
     retentionMs,
     clock,
     startTimer: startSystemTimer,
-    log,
+    logger,
   });
   const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
   const groupsOf = (workgroupId: string) => groups.get(workgroupId);
@@ -168,7 +168,7 @@ async function addStream(
     path: config.stream.socketPath,
     clock,
     startTimer: startSystemTimer,
-    log,
+    logger,
   });
   const upkeep = startUpkeep({
     stream,
@@ -184,7 +184,7 @@ async function addStream(
         : () => holdUpkeep(config.dataDir, clock),
     clock,
     startTimer: startSystemTimer,
-    log,
+    logger,
   });
   app.addHook('preClose', async () => stream.drain());
   return async () => {
@@ -209,7 +209,7 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, log, clock }: Parts,
+  { access, accessAudit: audit, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
   const control = createControl(config.dataDir);
@@ -220,7 +220,7 @@ async function addReport(
     audit,
     workgroups: config.workgroups,
     clock,
-    log,
+    logger,
   });
   registerCorrectionRoutes(app, {
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
@@ -236,7 +236,7 @@ async function addReport(
     audit,
     workgroups: config.workgroups,
     clock,
-    log,
+    logger,
   });
   const workgroupIds = config.workgroups.map(({ id }) => id);
   health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
@@ -246,19 +246,20 @@ async function addReport(
 async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, log, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
+  { access, audit, logger, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
 ): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
-  const pipeline = createPipeline({ logLevel: config.logLevel, log });
+  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
   const { upstreamOf, addressOf } = createUpstreams(config, ownUrl, access);
-  const stages = createStages({ config, pipeline, status, clock, log, upstreamOf });
+  const stages = createStages({ config, pipeline, status, clock, logger, upstreamOf });
   const control = createControlServer({
     dataDir: config.dataDir,
     pipeline: withUpstreams(pipeline, addressOf),
-    log,
+    logger,
   });
   // A reader of the lake takes memory, which few need twice.
-  const exporting = config.exports.length > 0 ? await openExports(config, { audit, clock, log }) : undefined;
+  const exporting =
+    config.exports.length > 0 ? await openExports(config, { audit, clock, logger }) : undefined;
   const startedAtMs = clock.now();
   const dependencies = {
     stages: {
@@ -280,13 +281,13 @@ async function addWorker(
       await stages.closeShard(workgroupId);
     },
   };
-  const worker = await startWorker({ config, dependencies, log, clock });
+  const worker = await startWorker({ config, dependencies, logger, clock });
   const stopTelling = tellTroubles({
     health: worker.health,
     status,
     clock,
     startTimer: startSystemTimer,
-    log,
+    logger,
   });
   return {
     health: worker.health,

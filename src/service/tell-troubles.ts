@@ -1,6 +1,6 @@
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import { troublesOf } from '../../jobs/worker-troubles.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
@@ -19,9 +19,9 @@ export function tellTroubles(options: {
   status: StatusBook;
   clock: Clock;
   startTimer: StartTimer;
-  log: Log;
+  logger: Logger;
 }): () => void {
-  const { health, status, clock, startTimer, log } = options;
+  const { health, status, clock, startTimer, logger } = options;
   const told = new Map<string, { text: string; atMs: UtcMs }>();
   const logged = new Map<string, Trouble>();
   let stopTimer = startTimer(EVERY_MS, round);
@@ -51,12 +51,12 @@ export function tellTroubles(options: {
   function logChanges(troubles: readonly Trouble[]): void {
     const now = new Map(troubles.map((one) => [`${one.workgroupId} ${one.stage} ${one.state}`, one]));
     for (const [key, { workgroupId, stage, state, message }] of now) {
-      if (!logged.has(key)) log.error({ workgroupId, stage, state, problem: message }, 'worker.trouble');
+      if (!logged.has(key)) logger.error({ workgroupId, stage, state, problem: message }, 'worker.trouble');
     }
     for (const [key, trouble] of logged) {
       const { workgroupId, stage, state } = trouble;
       if (!now.has(key))
-        log.warn({ workgroupId, stage, state, was: describeTrouble(trouble) }, 'worker.trouble-over');
+        logger.warn({ workgroupId, stage, state, was: describeTrouble(trouble) }, 'worker.trouble-over');
     }
     logged.clear();
     for (const [key, trouble] of now) logged.set(key, trouble);

@@ -10,7 +10,7 @@ import {
 } from '../client/with-retries.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import { type Log, silentLog } from '../lib/logger.ts';
+import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { SiteItem } from './arrivals.ts';
 import type { Site } from './create-site.ts';
@@ -33,7 +33,7 @@ export interface SimulationOptions {
   /** How often what has arrived is sent (ms of real time). */
   sendEveryMs?: number;
   signal?: AbortSignal;
-  log?: Log;
+  logger?: Logger;
   waiting?: Waiting;
   backoff?: Backoff;
 }
@@ -58,7 +58,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
  */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
   const { site, speed = 1, untilMs = Number.POSITIVE_INFINITY, sendEveryMs = 500, signal } = options;
-  const { itemsPerRequestMax = 2_000, log = silentLog, waiting = systemWaiting } = options;
+  const { itemsPerRequestMax = 2_000, logger = silentLogger, waiting = systemWaiting } = options;
   const report: SimulationReport = {
     items: 0,
     itemsByTable: {},
@@ -74,7 +74,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       const nowMs = waiting.clock.now();
       const toMs = Math.min(untilMs, simulatedTime(site.startMs, nowMs, nowMs - startedAtMs, speed));
       for (const { table, items } of collect(site, toMs, itemsPerRequestMax)) {
-        await send(options, pool, table, items, report, waiting, log);
+        await send(options, pool, table, items, report, waiting, logger);
       }
       report.simulatedUntilMs = Math.max(report.simulatedUntilMs, toMs);
       if (toMs >= untilMs) return report;
@@ -85,7 +85,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     throw error;
   } finally {
     await pool.destroy();
-    log.info({ ...report, durationMs: waiting.clock.now() - startedAtMs }, 'simulate.end');
+    logger.info({ ...report, durationMs: waiting.clock.now() - startedAtMs }, 'simulate.end');
   }
 }
 
@@ -119,7 +119,7 @@ async function send(
   items: SiteItem[],
   report: SimulationReport,
   waiting: Waiting,
-  log: Log,
+  logger: Logger,
 ): Promise<void> {
   const base = new URL(url);
   const request = {
@@ -155,7 +155,7 @@ async function send(
   );
   report.items += items.length;
   report.itemsByTable[table] = (report.itemsByTable[table] ?? 0) + items.length;
-  log.debug({ table, items: items.length }, 'simulate.send');
+  logger.debug({ table, items: items.length }, 'simulate.send');
 }
 
 /** What an error answer says, in CBOR or JSON; nothing where it is neither. */

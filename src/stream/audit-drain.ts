@@ -2,7 +2,7 @@ import type { AuditSpool, SpooledEntry } from '../audit/spool.ts';
 import { encodeMessages } from '../contract/encode-messages.ts';
 import { AUDIT_TABLE } from '../contract/messages.ts';
 import { offsetOf } from '../contract/offset.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { chunksFrom, storedMessage } from './log/stored-messages.ts';
 import type { StreamLog } from './log/stream-log.ts';
@@ -10,7 +10,7 @@ import type { StreamLog } from './log/stream-log.ts';
 export interface AuditDrainOptions {
   streamLog: StreamLog;
   spool: AuditSpool;
-  log: Log;
+  logger: Logger;
 }
 
 const ENTRIES_MAX = 1_000;
@@ -27,12 +27,12 @@ interface Waiting {
  * in the log by its id before it is appended again. To be called every second or so, by one process.
  * @returns takes in what waits; rejects where it could not, and nothing is lost
  */
-export function createAuditDrain({ streamLog, spool, log }: AuditDrainOptions): () => Promise<void> {
+export function createAuditDrain({ streamLog, spool, logger }: AuditDrainOptions): () => Promise<void> {
   /** Whether what waits may be in the log already. */
   let isUnsure = true;
   return async () => {
     for (;;) {
-      const waiting = read(spool, log);
+      const waiting = read(spool, logger);
       if (waiting.length === 0) break;
       const stored = isUnsure ? await storedEntries(streamLog, waiting) : new Set();
       const missing = waiting.filter(({ entry }) => !stored.has(entry.entryId));
@@ -45,14 +45,14 @@ export function createAuditDrain({ streamLog, spool, log }: AuditDrainOptions): 
   };
 }
 
-function read(spool: AuditSpool, log: Log): Waiting[] {
+function read(spool: AuditSpool, logger: Logger): Waiting[] {
   return spool
     .waiting()
     .slice(0, ENTRIES_MAX)
     .flatMap((name) => {
       const entry = spool.read(name);
       if (entry !== undefined) return [{ name, entry }];
-      log.warn({ name }, 'audit.unreadable');
+      logger.warn({ name }, 'audit.unreadable');
       spool.setAside(name);
       return [];
     });

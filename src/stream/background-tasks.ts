@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openAuditSpool } from '../audit/spool.ts';
 import { errorMessage } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Repeating, repeat } from '../lib/repeat.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
@@ -20,7 +20,7 @@ export interface UpkeepOptions {
   hold(): Promise<(() => Promise<void>) | undefined>;
   clock: Clock;
   startTimer: StartTimer;
-  log: Log;
+  logger: Logger;
 }
 
 const EVERY_MS = SECOND_MS;
@@ -32,7 +32,7 @@ const HOLD_EVERY_MS = 10 * SECOND_MS;
  * tried again a second later.
  */
 export function startUpkeep(options: UpkeepOptions): Repeating {
-  const { clock, startTimer, log } = options;
+  const { clock, startTimer, logger } = options;
   const jobs = options.workgroups.map((workgroup) => createJob(workgroup, options));
   let release: (() => Promise<void>) | undefined;
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
     try {
       release = await options.hold();
     } catch (error) {
-      log.warn({ problem: errorMessage(error) }, 'stream.upkeep-not-held');
+      logger.warn({ problem: errorMessage(error) }, 'stream.upkeep-not-held');
     }
     return release !== undefined;
   };
@@ -71,8 +71,8 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
       const streamLog = await from.stream.logOf(id);
       const path = join(from.dataDir, 'stream', id, 'presence.json');
       if (deviceTimeoutMs !== undefined)
-        watch = await watchPresence({ streamLog, timeoutMs: deviceTimeoutMs, path, clock, log });
-      drain = createAuditDrain({ streamLog, spool: openAuditSpool(from.dataDir, id), log });
+        watch = await watchPresence({ streamLog, timeoutMs: deviceTimeoutMs, path, clock, logger });
+      drain = createAuditDrain({ streamLog, spool: openAuditSpool(from.dataDir, id), logger });
     };
     const attempt = async (action: () => Promise<void> | void) => {
       try {
@@ -80,7 +80,7 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
       } catch (error) {
         if (warnedAtMs !== undefined && clock.now() - warnedAtMs < MINUTE_MS) return;
         warnedAtMs = clock.now();
-        log.warn({ workgroup: id, problem: errorMessage(error) }, 'stream.upkeep-failed');
+        logger.warn({ workgroup: id, problem: errorMessage(error) }, 'stream.upkeep-failed');
       }
     };
     return {

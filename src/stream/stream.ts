@@ -1,7 +1,7 @@
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import type { StreamLog } from './log/stream-log.ts';
@@ -13,7 +13,7 @@ export interface StreamOptions {
   retentionMs: number;
   clock: Clock;
   startTimer: StartTimer;
-  log: Log;
+  logger: Logger;
 }
 
 /** The real-time service, whatever it is reached through: a log for each workgroup, held reads, an orderly end. */
@@ -55,7 +55,7 @@ const RECHECK_EVERY_MS = SECOND_MS;
 const TRIM_EVERY_MS = 15_000;
 
 export function createStream(options: StreamOptions): Stream {
-  const { clock, startTimer, retentionMs, log } = options;
+  const { clock, startTimer, retentionMs, logger } = options;
   const logs = new Map<string, Promise<StreamLog>>();
   const draining = new AbortController();
   let trimming: Promise<void> = Promise.resolve();
@@ -66,7 +66,7 @@ export function createStream(options: StreamOptions): Stream {
       try {
         await (await opened).trim();
       } catch (error) {
-        log.warn({ workgroup, problem: errorMessage(error) }, 'stream.trim-failed');
+        logger.warn({ workgroup, problem: errorMessage(error) }, 'stream.trim-failed');
       }
     }
   };
@@ -82,7 +82,7 @@ export function createStream(options: StreamOptions): Stream {
     // All who ask meanwhile get the same log, or hear the same.
     const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
       logs.delete(workgroup);
-      log.error({ workgroup, problem: errorMessage(cause) }, 'stream.open-failed');
+      logger.error({ workgroup, problem: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
         'the log cannot be opened now',

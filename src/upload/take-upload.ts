@@ -1,5 +1,5 @@
 import type { Audit } from '../audit/audit.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { readStaged } from './stage-upload.ts';
@@ -15,7 +15,7 @@ export interface TakeRequest extends UploadOrigin {
 export async function takeUpload(
   shard: Shard,
   { path, ...origin }: TakeRequest,
-  { audit, clock, log }: { audit: Audit; clock: Clock; log: Log },
+  { audit, clock, logger }: { audit: Audit; clock: Clock; logger: Logger },
 ): Promise<StoreOutcome> {
   const startMs = performance.now();
   const upload = readStaged(path);
@@ -31,7 +31,7 @@ export async function takeUpload(
       data: { ...counts },
     });
     const durationMs = Math.round(performance.now() - startMs);
-    log.info({ shard: shard.workgroupId, what: upload.kind, ...counts, durationMs }, 'upload.stored');
+    logger.info({ shard: shard.workgroupId, what: upload.kind, ...counts, durationMs }, 'upload.stored');
   }
   return outcome;
 }

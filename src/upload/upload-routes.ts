@@ -5,7 +5,7 @@ import { bearerToken } from '../access/bearer.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { errorMessage, isRetryable } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { readText, type TextFormat, type UploadTopic } from './read-upload.ts';
 import { type LineProblem, RefusedFile } from './refusals.ts';
@@ -28,7 +28,7 @@ export interface UploadRoutesOptions extends Pick<Gate, 'access' | 'audit'> {
   workgroups: readonly WorkgroupConfig[];
   take: AskToTake;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** Understanding a body takes the process that long as it takes 40,000 rows; more goes in parts, or from the command line. */

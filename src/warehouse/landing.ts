@@ -1,6 +1,6 @@
 import type { NameTable } from '../decode/message-columns.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, samePlace } from './checkpoint.ts';
 import type { Committer } from './committer.ts';
@@ -56,7 +56,7 @@ export interface LandingOptions {
   checkpoints: ReadonlyMap<string, Checkpoint>;
   lastBatchId: number;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** A committer of the open file; asked for again after every failure. */
   openCommitter(): Promise<Committer>;
   /** Turns what DuckDB throws into one of our errors. */
@@ -78,7 +78,7 @@ interface Entry {
 }
 
 export function createLanding(options: LandingOptions): Landing {
-  const { names, clock, log } = options;
+  const { names, clock, logger } = options;
   const filler = createChunkFiller();
   /** Where the file stands, and where it will stand once everything that waits has been written. */
   const stored = new Map(options.checkpoints);
@@ -95,7 +95,7 @@ export function createLanding(options: LandingOptions): Landing {
   const committer = keepCommitter({
     names,
     open: options.openCommitter,
-    onCloseFailed: (error) => log.warn({ reason: options.failure(error).message }, 'land.close_failed'),
+    onCloseFailed: (error) => logger.warn({ reason: options.failure(error).message }, 'land.close_failed'),
   });
   let running: Promise<void> | undefined;
 
@@ -125,7 +125,7 @@ export function createLanding(options: LandingOptions): Landing {
     const { result } = plan;
     if (result.kind === 'landed' && (result.outOfOrder > 0 || result.beyond > 0)) {
       const { outOfOrder, beyond } = result;
-      log.warn({ origin: input.origin, outOfOrder, beyond }, 'land.out_of_order');
+      logger.warn({ origin: input.origin, outOfOrder, beyond }, 'land.out_of_order');
     }
     return enqueue(input.origin, before, plan.kind === 'write' ? plan.write : undefined, result);
   }
@@ -191,7 +191,7 @@ export function createLanding(options: LandingOptions): Landing {
     } catch (error) {
       if (group.length > 1 && isHeld && !(error instanceof StaleOwnerError)) {
         // One of them may be what cannot be written: it must not take the others with it.
-        log.warn({ batches: group.length, reason: options.failure(error).message }, 'land.group_failed');
+        logger.warn({ batches: group.length, reason: options.failure(error).message }, 'land.group_failed');
         isHeld = false;
         for (const entry of group) await settleGroup([entry]);
         return;
@@ -221,7 +221,7 @@ export function createLanding(options: LandingOptions): Landing {
       0,
     );
     const durationMs = Math.round(performance.now() - startMs);
-    log.debug(
+    logger.debug(
       { origin, batches: writes.length, messages, nextOffset: String(after?.nextOffset), durationMs },
       'land.commit',
     );

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
 import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 
@@ -16,7 +16,7 @@ export interface RecoveringDatabase {
 export interface RecoveryOptions {
   path: string;
   workgroupId: string;
-  log: Log;
+  logger: Logger;
   open(): Promise<Database>;
   /** Gives back the connections that are kept and not in use: nothing can be done on them any more. */
   onLost(): void;
@@ -31,7 +31,7 @@ const USERS_WAIT_MS_MAX = 10_000;
 const CLOSE_WAIT_MS_MAX = 3_000;
 
 export function recovering(opened: Database, options: RecoveryOptions): RecoveringDatabase {
-  const { path, workgroupId, log } = options;
+  const { path, workgroupId, logger } = options;
   let database: Database | undefined = opened;
   let isLost = false;
   let reopening: Promise<Database> | undefined;
@@ -59,7 +59,7 @@ export function recovering(opened: Database, options: RecoveryOptions): Recoveri
       throw warehouseFailure(error, path);
     }
     isLost = false;
-    log.warn({ shard: workgroupId }, 'shard.reopened');
+    logger.warn({ shard: workgroupId }, 'shard.reopened');
     return again;
   }
 
@@ -81,7 +81,7 @@ export function recovering(opened: Database, options: RecoveryOptions): Recoveri
         if (!isLost) await onConnection(open, (connection) => connection.run('CHECKPOINT'));
       } catch (error) {
         // Nothing is lost: what is in the write-ahead log is read from there at the next opening.
-        log.warn({ shard: workgroupId, reason: errorMessage(error) }, 'shard.checkpoint_failed');
+        logger.warn({ shard: workgroupId, reason: errorMessage(error) }, 'shard.checkpoint_failed');
       }
       await open.close();
     },

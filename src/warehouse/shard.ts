@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
@@ -31,7 +31,7 @@ export interface ShardOptions {
   /** The schema; default: that of this program. */
   migrations?: Migration[];
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 export interface TransactionOptions {
@@ -94,7 +94,7 @@ export interface Shard {
  * @throws StaleOwnerError where `epoch` is not newer than the file's
  */
 export async function openShard(options: ShardOptions): Promise<Shard> {
-  const { path, workgroupId, clock, log } = options;
+  const { path, workgroupId, clock, logger } = options;
   const startMs = performance.now();
   const file = await openDatabase(options);
   const prepared = await onConnection(file, (connection) => prepareFile(connection, options)).catch(
@@ -110,7 +110,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   const database = recovering(file, {
     path,
     workgroupId,
-    log,
+    logger,
     open: () => openDatabase(options),
     onLost: () => kept.retire(),
     onReopen: () => {
@@ -124,7 +124,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     checkpoints: prepared.checkpoints,
     lastBatchId: prepared.lastBatchId,
     clock,
-    log,
+    logger,
     failure: (error) => database.note(error),
     async openCommitter() {
       const connection = await database.connect();
@@ -178,11 +178,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     kept.retire();
     await landing.drain();
     await database.close();
-    log.info({ shard: workgroupId }, 'shard.close');
+    logger.info({ shard: workgroupId }, 'shard.close');
   }
 
   const durationMs = Math.round(performance.now() - startMs);
-  log.info({ shard: workgroupId, epoch: String(epoch), migrations, durationMs }, 'shard.open');
+  logger.info({ shard: workgroupId, epoch: String(epoch), migrations, durationMs }, 'shard.open');
   return {
     workgroupId,
     path,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import PQueue from 'p-queue';
 import { bearerToken } from '../access/bearer.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import type { Log } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -25,7 +25,7 @@ export interface ControlServer {
 export interface ControlServerOptions {
   dataDir: string;
   pipeline: Pick<Pipeline, 'run'>;
-  log: Log;
+  logger: Logger;
 }
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -36,7 +36,7 @@ const EXPLAINS_WAITING_MAX = 2;
 
 /** The server listens, on this machine only and on any free port, once there is a workgroup to answer for. */
 export function createControlServer(options: ControlServerOptions): ControlServer {
-  const { dataDir, log } = options;
+  const { dataDir, logger } = options;
   const files = new Map<string, ControlFile>();
   // Explaining takes the processors and the memory that landing needs, of whichever workgroup.
   const explains = new PQueue({ concurrency: 1 });
@@ -77,7 +77,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       send(response, 200, { result });
     } catch (error) {
       const plain = toPlainError(error);
-      log.debug({ workgroupId, operation, code: plain.code }, 'control.failed');
+      logger.debug({ workgroupId, operation, code: plain.code }, 'control.failed');
       send(response, 422, { error: plain });
     }
   }

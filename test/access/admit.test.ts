@@ -7,7 +7,7 @@ import { admit } from '../../src/access/admit.ts';
 import type { Permission } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
@@ -21,7 +21,7 @@ async function setUp() {
   const createGate = () => ({
     access,
     groupsOf: (id: string) => (['home', 'other'].includes(id) ? {} : undefined),
-    audit: createAccessAudit({ dataDir, audit, clock, startTimer: clock.startTimer, log: silentLog }),
+    audit: createAccessAudit({ dataDir, audit, clock, startTimer: clock.startTimer, logger: silentLogger }),
   });
   const gate = createGate();
   const issued: string[] = [];
@@ -181,7 +181,7 @@ test('a folder that cannot be written keeps nobody out', async () => {
     audit: failing,
     clock,
     startTimer: clock.startTimer,
-    log: silentLog,
+    logger: silentLogger,
   });
   expect(await attempt(token, 'home', ['search:read'], { ...gate, audit })).toBe('admitted');
   expect(await attempt('nonsense', 'home', ['search:read'], { ...gate, audit })).toBe('InvalidToken');

@@ -1,7 +1,7 @@
 // Backfills a warehouse, slowly, to be killed on the way.
 
 import { configSchema } from '../../src/config/config.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { openAssignment } from '../../src/pipeline/assignment.ts';
 
 const [dataDir, nowMs, address] = process.argv.slice(2) as [string, string, string];
@@ -10,7 +10,7 @@ const clock = { now: () => Number(nowMs) };
 const { backfills } = await openAssignment(
   { workgroup: workgroups[0]!, dataDir, pipeline },
   clock,
-  silentLog,
+  silentLogger,
 );
 backfills.start(
   { source: 'stream', fromMs: Date.UTC(2026, 10, 20, 12), messagesPerSecond: 100 },

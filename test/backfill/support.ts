@@ -6,7 +6,7 @@ import { createRestSource } from '../../src/client/rest-source.ts';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import type { Clock } from '../../src/lib/time.ts';
 import { closeAssignment, type OpenShard, openAssignment } from '../../src/pipeline/assignment.ts';
 import { operations } from '../../src/pipeline/operations.ts';
@@ -32,7 +32,7 @@ export async function startUpstream(
   clock: TestClock,
   { path = tempDir(), retentionMs = HOUR }: { path?: string; retentionMs?: number } = {},
 ) {
-  const log = openLmdbLog({ clock, retentionMs, cacheBytesMax: 1e6, log: silentLog, path });
+  const log = openLmdbLog({ clock, retentionMs, cacheBytesMax: 1e6, logger: silentLogger, path });
   const service = await startStreamService({ clock, retentionMs, openLog: () => log });
   // A token ends after an hour of the test's clock.
   const address = async (): Promise<UpstreamAddress> => ({
@@ -102,7 +102,7 @@ export async function openWorker(
   const open = await openAssignment(
     { workgroup: config.workgroups[0]!, dataDir, pipeline: config.pipeline },
     clock,
-    silentLog,
+    silentLogger,
   );
   onTestFinished(() => closeAssignment(open));
   return { config: { ...config, dataDir }, ...workerOf(open, dataDir) };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { workgroupSchema } from '../../src/config/config.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
@@ -32,7 +32,7 @@ async function folderWith(
     await addSeries(shard, index, device, source);
     await storeDays(shard, [{ day: '2026-11-18', device, source, energyWh: 5 }]);
   }
-  await publish(shard, { lakeDir, declared: { devices: [] }, clock, log: silentLog });
+  await publish(shard, { lakeDir, declared: { devices: [] }, clock, logger: silentLogger });
   await shard.close();
   return cwd;
 }

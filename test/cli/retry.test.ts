@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
@@ -31,7 +31,7 @@ test('what is set aside is a problem with its reason and what to do, and wattlin
       memoryMegabytes: 256,
       threads: 2,
       clock: systemClock,
-      log: silentLog,
+      logger: silentLogger,
     });
   const config = configSchema.parse({ workgroups: [workgroup] }).workgroups[0]!;
   const site = { timezone: 'Etc/UTC', streams, devices: config.devices, closeAfterMs: 2 * 86_400_000 };

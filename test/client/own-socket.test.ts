@@ -7,7 +7,7 @@ import {
   type SocketSource,
   type SocketSourceOptions,
 } from '../../src/client/socket-source.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
 import { createTestClock } from '../support/test-clock.ts';
@@ -23,7 +23,7 @@ function sourceOf(
   const source = createSocketSource({
     url: service.baseUrl,
     workgroup: 'acme',
-    log: silentLog,
+    logger: silentLogger,
     ...(token !== undefined && { token }),
     ...options,
   });

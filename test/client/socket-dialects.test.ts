@@ -12,7 +12,7 @@ import {
   type SocketSourceOptions,
 } from '../../src/client/socket-source.ts';
 import { systemWaiting, type Waiting } from '../../src/client/with-retries.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { type Dialect, startVendor, type VendorServer } from '../support/vendor-server.ts';
@@ -46,7 +46,7 @@ async function start(
     url: vendor.url,
     workgroup: 'acme',
     token: 'secret',
-    log: silentLog,
+    logger: silentLogger,
     random: hasty.random,
     // However busy the machine is.
     bounds: { graceMs: 10_000, ...bounds },
@@ -390,7 +390,7 @@ test('closing frees everything, also while a connection is being made that never
   const source = createSocketSource({
     url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
     workgroup: 'acme',
-    log: silentLog,
+    logger: silentLogger,
     timeouts: { totalMs: 50 },
   });
   await source.fetch({ ask: oldest }).catch(() => undefined);

@@ -6,7 +6,7 @@ import { checkRules, type Finding } from '../../src/conformance/run-conformance.
 import type { Target } from '../../src/conformance/target.ts';
 import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { openLmdbLog } from '../../src/stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
@@ -61,12 +61,12 @@ async function fill(service: StreamService, count: number): Promise<void> {
 }
 
 const server = await startRedis();
-const redis = await openRedisConnection({ url: server.url, log: silentLog });
+const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
 afterAll(async () => {
   redis.close();
   await server.stop();
 });
-const logOptions = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, log: silentLog };
+const logOptions = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, logger: silentLogger };
 const logs = [
   ['memory', () => createMemoryLog({ ...logOptions, bytesMax: 256e6 })],
   ['LMDB', () => openLmdbLog({ ...logOptions, path: tempDir() })],

@@ -11,7 +11,7 @@ import {
 import { listCorrections } from '../../src/correction/list-corrections.ts';
 import { takeCorrection } from '../../src/correction/store-correction.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -50,7 +50,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   const { workgroups } = configSchema.parse({
     workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
   });
-  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000, clock });
+  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
   const answered = async <Answer>(work: Promise<Answer>) =>
     work.then(
       (answer) => ({ kind: 'answer' as const, answer }),
@@ -64,7 +64,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
           nowMs: clock.now(),
           closeAfterMs: 2 * DAY_MS,
           audit,
-          log: silentLog,
+          logger: silentLogger,
         }),
       ),
     list: (_, asked) =>

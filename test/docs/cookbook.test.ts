@@ -4,7 +4,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
 import { storeCorrection } from '../../src/correction/store-correction.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
@@ -65,8 +65,8 @@ async function publishSite(): Promise<string> {
   async function work(nowMs: number) {
     clock.set(nowMs);
     await shard.transaction((connection) => noteDeviceStatus(connection, nowMs));
-    await rollUp(shard, { workgroup, clock, closeAfterMs: 2 * DAY_MS, log: silentLog });
-    await publish(shard, { lakeDir, declared: workgroup, clock, log: silentLog });
+    await rollUp(shard, { workgroup, clock, closeAfterMs: 2 * DAY_MS, logger: silentLogger });
+    await publish(shard, { lakeDir, declared: workgroup, clock, logger: silentLogger });
   }
   async function upload(topic: 'meter-data' | 'budget', text: string) {
     const read = { topic, name: 'file.csv', meters: workgroup.meters, options: {} };

@@ -6,7 +6,7 @@ import { createAudit } from '../../src/audit/audit.ts';
 import { type Config, type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { createExports, type Exports } from '../../src/exports/create-exports.ts';
 import { type ExportLedger, openLedger } from '../../src/exports/export-ledger.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { holdExport } from '../../src/service/hold-roles.ts';
 import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
@@ -67,7 +67,7 @@ export async function openExportFixture(
     lake,
     audit,
     clock,
-    log: silentLog,
+    logger: silentLogger,
     hold: (exportId) => holdExport(dataDir, exportId, clock),
   });
   return {

@@ -9,8 +9,8 @@ import { registerHealth } from '../../src/http/health-routes.ts';
 import { createHttpServer, type HttpServerOptions, rejectOtherMethods } from '../../src/http/http-server.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import type { Log } from '../../src/lib/logger.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import type { Logger } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 function setUp(options: Partial<HttpServerOptions> = {}): FastifyInstance {
   const app = createHttpServer({
-    log: silentLog,
+    logger: silentLogger,
     access,
     requestsPerMinuteMax: 1_000,
     ...options,
@@ -85,7 +85,7 @@ describe('errors outside the stream', () => {
 
   test('what was thrown by mistake stays inside; the log has it under the correlation id', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
-    const app = setUp({ log: recordingLog(events) });
+    const app = setUp({ logger: recordingLog(events) });
     app.get('/broken', async () => {
       throw new TransientError('Oops', 'password=hunter2');
     });
@@ -142,7 +142,7 @@ describe('errors outside the stream', () => {
 
 test('every answer forbids sniffing, and log events hold neither query strings nor tokens', async () => {
   const events: Array<[string, Record<string, unknown>]> = [];
-  const app = setUp({ log: recordingLog(events) });
+  const app = setUp({ logger: recordingLog(events) });
   app.get('/a/:name', async () => ({}));
   const headers = { authorization: 'Bearer sesame-header' };
   for (const url of ['/a/b?token=sesame-query', '/nothing?token=sesame-query'])
@@ -333,7 +333,7 @@ describe('connections', () => {
 
   test('a caller that goes away in the middle of its body is no fault of ours', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
-    const app = setUp({ log: recordingLog(events) });
+    const app = setUp({ logger: recordingLog(events) });
     app.post('/upload', async () => ({}));
     await app.listen({ host: '127.0.0.1', port: 0 });
     const arrived = once(app.server, 'request');
@@ -416,11 +416,11 @@ describe('connections', () => {
   });
 });
 
-function recordingLog(events: Array<[string, Record<string, unknown>]>): Log {
+function recordingLog(events: Array<[string, Record<string, unknown>]>): Logger {
   const record = (fields: Record<string, unknown>, event: string) => {
     events.push([event, fields]);
   };
-  return Object.assign(Object.create(silentLog) as Log, {
+  return Object.assign(Object.create(silentLogger) as Logger, {
     debug: record,
     info: record,
     warn: record,

@@ -6,7 +6,7 @@ import { openAuditSpool } from '../../src/audit/spool.ts';
 import { createImportJob } from '../../src/import/import-job.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -31,7 +31,7 @@ test('an import is noted when it starts and when it has ended, with what it came
     threads: 2,
     audit,
     clock: systemClock,
-    log: silentLog,
+    logger: silentLogger,
   });
   const mapping = mappingSchema.parse({
     time: { column: 'time' },

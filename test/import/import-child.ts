@@ -2,7 +2,7 @@
 
 import { importFile } from '../../src/import/import-file.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { DEVICE, NOW_MS, testWorkgroup } from './settings.ts';
 
@@ -14,7 +14,7 @@ const shard = await openShard({
   memoryMegabytes: 256,
   threads: 2,
   clock,
-  log: silentLog,
+  logger: silentLogger,
 });
 await importFile(
   shard,
@@ -31,7 +31,7 @@ await importFile(
     workgroup: testWorkgroup(),
     threads: 2,
     clock,
-    log: silentLog,
+    logger: silentLogger,
     signal: new AbortController().signal,
     batchRows: 2_048,
     onProgress: ({ rowsLanded }) => void process.send?.(rowsLanded),

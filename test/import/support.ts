@@ -7,7 +7,7 @@ import { type MappingInput, mappingSchema } from '../../src/import/import-mappin
 import type { ImportProgress } from '../../src/import/import-request.ts';
 import { type Preview, previewFile } from '../../src/import/preview-file.ts';
 import { parseJsonExact } from '../../src/lib/json-text.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { rowsOf } from '../warehouse/support.ts';
@@ -67,7 +67,7 @@ export function importInto(
       workgroup: testWorkgroup(),
       threads: 2,
       clock: { now: () => NOW_MS },
-      log: silentLog,
+      logger: silentLogger,
       signal: new AbortController().signal,
       onProgress: () => undefined,
       ...more,

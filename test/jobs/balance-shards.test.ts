@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeUnconfigured } from '../../jobs/balance-shards.ts';
 import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
 let server: TestRedis;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   redis = new Redis(server.url);
   const queue = { backend: 'redis' as const, redisUrl: server.url };
   for (let count = 0; count < 2; count++)
-    backends.push(await openBackend({ config: { dataDir: '/nowhere', queue }, log: silentLog }));
+    backends.push(await openBackend({ config: { dataDir: '/nowhere', queue }, logger: silentLogger }));
 });
 afterAll(async () => {
   redis.disconnect();
@@ -30,11 +30,11 @@ test('a workgroup that is configured no more leaves nothing in the store, once n
     await queue.close();
   }
   const keysOf = async (workgroupId: string) => (await redis.keys(`wattline:*${workgroupId}*`)).length;
-  await removeUnconfigured(second, ['kept'], silentLog);
+  await removeUnconfigured(second, ['kept'], silentLogger);
   expect(await keysOf('old')).toBeGreaterThan(1);
 
   await first.leases.release('old');
-  await removeUnconfigured(second, ['kept'], silentLog);
+  await removeUnconfigured(second, ['kept'], silentLogger);
   expect(await keysOf('old')).toBe(0);
   expect(await keysOf('kept')).toBeGreaterThan(1);
   expect(await second.leases.known()).toEqual(['kept']);

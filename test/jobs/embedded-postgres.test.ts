@@ -5,7 +5,7 @@ import { runMigrations } from 'bullmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEmbeddedPostgres, tidyEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';
 import { createPglitePool } from '../../jobs/pglite-pool.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { queueImageDir, seedQueueImage } from '../support/queue-image.ts';
 
 let directory: string;
@@ -20,7 +20,7 @@ test('an image that is damaged is made again', async () => {
   const image = join(cacheDir, 'empty-database.tar.gz');
   const whole = await readFile(image);
   await writeFile(image, whole.subarray(0, 10_000));
-  const database = await openEmbeddedPostgres({ cacheDir, log: silentLog });
+  const database = await openEmbeddedPostgres({ cacheDir, logger: silentLogger });
   expect((await database.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   await database.close();
   expect((await readFile(image)).length).toBeGreaterThan(whole.length / 2);
@@ -28,13 +28,16 @@ test('an image that is damaged is made again', async () => {
 
 test('a folder that cannot be written only means no image', async () => {
   await writeFile(join(directory, 'file'), '');
-  const database = await openEmbeddedPostgres({ cacheDir: join(directory, 'file', 'queue'), log: silentLog });
+  const database = await openEmbeddedPostgres({
+    cacheDir: join(directory, 'file', 'queue'),
+    logger: silentLogger,
+  });
   expect((await database.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   await database.close();
 });
 
 test('tidying bounds the log and lets the room of removed rows be used again', async () => {
-  const database = await openEmbeddedPostgres({ cacheDir: queueImageDir, log: silentLog });
+  const database = await openEmbeddedPostgres({ cacheDir: queueImageDir, logger: silentLogger });
   const pool = createPglitePool(database);
   const client = await pool.connect();
   await runMigrations(client);

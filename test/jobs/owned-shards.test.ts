@@ -4,7 +4,7 @@ import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
 import type { LossReason, Shard } from '../../jobs/shard-jobs.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;
 
@@ -32,7 +32,7 @@ function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
   const ownedShards = createOwnedShards({
     leases,
     clock,
-    log: silentLog,
+    logger: silentLogger,
     async open(workgroupId, onLost) {
       attempts += 1;
       events.push(`open ${workgroupId}`);

@@ -2,12 +2,12 @@ import type { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';
 import { createPglitePool } from '../../jobs/pglite-pool.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { queueImageDir } from '../support/queue-image.ts';
 
 let database: PGlite;
 beforeAll(async () => {
-  database = await openEmbeddedPostgres({ cacheDir: queueImageDir, log: silentLog });
+  database = await openEmbeddedPostgres({ cacheDir: queueImageDir, logger: silentLogger });
   await database.exec('CREATE TABLE number (value BIGINT)');
 });
 afterAll(() => database.close());

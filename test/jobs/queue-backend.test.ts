@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { openBackend } from '../../jobs/queue-backend.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
@@ -20,7 +20,7 @@ function recordLog() {
 }
 
 test('a Redis that is not there is worth trying again, and its password is not told', async () => {
-  const opening = openBackend({ config: config('redis://worker:hunter2@127.0.0.1:1'), log: silentLog });
+  const opening = openBackend({ config: config('redis://worker:hunter2@127.0.0.1:1'), logger: silentLogger });
   const error = await opening.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(TransientError);
   expect(error).toMatchObject({ code: 'QueueUnreachable' });
@@ -33,8 +33,8 @@ test('an outage is reported once when it begins and once when it ends, and a Red
   const client = new Redis(redis.url);
   await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
   client.disconnect();
-  const { events, log } = recordLog();
-  const backend = await openBackend({ config: config(redis.url), log });
+  const { events, log: logger } = recordLog();
+  const backend = await openBackend({ config: config(redis.url), logger });
   expect(events).toEqual(['queue.redis-may-evict']);
   let recoveries = 0;
   backend.onRecovered(() => {

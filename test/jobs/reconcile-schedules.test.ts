@@ -11,7 +11,7 @@ import type { ShardQueue } from '../../jobs/shard-queue.ts';
 import type { Schedule, StageName } from '../../jobs/stages.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { type CronPattern, nextCronInstant, parseCron } from '../../src/lib/cron.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { seedQueueImage } from '../support/queue-image.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -29,7 +29,7 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
     if (kind === 'redis') redis = await startRedis();
     else await seedQueueImage(dataDir);
     const queue = { backend: kind, ...(redis && { redisUrl: redis.url }) };
-    backend = await openBackend({ config: { dataDir, queue }, log: silentLog });
+    backend = await openBackend({ config: { dataDir, queue }, logger: silentLogger });
   });
   afterAll(async () => {
     await backend.close();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runStage } from '../../jobs/run-stage.ts';
 import { createProgress } from '../../jobs/stage-health.ts';
 import type { JobDefinition, Stages } from '../../jobs/stages.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
@@ -26,7 +26,7 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     timeLimitMs: () => timeLimitMs,
   });
   const run = (signal: AbortSignal) =>
-    runStage(job, { stages, workgroupId: 'a', progress, log: silentLog }, signal);
+    runStage(job, { stages, workgroupId: 'a', progress, logger: silentLogger }, signal);
   return { run, health: () => progress.health()[0]! };
 }
 

@@ -6,7 +6,7 @@ import type { LossReason } from '../../jobs/shard-jobs.ts';
 import { startShard } from '../../jobs/shard-jobs.ts';
 import type { StageName, Stages } from '../../jobs/stages.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startRedis();
   backend = await openBackend({
     config: { dataDir: '/nowhere', queue: { backend: 'redis', redisUrl: server.url } },
-    log: silentLog,
+    logger: silentLogger,
   });
 });
 afterAll(async () => {
@@ -38,7 +38,7 @@ async function setUp(run: Partial<Stages>, onLost: (reason: LossReason) => void 
     })),
     stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, export: idle, ...run },
     clock,
-    log: silentLog,
+    logger: silentLogger,
     onLost,
   });
   const healthOf = (name: StageName) => shard.health().find(({ stage }) => stage === name)!;

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { type Log, silentLog, sparingLog } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger, sparingLogger } from '../../src/lib/logger.ts';
 
 test('an error that every request meets is told at once, then now and then with how many were held back, others always', () => {
   const lines: unknown[] = [];
   const write = (fields: object, event: string) => lines.push([event, fields]);
   const rings: Array<() => void> = [];
-  const log = sparingLog(
-    Object.assign(Object.create(silentLog) as Log, { error: write }),
+  const logger = sparingLogger(
+    Object.assign(Object.create(silentLogger) as Logger, { error: write }),
     new Set(['http.unavailable']),
     (_, ring) => rings.push(ring),
   );
   const ring = () => rings.shift()?.();
   for (let request = 0; request < 100; request++) {
-    log.error({ request }, 'http.unavailable');
-    if (request % 50 === 0) log.error({ request }, 'http.internal-error');
+    logger.error({ request }, 'http.unavailable');
+    if (request % 50 === 0) logger.error({ request }, 'http.internal-error');
   }
   expect(lines.splice(0)).toEqual([
     ['http.unavailable', { request: 0 }],
@@ -24,6 +24,6 @@ test('an error that every request meets is told at once, then now and then with 
   expect(lines.splice(0)).toEqual([['http.unavailable', { request: 99, heldBack: 99 }]]);
   ring();
   expect([lines, rings]).toEqual([[], []]);
-  log.error({ request: 200 }, 'http.unavailable');
+  logger.error({ request: 200 }, 'http.unavailable');
   expect(lines).toEqual([['http.unavailable', { request: 200 }]]);
 });

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { answerOf, assignmentOf } from './answers.ts';
 
 const dataDir = process.argv[2]!;
 const BATCH = 10_000;
 const END = 20 * BATCH;
-const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
+const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
 const channel = new BroadcastChannel('throw-in-thread');
 let crashed = 0;
 let round = 0;

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Ask } from '../../src/client/position.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { landedOffsets, openTestShard, rowsOf } from '../warehouse/support.ts';
 import { answerOf, assignmentOf, rawAnswer } from './answers.ts';
 
 function startPipeline(): Pipeline {
-  const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   onTestFinished(() => pipeline.close());
   return pipeline;
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSocketSource, type SocketSource } from '../../src/client/socket-source.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { type PollResult, pollSlice } from '../../src/pipeline/poll-slice.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
@@ -10,13 +10,13 @@ import { assignmentOf } from './answers.ts';
 
 async function startReading(): Promise<{ service: StreamService; pipeline: Pipeline; source: SocketSource }> {
   const service = await startStreamService();
-  const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   await pipeline.open(assignmentOf(tempDir()));
   const source = createSocketSource({
     url: service.baseUrl,
     workgroup: 'acme',
     token: await service.token(),
-    log: silentLog,
+    logger: silentLogger,
   });
   onTestFinished(async () => {
     await source.close();

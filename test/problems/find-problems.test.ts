@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { workgroupSchema } from '../../src/config/config.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
@@ -36,7 +36,7 @@ async function problemsOf(
     workgroup,
     clock: { now: () => Date.UTC(2030, 0, 1) },
     closeAfterMs: 0,
-    log: silentLog,
+    logger: silentLogger,
   });
   const connection = await opened.connect();
   try {

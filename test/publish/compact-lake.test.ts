@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { compactLake, planMerges } from '../../src/publish/compact-lake.ts';
 import type { Commit, LakeFile } from '../../src/publish/lake-commit.ts';
@@ -16,7 +16,7 @@ async function fixture(): Promise<Fixture> {
 }
 
 const compact = ({ shard, lakeDir, clock }: Fixture, dryRun = false) =>
-  compactLake(shard, { lakeDir, clock, log: silentLog, dryRun });
+  compactLake(shard, { lakeDir, clock, logger: silentLogger, dryRun });
 
 const inFiles = (commit: Commit, dataset: string) => commit.files.filter((file) => file.dataset === dataset);
 

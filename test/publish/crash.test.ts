@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { rounds } from '../support/rounds.ts';
@@ -56,7 +56,7 @@ test('killed at any moment, the lake stays consistent for every reader and loses
 
   const at = await openFixture(dataDir, createTestClock());
   onTestFinished(() => at.shard.close());
-  await publish(at.shard, { lakeDir: at.lakeDir, clock: systemClock, log: silentLog });
+  await publish(at.shard, { lakeDir: at.lakeDir, clock: systemClock, logger: silentLogger });
   const warehouse = await at.shard.transaction((connection) =>
     rows(
       connection,

@@ -1,5 +1,5 @@
 // A worker that lands, rolls up and publishes without end, to be killed in the middle of it.
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { publish } from '../../src/publish/publish.ts';
@@ -22,11 +22,11 @@ for (let round = 0; ; round++) {
     await replaceIntervals(connection, { series: 1, day, energyWh: [energyWh] });
     await replaceDays(connection, [{ day, device: 1, energyWh }]);
   });
-  await publish(shard, { lakeDir, clock: systemClock, log: silentLog });
+  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   process.stdout.write('published\n');
   if (round % 4 === 3) {
     // Everything written so far is over and quiet an hour later.
     const clock = { now: () => systemClock.now() + HOUR_MS };
-    await compactLake(shard, { lakeDir, clock, log: silentLog });
+    await compactLake(shard, { lakeDir, clock, logger: silentLogger });
   }
 }

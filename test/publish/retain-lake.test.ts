@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { generationPath } from '../../src/publish/lake-layout.ts';
@@ -29,7 +29,14 @@ async function fixture(startMs = TEST_START_MS): Promise<Fixture> {
 }
 
 const retain = ({ lakeDir, clock }: Fixture, dryRun = false) =>
-  retainLake({ lakeDir, workgroupId: WORKGROUP, keepGenerationsMs: DAY_MS, clock, log: silentLog, dryRun });
+  retainLake({
+    lakeDir,
+    workgroupId: WORKGROUP,
+    keepGenerationsMs: DAY_MS,
+    clock,
+    logger: silentLogger,
+    dryRun,
+  });
 
 test('every generation stays a quarter of an hour, then one a quarter until it is old', () => {
   fc.assert(
@@ -134,7 +141,7 @@ test('only messages that are published, rolled up and old leave the warehouse', 
   const at = await fixture();
   const { shard, lakeDir, clock } = at;
   const trim = (dryRun = false) =>
-    trimWarehouse(shard, { lakeDir, keepMessagesMs: 2 * HOUR_MS, clock, log: silentLog, dryRun });
+    trimWarehouse(shard, { lakeDir, keepMessagesMs: 2 * HOUR_MS, clock, logger: silentLogger, dryRun });
   const left = () =>
     shard.transaction(async (connection) => (await rows(connection, 'SELECT count(*) FROM message'))[0]![0]);
   await addSeries(shard, 1, 1, 'inverter');
@@ -176,7 +183,7 @@ test('no message leaves the warehouse before it is rolled up for the first time'
       keepMessagesMs: HOUR_MS,
       declared: { energyStreams },
       clock,
-      log: silentLog,
+      logger: silentLogger,
     });
   await landMessages(shard, { count: 10, storeTimeMs: TEST_START_MS });
   await at.publish();
@@ -206,7 +213,7 @@ test('what was rejected is forgotten after 90 days, in the warehouse and in the 
   await publish();
   expect(await analyse('SELECT sum(readings)::INTEGER FROM rejected_reading')).toEqual([[10]]);
   clock.set(TEST_START_MS + 100 * DAY_MS);
-  await trimWarehouse(shard, { lakeDir, keepMessagesMs: DAY_MS, clock, log: silentLog });
+  await trimWarehouse(shard, { lakeDir, keepMessagesMs: DAY_MS, clock, logger: silentLogger });
   await publish();
   expect(await analyse('SELECT sum(readings)::INTEGER FROM rejected_reading')).toEqual([[5]]);
   expect(await analyse('SELECT count(*)::INTEGER FROM quarantine')).toEqual([[1]]);

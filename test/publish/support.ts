@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { offsetOf } from '../../src/contract/offset.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
 import { type Commit, readHead } from '../../src/publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../../src/publish/lake-layout.ts';
@@ -28,7 +28,7 @@ export async function openTestShard(
     threads: 2,
     folders: [lakeDir, ...folders],
     clock,
-    log: silentLog,
+    logger: silentLogger,
   });
   return { shard, lakeDir };
 }
@@ -198,7 +198,7 @@ export async function openFixture(
     shard,
     lakeDir,
     paths,
-    publish: (by = shard) => publish(by, { lakeDir, declared, clock, log: silentLog }),
+    publish: (by = shard) => publish(by, { lakeDir, declared, clock, logger: silentLogger }),
     async head() {
       const head = await readHead(paths);
       if (!head) throw new Error('nothing was published');

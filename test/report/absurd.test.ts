@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { readHead } from '../../src/publish/lake-commit.ts';
@@ -86,6 +86,6 @@ test('energy whose sums are beyond 2^53 is published, merged and told by every r
   expect(explained.outcome).toBe('explained');
 
   at.clock.set(START_MS + 60 * DAY_MS + MINUTE_MS);
-  const merged = await compactLake(at.shard, { lakeDir: at.lakeDir, clock: at.clock, log: silentLog });
+  const merged = await compactLake(at.shard, { lakeDir: at.lakeDir, clock: at.clock, logger: silentLogger });
   expect(merged.kind).toBe('compacted');
 });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
@@ -52,7 +52,7 @@ async function answering(
   explain: (args: { device: string; day: string }) => Promise<unknown>,
 ) {
   const run = ((_id: string, _operation: string, args: never) => explain(args)) as Pipeline['run'];
-  const control = createControlServer({ dataDir, pipeline: { run }, log: silentLog });
+  const control = createControlServer({ dataDir, pipeline: { run }, logger: silentLogger });
   onTestFinished(() => control.end());
   await control.open('acme');
 }

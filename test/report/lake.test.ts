@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, systemClock } from '../../src/lib/time.ts';
 import { commitPath } from '../../src/publish/lake-layout.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
@@ -146,7 +146,7 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
 test('a client that goes away takes its query along', async () => {
   // The server is real; the report is one that takes long.
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
-  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 100 });
+  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100 });
   onTestFinished(() => app.close());
   const { run } = await pool({});
   const ended = Promise.withResolvers<string>();

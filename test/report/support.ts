@@ -5,7 +5,7 @@ import { type Access, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { registerOpenApi } from '../../src/report/openapi.ts';
@@ -46,7 +46,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const lake = await openLakeReader({ lakeDir: fixture.lakeDir });
   onTestFinished(() => lake.close());
-  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 100_000, clock });
+  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100_000, clock });
   await registerOpenApi(app, { version: '0.0.0' });
   registerReportRoutes(app, {
     lake,
@@ -54,7 +54,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
     access,
     workgroups: [workgroup],
     clock,
-    log: silentLog,
+    logger: silentLogger,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());

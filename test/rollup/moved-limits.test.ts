@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
@@ -69,7 +69,7 @@ function once(shard: Shard, of = site): Promise<RollUpResult> {
     clock: { now: () => Date.UTC(2030, 0, 1) },
     closeAfterMs: 2 * DAY_MS,
     movedReadingsMax: TWO_DEVICES,
-    log: silentLog,
+    logger: silentLogger,
   });
 }
 const workgroup = {

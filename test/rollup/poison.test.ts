@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
@@ -81,13 +81,13 @@ test('whatever else comes, a healthy device is exact and published after each po
           };
         });
         await land(shard, [...poisonMessages(readings), ...canary]);
-        await rollUp(shard, { workgroup, clock, closeAfterMs: 2 * DAY_MS, log: silentLog });
+        await rollUp(shard, { workgroup, clock, closeAfterMs: 2 * DAY_MS, logger: silentLogger });
         const days = await rowsOf(
           shard,
           `SELECT energy_wh::INTEGER AS wh, (flags & ~128)::INTEGER AS flags FROM daily_energy WHERE device = '${CANARY}'`,
         );
         expect(days).toEqual([{ wh: (index * 10 + 5) * 10, flags: 0 }]);
-        const published = await publish(shard, { lakeDir, declared: workgroup, clock, log: silentLog });
+        const published = await publish(shard, { lakeDir, declared: workgroup, clock, logger: silentLogger });
         expect(published.kind).toBe('published');
       }
       // Nothing had to be set aside for it.

@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../../src/config/config.ts';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type UtcMs } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
@@ -97,7 +97,7 @@ export async function rollUpSite(
     indexAll: site.indexAll ?? false,
     runAll: site.runAll ?? false,
     closeAfterMs: site.closeAfterMs ?? 2 * DAY_MS,
-    log: silentLog,
+    logger: silentLogger,
     ...(movedReadingsMax !== undefined && { movedReadingsMax }),
   });
   return result.more && movedReadingsMax !== undefined ? rollUpSite(shard, site, nowMs) : result;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type ConfigInput, loadConfig } from '../../src/config/config.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Role } from '../../src/service/hold-roles.ts';
 import { startRoles } from '../../src/service/start-roles.ts';
@@ -35,7 +35,7 @@ async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()
   const config = loadConfig({ cwd, environment: {} });
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
   const start = async () => {
-    const running = await startRoles(config, roles, { log: silentLog, clock });
+    const running = await startRoles(config, roles, { logger: silentLogger, clock });
     onTestFinished(running.stop);
     return running;
   };
@@ -199,7 +199,7 @@ test('reports alone are ready while a worker of another process has the data ope
   await reports.start();
   expect(await reports.ask('/ready')).toMatchObject({ status: 503, retryAfter: '5' });
   const { dataDir } = reports.config;
-  const worker = await startRoles(reports.config, ['worker'], { log: silentLog, clock: reports.clock });
+  const worker = await startRoles(reports.config, ['worker'], { logger: silentLogger, clock: reports.clock });
   onTestFinished(worker.stop);
   await until('the worker has opened the data', reports.isReady);
   await worker.stop();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import {
   closeAssignment,
@@ -32,7 +32,7 @@ type Ended = Extract<Awaited<ReturnType<typeof operations.importState>>, { kind:
 async function openWorker(energyStreams: NonNullable<ConfigInput['workgroups']>[number]['energyStreams']) {
   const config = configSchema.parse({ workgroups: [{ id: 'home', energyStreams }] });
   const assignment = { workgroup: config.workgroups[0]!, pipeline: config.pipeline, dataDir: tempDir() };
-  const open = await openAssignment(assignment, systemClock, silentLog);
+  const open = await openAssignment(assignment, systemClock, silentLogger);
   onTestFinished(() => closeAssignment(open));
   const { current } = lakePaths(lakeFolder(assignment), 'home');
   const steps = {

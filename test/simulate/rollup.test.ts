@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
 import { createSite, type Site } from '../../src/simulate/create-site.ts';
@@ -24,7 +24,7 @@ async function live(shard: Shard, site: Site, untilMs: number): Promise<void> {
     workgroup: config.workgroups[0]!,
     clock: { now: () => untilMs },
     closeAfterMs: 2 * DAY_MS,
-    log: silentLog,
+    logger: silentLogger,
   });
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { createAuditDrain } from '../../src/stream/audit-drain.ts';
 import { openLmdbLog } from '../../src/stream/log/lmdb-log.ts';
@@ -16,7 +16,7 @@ import { createTestClock } from '../support/test-clock.ts';
 function setUp() {
   const clock = createTestClock();
   const dataDir = tempDir();
-  const settings = { clock, log: silentLog, retentionMs: HOUR_MS };
+  const settings = { clock, logger: silentLogger, retentionMs: HOUR_MS };
   const memoryLog = () => createMemoryLog({ ...settings, bytesMax: 1e8 });
   const lmdbLog = () => {
     const log = openLmdbLog({ ...settings, cacheBytesMax: 1e6, path: join(dataDir, 'stream', 'home') });
@@ -26,7 +26,7 @@ function setUp() {
   /** What a process that shares the folder has. */
   const audit = () => createAudit({ dataDir, actor: 'someone', clock });
   const drain = (streamLog: StreamLog) =>
-    createAuditDrain({ streamLog, spool: openAuditSpool(dataDir, 'home'), log: silentLog });
+    createAuditDrain({ streamLog, spool: openAuditSpool(dataDir, 'home'), logger: silentLogger });
   return { clock, dataDir, folder: join(dataDir, 'audit', 'home'), memoryLog, lmdbLog, audit, drain };
 }
 

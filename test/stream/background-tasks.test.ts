@@ -3,7 +3,7 @@ import { createAccess } from '../../src/access/access.ts';
 import { createAccessAudit } from '../../src/access/access-audit.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { startUpkeep } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
@@ -17,8 +17,8 @@ import { createTestClock, settle } from '../support/test-clock.ts';
 function setUp(openLog?: () => StreamLog) {
   const clock = createTestClock();
   const dataDir = tempDir();
-  const log = createMemoryLog({ clock, log: silentLog, retentionMs: HOUR_MS, bytesMax: 1e8 });
-  const common = { clock, startTimer: clock.startTimer, log: silentLog };
+  const log = createMemoryLog({ clock, logger: silentLogger, retentionMs: HOUR_MS, bytesMax: 1e8 });
+  const common = { clock, startTimer: clock.startTimer, logger: silentLogger };
   const stream = createStream({ openLog: openLog ?? (() => log), retentionMs: HOUR_MS, ...common });
   let holder: object | undefined;
   /** As a process of its own on the same data folder. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { createStream } from '../../src/stream/stream.ts';
@@ -9,7 +9,8 @@ import { createTestClock, settle } from '../support/test-clock.ts';
 function setUp(openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>) {
   const clock = createTestClock();
   const opened: string[] = [];
-  const memoryLog = () => createMemoryLog({ clock, retentionMs: 60_000, bytesMax: 1e6, log: silentLog });
+  const memoryLog = () =>
+    createMemoryLog({ clock, retentionMs: 60_000, bytesMax: 1e6, logger: silentLogger });
   const stream = createStream({
     openLog: (workgroupId) => {
       opened.push(workgroupId);
@@ -18,7 +19,7 @@ function setUp(openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>
     retentionMs: 60_000,
     clock,
     startTimer: clock.startTimer,
-    log: silentLog,
+    logger: silentLogger,
   });
   return { clock, stream, opened, memoryLog };
 }

@@ -2,14 +2,14 @@ import { cp, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 
 /** A folder with the image of an empty database, shared by all tests, because making one takes seconds. */
 export const queueImageDir = join(tmpdir(), 'wattline-test-queue-image');
 
 /** Spares a worker that runs on `dataDir` the making of its own image. */
 export async function seedQueueImage(dataDir: string): Promise<void> {
-  const database = await openEmbeddedPostgres({ cacheDir: queueImageDir, log: silentLog });
+  const database = await openEmbeddedPostgres({ cacheDir: queueImageDir, logger: silentLogger });
   await database.close();
   await mkdir(dataDir, { recursive: true });
   await cp(queueImageDir, join(dataDir, 'queue'), { recursive: true });

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Offset } from '../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Clock, systemClock } from '../../src/lib/time.ts';
 import { openRedisConnection, type RedisConnection } from '../../src/stream/log/redis/redis-connection.ts';
 import { openRedisLog } from '../../src/stream/log/redis/redis-log.ts';
@@ -18,22 +18,22 @@ export async function openTestRedisLog(
   options: {
     workgroupId?: string;
     clock?: Clock;
-    log?: Log;
+    logger?: Logger;
     cacheBytesMax?: number;
     retentionMs?: number;
     sentinels?: readonly string[];
     replicasMin?: number;
   } = {},
 ): Promise<TestRedisLog> {
-  const { log: lines = silentLog, sentinels, replicasMin = 0 } = options;
-  const redis = await openRedisConnection({ url, sentinels, replicasMin, log: lines });
+  const { logger: lines = silentLogger, sentinels, replicasMin = 0 } = options;
+  const redis = await openRedisConnection({ url, sentinels, replicasMin, logger: lines });
   onTestFinished(() => redis.close());
   const log = await openRedisLog({
     workgroupId: 'acme',
     clock: systemClock,
     retentionMs: 3_600_000,
     cacheBytesMax: 1e6,
-    log: silentLog,
+    logger: silentLogger,
     ...options,
     redis,
   });

@@ -7,7 +7,7 @@ import type { DeviceGroups } from '../../src/access/authorize.ts';
 import type { WorkgroupScope } from '../../src/access/grant.ts';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { createHttpServer, type HttpServerOptions } from '../../src/http/http-server.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { type Clock, systemClock } from '../../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../../src/lib/timer.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
@@ -73,18 +73,18 @@ export async function startStreamService(
   } = {},
 ): Promise<StreamService> {
   const { clock = systemClock, retentionMs = 3_600_000, groups = {} } = options;
-  const log = options.log ?? silentLog;
+  const logger = options.logger ?? silentLogger;
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock });
   const stream = createStream({
     openLog:
       options.openLog ??
-      ((workgroupId) => openOtherLog({ clock, retentionMs, cacheBytesMax: 256e6, log }, workgroupId)),
+      ((workgroupId) => openOtherLog({ clock, retentionMs, cacheBytesMax: 256e6, logger }, workgroupId)),
     retentionMs,
     clock,
     startTimer: options.streamTimer ?? startSystemTimer,
-    log,
+    logger,
   });
-  const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, access, ...options, log });
+  const app = createHttpServer({ requestsPerMinuteMax: 100_000, clock, access, ...options, logger });
   const groupsOf = (workgroupId: string) =>
     workgroupId === 'acme' || workgroupId === 'other' ? groups : undefined;
   registerStreamRoutes(app, { stream, access, groupsOf });
@@ -96,7 +96,7 @@ export async function startStreamService(
     requestsPerMinuteMax: options.requestsPerMinuteMax ?? 100_000,
     clock,
     startTimer: options.socketTimer ?? startSystemTimer,
-    log,
+    logger,
     ...(options.socketLimits && { limits: options.socketLimits }),
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

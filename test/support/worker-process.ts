@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageName } from '../../jobs/stages.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
-import { createLog } from '../../src/lib/logger.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
   /** Where the stages write to. */
@@ -55,7 +55,7 @@ function stage(name: StageName) {
 const worker = await startWorker({
   config: configSchema.parse(options.config),
   ...(options.leaseMs && { leaseMs: options.leaseMs }),
-  log: createLog({ level: options.logLevel ?? 'silent' }),
+  logger: createLogger({ level: options.logLevel ?? 'silent' }),
   dependencies: {
     stages: {
       poll: stage('poll'),

@@ -8,7 +8,7 @@ import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { takeUpload } from '../../src/upload/take-upload.ts';
 import { type AskToTake, registerUploadRoutes } from '../../src/upload/upload-routes.ts';
@@ -30,19 +30,19 @@ async function openRoutes(instead?: AskToTake) {
     workgroups: [{ id: WORKGROUP, meters: [{ code: 'PV' }], deviceGroups: { some: [] } }],
   });
   const audit = createAudit({ dataDir, actor: 'test', clock });
-  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1_000, clock });
+  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
   registerUploadRoutes(app, {
     take:
       instead ??
       (async (_, request) => ({
         kind: 'answer',
-        answer: await takeUpload(shard, request, { audit, clock, log: silentLog }),
+        answer: await takeUpload(shard, request, { audit, clock, logger: silentLogger }),
       })),
     dataDir,
     access,
     workgroups,
     clock,
-    log: silentLog,
+    logger: silentLogger,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());

@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { metersSchema, sitesSchema } from '../../src/config/meters.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { listUploads } from '../../src/upload/list-uploads.ts';
 import { type StoreOutcome, storeUpload } from '../../src/upload/store-upload.ts';
@@ -227,7 +227,7 @@ test('the next generation of the lake has readings by month, budgets, meters and
         },
       ]),
     };
-    const options = { lakeDir, declared, clock: createTestClock(), log: silentLog };
+    const options = { lakeDir, declared, clock: createTestClock(), logger: silentLogger };
     await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
     await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
     expect(await publish(shard, options)).toMatchObject({ kind: 'published' });

@@ -3,7 +3,7 @@
 // failure (without one it goes on until it is killed).
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf } from './batches.ts';
@@ -20,7 +20,7 @@ const shard = await openShard({
   threads: 2,
   migrations: withExtraMigrations(Number(extra)),
   clock: systemClock,
-  log: silentLog,
+  logger: silentLogger,
 });
 const field = shard.names.idOf(`field_${process.pid}`);
 say({ kind: 'opened', epoch: String(shard.epoch) });

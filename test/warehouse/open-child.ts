@@ -1,6 +1,6 @@
 // Opens the warehouse it is told, as a thread or as a process, closes it again and says how that went.
 import { parentPort, workerData } from 'node:worker_threads';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 
@@ -16,7 +16,7 @@ async function attempt(path: string): Promise<unknown> {
       memoryMegabytes: 256,
       threads: 1,
       clock: systemClock,
-      log: silentLog,
+      logger: silentLogger,
     });
     await shard.close();
     return 'opened';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { openShard, type Shard, type ShardOptions } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { NOW_MS } from './batches.ts';
@@ -17,7 +17,7 @@ export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<S
     memoryMegabytes: 256,
     threads: 2,
     clock: { now: () => NOW_MS },
-    log: silentLog,
+    logger: silentLogger,
     ...more,
   });
   onTestFinished(() => shard.close());

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { InputError, TerminalError, TransientError } from '../../src/lib/errors.ts';
-import { silentLog } from '../../src/lib/logger.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { ControlFile } from '../../src/worker-rpc/rpc-file.ts';
 import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
@@ -19,8 +19,8 @@ import { until } from '../support/until.ts';
 
 /** The owner of the warehouses of these workgroups, in this process. */
 async function startOwner(dataDir: string, workgroupIds = ['acme']) {
-  const pipeline = createPipeline({ logLevel: 'silent', log: silentLog });
-  const control = createControlServer({ dataDir, pipeline, log: silentLog });
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
+  const control = createControlServer({ dataDir, pipeline, logger: silentLogger });
   onTestFinished(async () => {
     await control.end();
     await pipeline.close();
@@ -34,7 +34,7 @@ async function startOwner(dataDir: string, workgroupIds = ['acme']) {
 
 /** A server with operations that do what a test needs; what is asked of them travels as it does for the real ones. */
 async function startServer(dataDir: string, run: Pipeline['run']) {
-  const control = createControlServer({ dataDir, pipeline: { run }, log: silentLog });
+  const control = createControlServer({ dataDir, pipeline: { run }, logger: silentLogger });
   onTestFinished(() => control.end());
   await control.open('acme');
   return control;

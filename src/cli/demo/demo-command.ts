@@ -106,7 +106,7 @@ async function runDemoIn(
       token,
       speed: Math.round(((DAYS_BACK + 1) * 86_400) / catchUpSeconds),
       signal: ending.signal,
-      log: service.log,
+      logger: service.logger,
     });
     simulating.catch(() => ending.abort());
     const report = (day: LocalDate) => readDay(running, token, day);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import type { Explained } from '../../explain/explained-schema.ts';
 import { InputError, TerminalError } from '../../lib/errors.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { addDays, type Clock, isLocalDate, type LocalDate, localDateOf } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
@@ -26,14 +26,14 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
     .option('--all', 'show every reading, however many there are')
     .addHelpText('after', help)
     .action((device: string, day: string, options: ExplainCommandOptions) =>
-      runTask(command, terminal, async (config, { log, clock }) => {
+      runTask(command, terminal, async (config, { logger, clock }) => {
         const { describeExplained } = await import('./explain-view.ts');
         const { findDevice } = await import('../../config/find-device.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const id = findDevice(workgroup, device);
         if (id === undefined) throw unnamedDevice(workgroup, device);
         const args = { device: id, day: dayOf(day, workgroup, clock), source: options.source };
-        const explained = await askOrRead(config, workgroup, args, { log, clock });
+        const explained = await askOrRead(config, workgroup, args, { logger, clock });
         if (explained.outcome === 'unknown_device')
           throw new TerminalError(
             'UnknownDevice',
@@ -51,7 +51,7 @@ async function askOrRead(
   config: Config,
   workgroup: WorkgroupConfig,
   args: { device: string; day: LocalDate; source: string | undefined },
-  { log, clock }: { log: Log; clock: Clock },
+  { logger, clock }: { logger: Logger; clock: Clock },
 ): Promise<Explained> {
   const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
   const outcome = await createControl(config.dataDir).ask(workgroup.id, 'explain', args);
@@ -61,7 +61,7 @@ async function askOrRead(
     case 'failed':
       throw outcome.error;
     case 'not-running': {
-      log.debug({ shard: workgroup.id }, 'explain.read');
+      logger.debug({ shard: workgroup.id }, 'explain.read');
       const { explainClosed } = await import('../../pipeline/offline-operations.ts');
       return explainClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, args, clock);
     }

@@ -97,13 +97,13 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
 /** Opens what exports need, without a service. */
 async function withExports(
   config: Config,
-  { clock, log }: Service,
+  { clock, logger }: Service,
   work: (exports: Exports) => Promise<void>,
 ): Promise<void> {
   keepFilesPrivate(config.dataReaders);
   requireDataDir(config.dataDir, config.dataReaders);
   const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
-  const { exports, close } = await openExports(config, { audit, clock, log });
+  const { exports, close } = await openExports(config, { audit, clock, logger });
   try {
     await work(exports);
   } finally {

@@ -68,7 +68,7 @@ async function replayIn(
     workgroups: cases.map(({ workgroup }, index) => ({ ...workgroup, id: `case-${index + 1}` })),
   };
   const running = await startRoles(config, ['stream', 'report'], service);
-  const pipeline = createPipeline({ logLevel: 'warn', log: service.log });
+  const pipeline = createPipeline({ logLevel: 'warn', logger: service.logger });
   const pool = new Pool(running.url!, { connections: 2 });
   try {
     for (const [index, one] of cases.entries()) {

@@ -3,7 +3,7 @@ import { type Offset, offsetMs } from '../../contract/offset.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Clock, UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
@@ -35,7 +35,7 @@ export interface AppendQueueOptions {
     seenTo: Offset | undefined,
   ): Promise<Offset | 'not-seen'>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface AppendQueueOptions {
  * share the next chunk and its sync.
  */
 export function createAppendQueue(options: AppendQueueOptions) {
-  const { store, clock, log } = options;
+  const { store, clock, logger } = options;
   const waiting: Entry[] = [];
   let waitingBytes = 0;
   let running: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
         group[0]?.seenTo,
       );
     } catch (cause) {
-      log.error({ messages: countOf(group), problem: errorMessage(cause) }, 'stream.append-failed');
+      logger.error({ messages: countOf(group), problem: errorMessage(cause) }, 'stream.append-failed');
       for (const entry of group)
         entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
       return;
@@ -103,7 +103,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
     if (leadMs <= limits.sequencerLeadMsWarn) return;
     if (warnedAtMs !== undefined && Math.abs(nowMs - warnedAtMs) < WARN_EVERY_MS) return;
     warnedAtMs = nowMs;
-    log.warn({ leadMs }, 'stream.sequencer-ahead-of-clock');
+    logger.warn({ leadMs }, 'stream.sequencer-ahead-of-clock');
   };
 
   const run = async () => {

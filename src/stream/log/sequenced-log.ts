@@ -1,6 +1,6 @@
 import { laterOffset, nextOffset, type Offset, offsetOf } from '../../contract/offset.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import { createAppendQueue } from './append-queue.ts';
 import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
@@ -15,7 +15,7 @@ export interface LogOptions {
   retentionMs: number;
   /** Memory for the newest messages. */
   cacheBytesMax: number;
-  log: Log;
+  logger: Logger;
 }
 
 /** A log with one sequencer, in this process, in front of a store of chunks. */
@@ -41,7 +41,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   let announcedTo: Offset | undefined;
   const queue = createAppendQueue({
     clock,
-    log: options.log,
+    logger: options.logger,
     async store(batches, nowMs, seenTo) {
       if (seenTo !== undefined && announcedTo !== undefined && announcedTo >= seenTo) return 'not-seen';
       const first = nextOffset(lastGiven, nowMs);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Offset } from '../../contract/offset.ts';
 import { replaceFileInPieces } from '../../lib/durable-files.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { DevicePresence } from './presence.ts';
 
 /** Who was there at a position of a log: what came after it is read from the log again. */
@@ -27,7 +27,7 @@ const fileSchema = z.object({
 });
 
 /** @returns undefined where there is none; one that cannot be read counts as none, because the log has the last hour all the same */
-export function readPresence(path: string, log: Log): StoredPresence | undefined {
+export function readPresence(path: string, logger: Logger): StoredPresence | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -37,7 +37,7 @@ export function readPresence(path: string, log: Log): StoredPresence | undefined
   }
   const parsed = fileSchema.safeParse(parseJson(text));
   if (!parsed.success) {
-    log.warn({ path }, 'presence.unreadable');
+    logger.warn({ path }, 'presence.unreadable');
     return undefined;
   }
   const { epoch, position, devices } = parsed.data;

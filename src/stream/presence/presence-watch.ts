@@ -2,7 +2,7 @@ import { encodeMessages } from '../../contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../contract/messages.ts';
 import { laterOffset, type Offset } from '../../contract/offset.ts';
 import { errorMessage } from '../../lib/errors.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { chunksFrom } from '../log/stored-messages.ts';
 import type { StreamLog } from '../log/stream-log.ts';
@@ -16,7 +16,7 @@ export interface PresenceWatchOptions {
   /** Where it is kept who was there. */
   path: string;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** Follows a log, and says in it who has come and who has gone. */
@@ -38,9 +38,9 @@ const ITEMS_MAX = 10_000;
  * of one who has not read the last: so a transition is announced once, whatever was cut off in between, and by however many.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
-  const { streamLog, timeoutMs, path, clock, log } = options;
+  const { streamLog, timeoutMs, path, clock, logger } = options;
   const { epoch } = await streamLog.bounds();
-  const stored = readPresence(path, log);
+  const stored = readPresence(path, logger);
   const presence = createPresence(timeoutMs, stored?.devices);
   let position: Offset = stored?.epoch === epoch ? stored.position : 0n;
   let savedPosition = position;
@@ -69,12 +69,13 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
       seenTo = announced.lastOffset + 1n;
     }
     const offline = items.filter(({ state }) => state === 'offline').length;
-    log.info({ online: items.length - offline, offline }, 'presence.announced');
+    logger.info({ online: items.length - offline, offline }, 'presence.announced');
   };
 
   const save = async () => {
     const unwatched = presence.forget(clock.now());
-    if (unwatched > 0) log.warn({ devices: unwatched, max: devicesWatchedMax }, 'presence.too-many-devices');
+    if (unwatched > 0)
+      logger.warn({ devices: unwatched, max: devicesWatchedMax }, 'presence.too-many-devices');
     if (position === savedPosition) return;
     await writePresence(path, { epoch, position, devices: [...presence.devices()] });
     savedPosition = position;
@@ -94,7 +95,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
         } catch (error) {
           // Whoever sent something meanwhile was refused as well.
           listeningSinceMs = clock.now();
-          log.warn({ problem: errorMessage(error) }, 'presence.not-announced');
+          logger.warn({ problem: errorMessage(error) }, 'presence.not-announced');
         }
         await follow();
       }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { errorMessage } from '../../lib/errors.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 
 /** The error map in JSON: offsets are decimal text there. */
 export function errorPayload(error: StreamError): Record<string, unknown> {
@@ -14,13 +14,13 @@ export function errorPayload(error: StreamError): Record<string, unknown> {
 }
 
 /** What a client may know of anything that was thrown; a fault of ours is logged, and named by its correlation id. */
-export function socketError(error: unknown, log: Log): StreamError {
+export function socketError(error: unknown, logger: Logger): StreamError {
   if (error instanceof StreamError) {
-    if (error.cause !== undefined) log.error({ problem: errorMessage(error.cause) }, 'socket.unavailable');
+    if (error.cause !== undefined) logger.error({ problem: errorMessage(error.cause) }, 'socket.unavailable');
     return error;
   }
   const correlationId = randomUUID();
-  log.error(
+  logger.error(
     {
       correlationId,
       problem: errorMessage(error),

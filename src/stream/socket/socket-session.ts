@@ -2,7 +2,7 @@ import { AUDIT_TABLE, WILDCARD_TABLE } from '../../contract/messages.ts';
 import { type StopReason, socketEvents } from '../../contract/socket-events.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { type RateLimit, tooMany } from '../../http/rate-limit.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
@@ -20,7 +20,7 @@ export interface SessionOptions {
   retentionMs: number;
   clock: Clock;
   startTimer: StartTimer;
-  log: Log;
+  logger: Logger;
 }
 
 /** The subscriptions of one connection. */
@@ -45,7 +45,7 @@ export function createSession(
   admission: Admission,
   options: SessionOptions,
 ): Session {
-  const { rateLimit, log, subscriptionsMax } = options;
+  const { rateLimit, logger, subscriptionsMax } = options;
   const subscriptions = new Map<string, Subscription>();
   let refusals = 0;
   let closed = false;
@@ -69,7 +69,7 @@ export function createSession(
       source: admission,
       filter: filterOf(table, admission),
       limit,
-      logger: log,
+      logger,
       onEnd: () => subscriptions.delete(requestId),
     });
     subscriptions.set(requestId, subscription);
@@ -109,7 +109,7 @@ export function createSession(
         if (event === socketEvents.subscribe) connection.emit(socketEvents.answer, content);
       };
       const refuse = (error: unknown) =>
-        answer({ requestId: textIdOf(payload), ...errorPayload(socketError(error, log)) });
+        answer({ requestId: textIdOf(payload), ...errorPayload(socketError(error, logger)) });
       const waitSeconds = rateLimit.take(admission.grant);
       if (waitSeconds > 0) {
         if (++refusals > REFUSALS_MAX) return connection.disconnect();

@@ -4,7 +4,7 @@ import { type StopReason, type SubscribeAnswer, socketEvents } from '../../contr
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { positionError, type ReadStart, resolveStart, skipTo, startAgain } from '../log/read-start.ts';
@@ -24,7 +24,7 @@ export interface SubscriptionOptions {
   retentionMs: number;
   clock: Clock;
   startTimer: StartTimer;
-  logger: Log;
+  logger: Logger;
   /** Called once it has ended, however. */
   onEnd(): void;
 }

@@ -8,7 +8,7 @@ import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { endWithError } from '../../http/http-server.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
-import type { Log } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { createQuota } from './per-owner-quota.ts';
@@ -25,7 +25,7 @@ export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' 
   requestsPerMinuteMax: number;
   path?: string;
   startTimer: StartTimer;
-  log: Log;
+  logger: Logger;
   limits?: Partial<SocketLimits>;
 }
 
@@ -75,7 +75,7 @@ type ClientSocket = Socket<Events, Events, Record<string, never>, { admission: A
  * data frames. It ends when the stream drains.
  */
 export function registerStreamSocket(app: FastifyInstance, options: StreamSocketOptions): StreamSocket {
-  const { stream, access, clock, startTimer, log, path = SOCKET_PATH } = options;
+  const { stream, access, clock, startTimer, logger, path = SOCKET_PATH } = options;
   const limits = { ...limitsByDefault, ...options.limits };
   const rateLimit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
   const admit = createAdmission({ ...options, rateLimit });
@@ -117,7 +117,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
         socket.data.admission = admission;
         next();
       })
-      .catch((error: unknown) => next(connectError(socketError(error, log))));
+      .catch((error: unknown) => next(connectError(socketError(error, logger))));
   });
 
   server.on('connection', (socket) => {
@@ -131,14 +131,14 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     });
     sessions.set(socket, session);
     lobby.letIn(socket.conn.request);
-    log.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
+    logger.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
     socket.onAny((event: string, ...args: unknown[]) => session.receive(event, args));
     socket.on('disconnect', (reason) => {
       session.close();
       sessions.delete(socket);
       // A connection has one purpose: it does not stay without it, uncounted.
       if (reason === 'client namespace disconnect') socket.conn.close();
-      log.debug({ workgroup: workgroupId, sockets: sessions.size, reason }, 'socket.disconnected');
+      logger.debug({ workgroup: workgroupId, sockets: sessions.size, reason }, 'socket.disconnected');
     });
   });
 
@@ -146,7 +146,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     try {
       access.recheck(socket.data.admission.grant);
     } catch (cause) {
-      const error = socketError(cause, log);
+      const error = socketError(cause, logger);
       await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
       socket.disconnect(true);
     }

@@ -3,7 +3,7 @@
  * several appends under way, and prints each acknowledged append as `firstOffset lastOffset`.
  */
 import { writeSync } from 'node:fs';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 
@@ -13,7 +13,7 @@ const log = openLmdbLog({
   clock: { now: Date.now },
   retentionMs: 3_600_000,
   cacheBytesMax: 1e6,
-  log: silentLog,
+  logger: silentLogger,
 });
 const WRITERS = 4;
 let left = Number(appendsMax ?? Number.POSITIVE_INFINITY);

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { open } from 'lmdb';
 import { expect, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
@@ -27,7 +27,7 @@ testLogConformance({
   },
 });
 
-const settings = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, log: silentLog };
+const settings = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, logger: silentLogger };
 const writer = join(import.meta.dirname, 'append-forever.ts');
 
 test('kill -9 at any moment loses no acknowledged message and serves none in pieces', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { type Offset, offsetMs, offsetOf } from '../../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import type { Clock } from '../../../src/lib/time.ts';
 import type { ReadFilter, ReadOutcome, StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
@@ -12,7 +12,7 @@ export interface LogUnderTest {
   clock: Clock;
   retentionMs: number;
   cacheBytesMax: number;
-  log: Log;
+  logger: Logger;
 }
 
 /** How the suite gets at one implementation. */
@@ -36,7 +36,13 @@ export function testLogConformance(implementation: LogImplementation): void {
   const setUp = async (options: Partial<Omit<LogUnderTest, 'clock'>> = {}) => {
     const clock = createTestClock();
     const place = implementation.createPlace();
-    const settings = { clock, retentionMs: RETENTION_MS, cacheBytesMax: 1e6, log: silentLog, ...options };
+    const settings = {
+      clock,
+      retentionMs: RETENTION_MS,
+      cacheBytesMax: 1e6,
+      logger: silentLogger,
+      ...options,
+    };
     let log = await place.open(settings);
     onTestFinished(() => log.close());
     const reopen = async () => {
@@ -109,10 +115,10 @@ export function testLogConformance(implementation: LogImplementation): void {
 
     test('a sequencer far ahead of the clock warns, once', async () => {
       const warnings: unknown[] = [];
-      const log = Object.assign(Object.create(silentLog) as Log, {
+      const logger = Object.assign(Object.create(silentLogger) as Logger, {
         warn: (fields: unknown, event: string) => warnings.push([event, fields]),
       });
-      const subject = await setUp({ log });
+      const subject = await setUp({ logger });
       await subject.log.append(telemetryBatch(1));
       subject.clock.set(TEST_START_MS - 5_000);
       await subject.log.append(telemetryBatch(1));

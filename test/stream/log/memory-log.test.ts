@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { createTestClock } from '../../support/test-clock.ts';
@@ -19,7 +19,7 @@ test('a full memory log lets the oldest messages go and says so to readers', asy
     clock: createTestClock(),
     retentionMs: 3_600_000,
     bytesMax: 30_000,
-    log: silentLog,
+    logger: silentLogger,
   });
   const { firstOffset } = await log.append(telemetryBatch(10));
   for (let round = 0; round < 20; round++) await log.append(telemetryBatch(10));

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
@@ -91,7 +91,7 @@ test('sentinels that cannot be reached or do not know the master, a sentinel or 
   const cluster = await startServer({ 'cluster-enabled': 'yes' });
   const address = `redis://127.0.0.1:${sentinel.port}`;
   const problemOf = (url: string, sentinels?: string[]) =>
-    openRedisConnection({ url, sentinels, log: silentLog }).then(
+    openRedisConnection({ url, sentinels, logger: silentLogger }).then(
       () => 'none',
       (error) => `${error.code}: ${error.message}`,
     );
@@ -141,18 +141,22 @@ test('sentinels and a master with passwords of their own are used, and no error 
   onTestFinished(sentinel.stop);
   const lines: unknown[] = [];
   const write = (...line: unknown[]) => lines.push(line);
-  const log: Log = Object.assign(Object.create(silentLog), { warn: write, error: write, info: write });
+  const logger: Logger = Object.assign(Object.create(silentLogger), {
+    warn: write,
+    error: write,
+    info: write,
+  });
   const address = (password: string) => [
     `redis://:${encodeURIComponent(password)}@127.0.0.1:${sentinel.port}`,
   ];
   const { log: subject } = await openTestRedisLog('redis://:of-the-master@mymaster', {
     sentinels: address('of-the/sentinel@1'),
-    log,
+    logger,
   });
   expect(await subject.append(telemetryBatch(2))).toMatchObject({ count: 2 });
   for (const password of ['of-the-sentinal', '']) {
     const url = 'redis://:of-the-master@mymaster';
-    const refused = openRedisConnection({ url, sentinels: address(password), log });
+    const refused = openRedisConnection({ url, sentinels: address(password), logger });
     await expect(refused).rejects.toMatchObject({
       code: 'RedisUnreachable',
       message: expect.stringMatching(/(NOAUTH|WRONGPASS).*stream\.redisSentinels/),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
-import { type Log, silentLog } from '../../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
 import { startSystemTimer } from '../../../src/lib/timer.ts';
 import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
@@ -95,7 +95,7 @@ describe('two processes on one log in Redis', () => {
     const clock = createTestClock();
     const { log: a } = await openTestRedisLog(server.url);
     const { log: b } = await openTestRedisLog(server.url);
-    const redis = await openRedisConnection({ url: server.url, log: silentLog });
+    const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
     onTestFinished(() => redis.close());
     const deaf = await openRedisLog({
       redis: Object.assign(Object.create(redis), { subscribe: async () => async () => undefined }),
@@ -103,7 +103,7 @@ describe('two processes on one log in Redis', () => {
       clock: { now: Date.now },
       retentionMs: 3_600_000,
       cacheBytesMax: 1e6,
-      log: silentLog,
+      logger: silentLogger,
       startTimer: clock.startTimer,
     });
     let deafWoken = false;
@@ -145,7 +145,7 @@ describe('two processes on one log in Redis', () => {
   test('news that overtakes the answer to a read does not make the log look like another one', async () => {
     const { log: a } = await openTestRedisLog(server.url);
     await a.append(telemetryBatch(2, { first: 0 }));
-    const redis = await openRedisConnection({ url: server.url, log: silentLog });
+    const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
     onTestFinished(() => redis.close());
     let following: Offset | undefined;
     const run: typeof redis.run = async (script, ...rest) => {
@@ -158,7 +158,7 @@ describe('two processes on one log in Redis', () => {
       return answer;
     };
     const slow: typeof redis = Object.assign(Object.create(redis), { run });
-    const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1, log: silentLog };
+    const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1, logger: silentLogger };
     const b = await openRedisLog({ ...options, redis: slow, workgroupId: 'acme' });
     onTestFinished(() => b.close());
     expect((await b.chunkFrom(0n))?.count).toBe(2);
@@ -187,9 +187,9 @@ describe('two processes on one log in Redis', () => {
     const proxy = await startCuttingProxy(server.port);
     onTestFinished(() => proxy.close());
     const { log: a } = await openTestRedisLog(server.url);
-    const redis = await openRedisConnection({ url: `redis://127.0.0.1:${proxy.port}`, log: silentLog });
+    const redis = await openRedisConnection({ url: `redis://127.0.0.1:${proxy.port}`, logger: silentLogger });
     onTestFinished(() => redis.close());
-    const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, log: silentLog };
+    const options = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, logger: silentLogger };
     const { startTimer } = createTestClock();
     const b = await openRedisLog({ ...options, redis, workgroupId: 'acme', startTimer });
     onTestFinished(() => b.close());
@@ -505,11 +505,11 @@ describe('a Redis that fails', () => {
   test('out of memory it refuses appends and says why, serves what it has, and heals by a trim', async () => {
     await start();
     const lines: Array<Record<string, unknown>> = [];
-    const log: Log = Object.assign(Object.create(silentLog), {
+    const logger: Logger = Object.assign(Object.create(silentLogger), {
       error: (fields: Record<string, unknown>) => lines.push(fields),
     });
     const clock = createTestClock();
-    const { log: subject } = await openTestRedisLog(server.url, { clock, log });
+    const { log: subject } = await openTestRedisLog(server.url, { clock, logger });
     const { lastOffset } = await subject.append(telemetryBatch(1_000));
     await admin.config('SET', 'maxmemory', '1000000');
     await expect(
@@ -543,10 +543,10 @@ describe('a Redis that fails', () => {
     await setUser('elsewhere', ...rights, 'resetkeys', '~other:*');
     const lines: unknown[] = [];
     const write = (...line: unknown[]) => lines.push(JSON.stringify(line));
-    const log: Log = Object.assign(Object.create(silentLog), { warn: write, error: write });
+    const logger: Logger = Object.assign(Object.create(silentLogger), { warn: write, error: write });
     const urlOf = (user: string, password = 'secret') =>
       `redis://${user}:${password}@127.0.0.1:${server.port}`;
-    const open = (url: string) => openTestRedisLog(url, { log });
+    const open = (url: string) => openTestRedisLog(url, { logger });
     const { log: a } = await open(urlOf('wattline'));
     const { log: b } = await open(urlOf('wattline'));
     const { lastOffset } = await a.append(telemetryBatch(3));
@@ -578,9 +578,13 @@ describe('a Redis that fails', () => {
     await admin.config('SET', 'requirepass', 'hunter2');
     const lines: unknown[] = [];
     const write = (fields: unknown, event: string) => lines.push([event, fields]);
-    const log: Log = Object.assign(Object.create(silentLog), { warn: write, error: write, info: write });
+    const logger: Logger = Object.assign(Object.create(silentLogger), {
+      warn: write,
+      error: write,
+      info: write,
+    });
     const url = `redis://:hunter2@127.0.0.1:${server.port}`;
-    const { log: subject } = await openTestRedisLog(url, { log });
+    const { log: subject } = await openTestRedisLog(url, { logger });
     await subject.append(telemetryBatch(1));
     expect(lines).toEqual([
       [
@@ -599,7 +603,7 @@ describe('a Redis that fails', () => {
       ['stream.redis-reachable', {}],
     ]);
     const problems = [url.replace('hunter2', 'hunter3'), url.replace(/\d+$/, '1')].map((wrong) =>
-      openRedisConnection({ url: wrong, log }),
+      openRedisConnection({ url: wrong, logger }),
     );
     for (const problem of await Promise.allSettled(problems))
       lines.push(

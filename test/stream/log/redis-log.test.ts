@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { openRedisConnection, type RedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
@@ -13,7 +13,7 @@ let admin: Redis;
 
 beforeAll(async () => {
   server = await startRedis();
-  redis = await openRedisConnection({ url: server.url, log: silentLog });
+  redis = await openRedisConnection({ url: server.url, logger: silentLogger });
   admin = new Redis(server.url);
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import type { Chunk } from '../../../src/stream/log/chunk.ts';
 import type { ChunkStore } from '../../../src/stream/log/chunk-store.ts';
 import { createSequencedLog } from '../../../src/stream/log/sequenced-log.ts';
@@ -40,7 +40,7 @@ function setUp() {
     clock,
     retentionMs: 3_600_000,
     cacheBytesMax: 1,
-    log: silentLog,
+    logger: silentLogger,
   });
   const readAll = () => log.read({ from: 'oldest', limit: 100, bytesMax: 1e6, oneAtLeast: true });
   return { ...controlled, log, readAll };

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../../src/contract/messages.ts';
 import { offsetOf } from '../../../src/contract/offset.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { dayStart, MINUTE_MS } from '../../../src/lib/time.ts';
 import { createSite } from '../../../src/simulate/create-site.ts';
 import { joinChunk } from '../../../src/stream/log/chunk.ts';
@@ -43,10 +43,16 @@ async function service(
   options: { clock?: TestClock; log?: StreamLog; path?: string } = {},
 ): Promise<Service> {
   const clock = options.clock ?? createTestClock();
-  const settings = { clock, log: silentLog, retentionMs: RETENTION_MS };
+  const settings = { clock, logger: silentLogger, retentionMs: RETENTION_MS };
   const log = options.log ?? createMemoryLog({ ...settings, bytesMax: 1e8 });
   const path = options.path ?? join(tempDir(), 'presence.json');
-  const watch = await watchPresence({ streamLog: log, timeoutMs: TIMEOUT_MS, path, clock, log: silentLog });
+  const watch = await watchPresence({
+    streamLog: log,
+    timeoutMs: TIMEOUT_MS,
+    path,
+    clock,
+    logger: silentLogger,
+  });
   const statuses = async () => {
     const filter = { table: DEVICE_STATUS_TABLE };
     const outcome = await log.read({
@@ -267,7 +273,13 @@ test('who is offline stays known beyond the retention, and an unreadable file co
   const path = join(tempDir(), 'presence.json');
   const folder = tempDir();
   const clock = createTestClock();
-  const settings = { clock, log: silentLog, retentionMs: RETENTION_MS, cacheBytesMax: 1e6, path: folder };
+  const settings = {
+    clock,
+    logger: silentLogger,
+    retentionMs: RETENTION_MS,
+    cacheBytesMax: 1e6,
+    path: folder,
+  };
   const open = () => {
     const log = openLmdbLog(settings);
     onTestFinished(() => log.close());
@@ -303,7 +315,7 @@ test('of a site whose gateway tells who sleeps and who is cut off, only what it 
   const clock = createTestClock(startMs);
   const log = createMemoryLog({
     clock,
-    log: silentLog,
+    logger: silentLogger,
     retentionMs: 30 * 24 * 60 * MINUTE_MS,
     bytesMax: 1e9,
   });
@@ -458,7 +470,7 @@ test('many devices are kept in pieces, between which others get their turn', asy
   await writePresence(path, { epoch: 'e', position: 7n, devices });
   clearInterval(count);
   expect(turns).toBeGreaterThan(5);
-  expect(readPresence(path, silentLog)).toEqual({ epoch: 'e', position: 7n, devices });
+  expect(readPresence(path, silentLogger)).toEqual({ epoch: 'e', position: 7n, devices });
   await writePresence(path, { epoch: 'e', position: 8n, devices: [] });
-  expect(readPresence(path, silentLog)).toEqual({ epoch: 'e', position: 8n, devices: [] });
+  expect(readPresence(path, silentLogger)).toEqual({ epoch: 'e', position: 8n, devices: [] });
 });

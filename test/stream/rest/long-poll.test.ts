@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { offsetOf } from '../../../src/contract/offset.ts';
 import { limits } from '../../../src/contract/wire-limits.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { type PollAnswer, type PollRequest, poll } from '../../../src/stream/rest/long-poll.ts';
@@ -13,7 +13,7 @@ const RETENTION_MS = 3_600_000;
 
 function setUp() {
   const clock = createTestClock();
-  const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e9, log: silentLog });
+  const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e9, logger: silentLogger });
   onTestFinished(() => log.close());
   const stop = new AbortController();
   /** Starts a poll and notes after how much time it was answered. */

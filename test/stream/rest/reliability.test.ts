@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../../src/lib/time.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
@@ -162,9 +162,9 @@ test('what a token has under way is its own affair, and what has ended is none',
 test('a Redis that is down while forty writers go on costs a bounded amount of memory, loses nothing and holds no other log up', async () => {
   const server = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
   onTestFinished(server.stop);
-  const redis = await openRedisConnection({ url: server.url, log: silentLog });
+  const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
   onTestFinished(() => redis.close());
-  const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 16e6, log: silentLog };
+  const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 16e6, logger: silentLogger };
   const service = await startStreamService({
     openLog: (workgroupId) =>
       workgroupId === 'acme'

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
 import { startRedis } from '../../support/redis.ts';
 import { serveFrom } from '../../support/stream-service.ts';
 
 const server = await startRedis();
-const redis = await openRedisConnection({ url: server.url, log: silentLog });
+const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
 afterAll(async () => {
   redis.close();
   await server.stop();

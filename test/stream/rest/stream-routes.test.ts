@@ -5,7 +5,7 @@ import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import type { ReadBody } from '../../../src/contract/messages.ts';
 import { offsetOf } from '../../../src/contract/offset.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
 import { registerOpenApi } from '../../../src/report/openapi.ts';
 import { registerStreamRoutes, type StreamRoutesOptions } from '../../../src/stream/rest/stream-routes.ts';
@@ -37,7 +37,7 @@ function bodyOf(answer: Answer): ReadBody {
 
 test('the description of the routes says that everything is answered in CBOR', async () => {
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
-  const app = createHttpServer({ log: silentLog, access, requestsPerMinuteMax: 1 });
+  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1 });
   await registerOpenApi(app, { version: '0' });
   registerStreamRoutes(app, {} as StreamRoutesOptions);
   const { paths } = (await app.inject('/openapi.json')).json() as {
@@ -582,10 +582,10 @@ describe('errors', () => {
 
   test('a fault of the storage is 503 with Retry-After, never the caller’s fault; a fault of ours 500 with no inner text', async () => {
     const events: unknown[] = [];
-    const log = recordingLog(events);
+    const logger = recordingLog(events);
     let fault: Error = new Error('disk /dev/sda on fire');
     const service = await startStreamService({
-      log,
+      logger,
       openLog: () => {
         throw fault;
       },
@@ -599,7 +599,7 @@ describe('errors', () => {
     expect(unavailable.headers['retry-after']).toMatch(/^[1-9]\d*$/);
     expect(unavailable.bytes.toString()).not.toContain('fire');
     fault = new Error('x');
-    const broken = await startStreamService({ log });
+    const broken = await startStreamService({ logger });
     const opened = await broken.stream.logOf('acme');
     opened.countFrom = async () => {
       throw new Error('secret inner text');

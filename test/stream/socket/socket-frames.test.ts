@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import type { ReadFilter, StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { createFrameSource, type FrameOutcome } from '../../../src/stream/socket/socket-frames.ts';
@@ -11,7 +11,7 @@ const RETENTION_MS = 60_000;
 
 function setUp() {
   const clock = createTestClock();
-  const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e8, log: silentLog });
+  const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e8, logger: silentLogger });
   let reads = 0;
   const counted: StreamLog = {
     ...log,

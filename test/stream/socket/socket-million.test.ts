@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import { socketEvents } from '../../../src/contract/socket-events.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../../src/lib/time.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
@@ -18,12 +18,12 @@ import { startStreamService } from '../../support/stream-service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const server = await startRedis();
-const redis = await openRedisConnection({ url: server.url, log: silentLog });
+const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
 afterAll(async () => {
   redis.close();
   await server.stop();
 });
-const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, log: silentLog };
+const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, logger: silentLogger };
 /** The million is read from memory; the others get as many where WATTLINE_TEST_MESSAGES says so. */
 const asked = Number(process.env.WATTLINE_TEST_MESSAGES) || undefined;
 const logs = [

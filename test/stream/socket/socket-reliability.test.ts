@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { type Clock, HOUR_MS, systemClock } from '../../../src/lib/time.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
@@ -19,7 +19,7 @@ import { createTestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 
 function memoryLog(clock: Clock): StreamLog {
-  return createMemoryLog({ clock, retentionMs: HOUR_MS, bytesMax: 1e9, log: silentLog });
+  return createMemoryLog({ clock, retentionMs: HOUR_MS, bytesMax: 1e9, logger: silentLogger });
 }
 
 async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {

@@ -7,7 +7,7 @@ import { decodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { OFFSET_MAX, offsetOf } from '../../../src/contract/offset.ts';
 import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
-import { silentLog } from '../../../src/lib/logger.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import type { Clock } from '../../../src/lib/time.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
@@ -44,7 +44,7 @@ async function refusal(service: StreamService, options: ClientOptions): Promise<
 }
 
 function memoryLog(clock: Clock): StreamLog {
-  return createMemoryLog({ clock, retentionMs: 3_600_000, bytesMax: 256e6, log: silentLog });
+  return createMemoryLog({ clock, retentionMs: 3_600_000, bytesMax: 256e6, logger: silentLogger });
 }
 
 const request = (more: Record<string, unknown> = {}) => ({ requestId: randomUUID(), ...more });
@@ -117,8 +117,8 @@ describe('a handshake', () => {
 
   test('leaves no token in the log, whatever its form and however it ends', async () => {
     const lines: string[] = [];
-    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
-    const service = await setUp({ log });
+    const logger = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
+    const service = await setUp({ logger });
     const { tokenText } = service;
     const client = await connectTo(service, { query: { token: tokenText, orgName: 'acme' } });
     await client.subscribe(request({ token: tokenText })).answer;

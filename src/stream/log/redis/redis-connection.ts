@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
 import { errorMessage, TerminalError, TransientError } from '../../../lib/errors.ts';
-import type { Log } from '../../../lib/logger.ts';
+import type { Logger } from '../../../lib/logger.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
 import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
 
@@ -56,7 +56,7 @@ export interface RedisConnectionOptions {
   sentinels?: readonly string[] | undefined;
   /** How many replicas must have what is stored. Default none. */
   replicasMin?: number;
-  log: Log;
+  logger: Logger;
 }
 
 /**
@@ -64,7 +64,7 @@ export interface RedisConnectionOptions {
  * @throws TransientError where it cannot be reached now, TerminalError where it can never be used; neither shows the password
  */
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
-  const { url, replicasMin = 0, log } = options;
+  const { url, replicasMin = 0, logger } = options;
   const { host, hostname, protocol } = new URL(url);
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
   const found = options.sentinels && {
@@ -95,7 +95,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     autoResubscribe: false,
     ...found,
   });
-  const outage = watchOutage(commands, host, log);
+  const outage = watchOutage(commands, host, logger);
   for (const redis of [commands, news]) {
     redis.on('error', () => {
       // The library listens to the first error of a connection only, and TLS can have a second, which would end the process.
@@ -113,7 +113,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     new TransientError('RedisRefused', `Redis at ${host} refused: ${describeReply(message)}`);
   let settingsWarned = '';
   const lookAtSettings = async () => {
-    settingsWarned = await warnOfRedisSettings(commands, settingsWarned, log);
+    settingsWarned = await warnOfRedisSettings(commands, settingsWarned, logger);
   };
 
   try {
@@ -239,7 +239,7 @@ export function redisScript(lua: string): RedisScript {
 }
 
 /** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
-function watchOutage(redis: Redis, host: string, log: Log) {
+function watchOutage(redis: Redis, host: string, logger: Logger) {
   let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
   let lastProblem: string | undefined;
   redis.on('error', (error) => {
@@ -248,13 +248,13 @@ function watchOutage(redis: Redis, host: string, log: Log) {
   redis.on('close', () => {
     if (state !== 'reachable') return;
     state = 'unreachable';
-    log.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
+    logger.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
   });
   redis.on('ready', () => {
     lastProblem = undefined;
     if (state !== 'unreachable') return;
     state = 'reachable';
-    log.info({ host }, 'stream.redis-reachable');
+    logger.info({ host }, 'stream.redis-reachable');
   });
   return {
     begin: () => {

@@ -39,7 +39,7 @@ const MESSAGES_WANTED_FILTERED = 20_000;
  * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
  */
 export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {
-  const { redis, clock, retentionMs, log, startTimer = startSystemTimer } = options;
+  const { redis, clock, retentionMs, logger, startTimer = startSystemTimer } = options;
   const waiters = createWaiters();
   /** The newest message that can no longer be read, and the oldest chunk that still can: `none`, or not known. */
   let goneThrough: Offset | undefined;
@@ -130,7 +130,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
 
   const queue = createAppendQueue({
     clock,
-    log,
+    logger,
     async store(batches, nowMs, seenTo) {
       const chunk = await store.append(batches, nowMs, seenTo);
       if (chunk === 'not-seen') return chunk;

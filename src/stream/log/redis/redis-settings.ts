@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { errorMessage, TerminalError } from '../../../lib/errors.ts';
-import type { Log } from '../../../lib/logger.ts';
+import type { Logger } from '../../../lib/logger.ts';
 
 /** Exclusive ranges of streams, and trimming them by id. */
 const VERSION_MIN = [6, 2] as const;
@@ -11,7 +11,7 @@ const VERSION_MIN = [6, 2] as const;
  * @returns what it said
  * @throws TerminalError where the server is too old, or is no single server
  */
-export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log): Promise<string> {
+export async function warnOfRedisSettings(redis: Redis, warned: string, logger: Logger): Promise<string> {
   const info = await infoOf(redis);
   const factOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   requireSingle(factOf('redis_mode'));
@@ -34,7 +34,7 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, log: Log
     );
   if (factOf('role') === 'slave') problems.push('the server is a replica: it takes no messages');
   const said = problems.join('; ');
-  if (said !== warned && problems.length > 0) log.warn({ problems }, 'stream.redis-may-lose-messages');
+  if (said !== warned && problems.length > 0) logger.warn({ problems }, 'stream.redis-may-lose-messages');
   return said;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedBatch } from '../../../contract/encode-messages.ts';
 import type { Offset } from '../../../contract/offset.ts';
 import { TransientError } from '../../../lib/errors.ts';
-import type { Log } from '../../../lib/logger.ts';
+import type { Logger } from '../../../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../../lib/time.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
@@ -70,7 +70,7 @@ export interface RedisStoreOptions {
   workgroupId: string;
   retentionMs: number;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** Bytes of one page, beyond its first chunk. */
@@ -87,7 +87,7 @@ const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
  * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const { redis, workgroupId, log } = options;
+  const { redis, workgroupId, logger } = options;
   // The braces keep the keys of one log together in a Redis cluster.
   const key = (name: string) => `wattline:stream:{${workgroupId}}:${name}`;
   const logKeys = [key('head'), key('chunks')];
@@ -114,7 +114,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     else if (isAfter(head.trimmedThrough, known.trimmedThrough))
       known = { ...known, trimmedThrough: head.trimmedThrough };
     if (isOther && previousEpoch !== '') {
-      log.warn({ workgroup: workgroupId, epoch: head.epoch, previousEpoch }, 'stream.log-recreated');
+      logger.warn({ workgroup: workgroupId, epoch: head.epoch, previousEpoch }, 'stream.log-recreated');
       listeners?.onRecreated();
     } else if (hasMoved) listeners?.onMoved();
   };
@@ -134,7 +134,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const answer = ran as [Fields, ...unknown[]];
     const head = readHead(answer[0]);
     if (known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
-      log.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
+      logger.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
     learn(head);
     return { head, answer };
   };
