@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { configSchema, type WorkgroupConfig } from '../src/config/config.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
-import { rollUp } from '../src/rollup/rollup.ts';
+import { rollUp } from '../src/rollup/roll-up.ts';
 import { openShard, type Shard } from '../src/warehouse/shard.ts';
 
 /** A site with a lifetime register on each device. */

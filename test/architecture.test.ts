@@ -72,7 +72,7 @@ describe('a breach is found and explained', () => {
       'contract may use lib, cbor, not access',
     ],
     ['src/stream/x.ts', `export * from '../warehouse/shard.ts';`, 'not warehouse'],
-    ['src/simulate/x.ts', `const run = await import('../rollup/rollup.ts');`, 'not rollup'],
+    ['src/simulate/x.ts', `const run = await import('../rollup/roll-up.ts');`, 'not rollup'],
     ['src/pipeline/x.ts', `import { startWorker } from '../../jobs/worker.ts';`, 'src never uses jobs'],
     ['src/report/x.ts', `import { main } from '../cli/main.ts';`, 'only entry points use entry points'],
     [

@@ -5,7 +5,7 @@ import { type WorkgroupConfig, workgroupSchema } from '../../src/config/config.t
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type LocalDate, type UtcMs } from '../../src/lib/time.ts';
-import { rollUp } from '../../src/rollup/rollup.ts';
+import { rollUp } from '../../src/rollup/roll-up.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import type { Reading, Recording } from './recording.ts';
 

@@ -95,11 +95,11 @@ ORDER BY device, source, valid_from NULLS FIRST
 -- name: sum_device_day
 -- The energy of devices by local day.
 --
--- Reads  source_day (day, told_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one row
---        for each source that has energy on a local day: told_day is the day of another zone that this part of it belongs to, else the same;
+-- Reads  source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one row
+--        for each source that has energy on a local day: reported_day is the day of another zone that this part of it belongs to, else the same;
 --        rise_wh and fall_wh only where the device counts a part of it; device_source
 -- Writes "device_day", one row for each device and day on which one of its sources has energy:
---   day, told_day, device
+--   day, reported_day, device
 --   energy_wh     Wh; null where none of the sources that count has any
 --   is_mixed (several roles, of which one is told), is_undeclared (of a source nobody says what it is), is_incomplete (a source is missing)
 --   methods, flags (of the sources that count, and mixed, undeclared, incomplete), coverage (the least), status, version, computed_at
@@ -111,7 +111,7 @@ WITH chosen AS (
     AND (s.valid_from IS NULL OR d.day >= s.valid_from) AND (s.valid_to IS NULL OR d.day <= s.valid_to)
 ),
 summed AS (
-  SELECT day, told_day, device,
+  SELECT day, reported_day, device,
     CASE WHEN bool_and(part_wh IS NOT NULL) FILTER (counts) THEN sum(part_wh) FILTER (counts) END::BIGINT AS device_wh,
     count(*) FILTER (counts AND role IS NOT NULL) < max(counting_sources) AS lacks_source,
     max(lacking_sources) + count(*) FILTER (lacks_with_energy) > max(lacking_max) AS lacks_role,
@@ -127,9 +127,9 @@ summed AS (
     coalesce(max(version) FILTER (counts), max(version)) AS version,
     coalesce(max(computed_at) FILTER (counts), max(computed_at)) AS computed_at
   FROM chosen
-  GROUP BY day, told_day, device
+  GROUP BY day, reported_day, device
 )
-SELECT day, told_day, device, device_wh AS energy_wh, methods,
+SELECT day, reported_day, device, device_wh AS energy_wh, methods,
   coalesce(has_several_roles, false) AS is_mixed,
   coalesce(lacks_role, false) AS is_undeclared,
   device_wh IS NULL OR coalesce(lacks_source, false) AS is_incomplete,

@@ -1,6 +1,6 @@
 -- 20 Estimates: what a source would have measured, from comparable days of its own or from another source.
 --
--- Reads   daily_energy, told_interval, series; interval_day (temporary: the local days around).
+-- Reads   daily_energy, reported_interval, series; interval_day (temporary: the local days around).
 -- Writes  fill_slot, basis_interval, chosen_day (temporary). Energy in Wh, instants in ms since 1970.
 -- Why     An estimate is worked out once and stored, so that it never changes by itself.
 
@@ -17,7 +17,7 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
     SELECT 1
     FROM daily_energy e
     JOIN series s ON s.device = e.device AND s.source = e.source AND s.stream_id = e.stream_id
-    JOIN told_interval i ON i.series_id = s.series_id
+    JOIN reported_interval i ON i.series_id = s.series_id
     WHERE e.device = $device::UUID AND e.source = $source AND e.day = d.day AND i.interval_start_ms = d.interval_index * interval_ms()
       AND i.covered_ms >= 0.999 * interval_ms()));
 
@@ -31,7 +31,7 @@ SELECT e.day, i.interval_start_ms AS start_ms,
 FROM daily_energy e
 JOIN series s ON s.device = e.device AND s.source = e.source AND s.stream_id = e.stream_id
 JOIN interval_day d ON d.day = e.day
-JOIN (SELECT * FROM told_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS i
+JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS i
   ON i.series_id = s.series_id AND i.interval_start_ms = d.interval_index * interval_ms()
 WHERE e.device = $device::UUID AND e.source = $source;
 

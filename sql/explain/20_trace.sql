@@ -4,10 +4,10 @@
 -- Writes  asked, touched_day (temporary: what the chapters of the roll-up start from).
 -- Why     An explanation that had rules of its own could differ from what is computed.
 
--- name: ask_day
+-- name: request_day
 -- The day of every series of a device ($device) and source ($source), to be traced; $start_ms, $end_ms: bounds of the day.
 -- asked: as in chapter 30 of the roll-up
-CREATE OR REPLACE TEMP TABLE asked AS
+CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, $start_ms::BIGINT AS from_ms, $end_ms::BIGINT - 1 AS to_ms, false AS is_new
 FROM series_rule WHERE device = $device::UUID AND source = $source;
 
@@ -17,7 +17,7 @@ INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::B
 
 -- name: find_candidates
 -- The candidates of the traced day of a source ($source): see rollup/find_candidates.
-SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, place::INTEGER AS place FROM day_candidate WHERE source = $source ORDER BY place;
+SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, preference::INTEGER AS preference FROM day_candidate WHERE source = $source ORDER BY preference;
 
 -- name: find_contradictions
 -- What other methods say of the explained day of a source ($source) that contradict the one that it is read from.
@@ -28,7 +28,7 @@ SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE so
 -- exact_nwh: billionths of a Wh, as text.
 SELECT t.interval_start_ms::DOUBLE AS start_ms, t.energy_wh::DOUBLE AS energy_wh,
   CASE WHEN t.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0 THEN i.exact_nwh END AS exact_nwh, t.covered_ms, t.flags
-FROM told_interval t
+FROM reported_interval t
 LEFT JOIN interval_energy i ON i.series_id = t.series_id AND i.interval_start_ms = t.interval_start_ms
 WHERE t.series_id = $series_id AND t.interval_start_ms >= $start_ms::BIGINT AND t.interval_start_ms < $end_ms::BIGINT
 ORDER BY t.interval_start_ms;

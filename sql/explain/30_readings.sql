@@ -33,7 +33,7 @@ FROM (
   FROM excluded_reading x
   WHERE x.series_id = $series_id AND x.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
+  SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated_reading' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
   FROM superseded_reading s
   JOIN known_reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
   WHERE s.series_id = $series_id AND s.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -47,7 +47,7 @@ FROM (
   WHERE q.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f
 LEFT JOIN batch b USING (batch_id)
-QUALIFY f.fate NOT IN ('used', 'repeated')
+QUALIFY f.fate NOT IN ('used', 'repeated_reading')
   OR least(row_number() OVER (ORDER BY f.event_time_ms), row_number() OVER (ORDER BY f.event_time_ms DESC)) <= $rows_max::INTEGER // 2
 ORDER BY f.event_time_ms, f.fate = 'used', f.stream_offset, f.batch_id
 LIMIT 2 * $rows_max::INTEGER;
@@ -65,7 +65,7 @@ ORDER BY to_ms, from_ms;
 SELECT
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   l.learnt_power_w,
-  CASE WHEN r.max_power_w IS NULL AND l.usual_power_w IS NOT NULL THEN recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) END AS recount_power_w,
+  CASE WHEN r.max_power_w IS NULL AND l.usual_power_w IS NOT NULL THEN power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) END AS max_power_after_reset_w,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
   reading_interval(r.interval_ms, l.learnt_step_ms)::DOUBLE AS interval_ms, max_gap(r.max_gap_ms, l.learnt_step_ms)::DOUBLE AS max_gap_ms, r.net,
   r.max_power_w AS configured_power_w, r.jitter_wh AS configured_jitter_wh, r.interval_ms::DOUBLE AS configured_interval_ms,

@@ -7,7 +7,7 @@
 -- name: find_lines
 -- The index of a traced register ($series_id) as straight lines that reach into the day ($start_ms, $end_ms), with its value where the day
 -- cuts them: from (t0, c0) to (t1, c1); inside the day from (from_ms, from_wh) to (to_ms, to_wh), and the last two rounded.
--- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see find_shape in chapter 60 of the roll-up).
+-- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see find_silence_shape in chapter 60 of the roll-up).
 SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
@@ -23,7 +23,7 @@ FROM (
     SELECT t0, c0, t1, c1, covered, flags FROM index_line WHERE series_id = $series_id
     UNION ALL
     SELECT t0, v0, t1, v1, true, 0 FROM reading_pair
-    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_index)
+    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   ) AS l
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape ON from_shape.i = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape ON to_shape.i = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
@@ -31,6 +31,6 @@ FROM (
 )
 ORDER BY t1, t0;
 
--- name: find_pinned
+-- name: find_midnight_anchor
 -- Midnights of a traced lifetime register ($series_id) that a daily register beside it tells.
 SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, midnight_ms::DOUBLE AS midnight_ms, midnight_value FROM midnight_anchor WHERE series_id = $series_id;

@@ -2,7 +2,7 @@
 --
 -- Reads   device_source, declared_device, role_span (temporary: from the configuration, see devices/ and balance/); chosen, rise_fall (temporary:
 --         days of the device, and what registers that may fall rose and fell); device_day (see balance/sum_device_day).
--- Writes  chosen, told_interval, told_series (temporary, with the columns of the lake); one row for each source, or for the device. Energy in Wh.
+-- Writes  chosen, reported_interval, reported_series (temporary, with the columns of the lake); one row for each source, or for the device. Energy in Wh.
 -- Why     The energy of a device follows from roles, which depend on the day. The rule is that of the report: its own statements are run.
 
 -- name: find_device_sources

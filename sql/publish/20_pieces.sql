@@ -27,12 +27,12 @@ ORDER BY ALL;
 
 -- name: find_interval_days
 -- Every UTC day that has intervals, by its first instant.
-SELECT DISTINCT (interval_start_ms // 86400000 * 86400000)::DOUBLE AS day_start_ms FROM told_interval ORDER BY ALL;
+SELECT DISTINCT (interval_start_ms // 86400000 * 86400000)::DOUBLE AS day_start_ms FROM reported_interval ORDER BY ALL;
 
 -- name: count_intervals
 -- How many intervals start from $start_ms up to, not including, $end_ms, and their energy (Wh).
 SELECT count(*)::DOUBLE AS row_count, coalesce(sum(energy_wh), 0)::DOUBLE AS energy_wh
-FROM told_interval
+FROM reported_interval
 WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT;
 
 -- name: find_daily_months

@@ -1,6 +1,6 @@
 -- 40 Energy: intervals, days and their versions, with what is needed to read them.
 --
--- Reads   told_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day (temporary: the local days, from
+-- Reads   reported_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day (temporary: the local days, from
 --         the tz database).
 -- Writes  the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and quality_flag. Energy in Wh.
 -- Why     Who reads the lake needs no ids of the warehouse: names of flags, tables and fields stand in the rows.
@@ -8,7 +8,7 @@
 -- name: select_interval_energy
 -- The intervals, what was corrected in place of what is measured, that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
 WITH chosen AS (
-  SELECT * FROM told_interval
+  SELECT * FROM reported_interval
   WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT
 ),
 flag_set AS (

@@ -90,7 +90,7 @@ SELECT * REPLACE (
     CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall_wh END AS fall_wh
   )
 FROM (
-  SELECT s.own_day AS day, s.day AS told_day, i.device, i.source,
+  SELECT s.own_day AS day, s.day AS reported_day, i.device, i.source,
     sum(i.energy_wh)::BIGINT AS energy_wh,
     sum(greatest(i.energy_wh, 0))::BIGINT AS rise_wh,
     sum(greatest(-i.energy_wh, 0))::BIGINT AS fall_wh,
@@ -120,10 +120,10 @@ FROM (
 -- The days of "member" that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day of another
 -- zone is the sum of the parts of the workgroup's days in it. Columns as of select_uploaded_days; revision: the highest version.
 WITH part AS (
-  SELECT m.key, d.told_day AS day, d.energy_wh, d.coverage, d.flags, d.version
+  SELECT m.key, d.reported_day AS day, d.energy_wh, d.coverage, d.flags, d.version
   FROM source_day d JOIN member m ON m.device = d.device AND m.source = d.source
   UNION ALL
-  SELECT m.key, d.told_day, d.energy_wh, d.coverage, d.flags, d.version
+  SELECT m.key, d.reported_day, d.energy_wh, d.coverage, d.flags, d.version
   FROM device_day d JOIN member m ON m.device = d.device AND m.source IS NULL
 ),
 summed AS (

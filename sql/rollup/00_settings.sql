@@ -20,8 +20,8 @@ CREATE OR REPLACE TEMP MACRO least_value_max() AS least(value_max('power_curve')
 -- Limits: what is configured, else what is learnt for the day, else what holds where nothing is known.
 CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS coalesce(configured_w, learnt_w, learnt_power_max_w());
 -- After a restart a register counts little more than is usual, by what is learnt. An average over a restart shows less than before too.
-CREATE OR REPLACE TEMP MACRO recount_limit(configured_w, learnt_w, usual_w) AS CASE WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), recount_times() * usual_w) ELSE configured_w END;
-CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(configured_wh, jitter_steps() * resolution_wh, 0);
+CREATE OR REPLACE TEMP MACRO power_limit_after_reset(configured_w, learnt_w, usual_w) AS CASE WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), after_reset_times() * usual_w) ELSE configured_w END;
+CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(configured_wh, jitter_resolutions() * resolution_wh, 0);
 CREATE OR REPLACE TEMP MACRO reading_interval(configured_ms, step_ms) AS coalesce(configured_ms, step_ms, interval_ms());
 -- How far a reading reaches by itself.
 CREATE OR REPLACE TEMP MACRO reach(method, sampling, configured_ms, step_ms) AS
@@ -33,7 +33,7 @@ CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
 CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w) AS
   v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
 -- The largest power of ten (Wh) that a value is a multiple of.
-CREATE OR REPLACE TEMP MACRO decimal_step(value) AS CASE
+CREATE OR REPLACE TEMP MACRO decimal_resolution(value) AS CASE
   WHEN abs(value - round(value, 2)) >= float_tolerance_wh() THEN 0.001
   WHEN abs(value - round(value, 1)) >= float_tolerance_wh() THEN 0.01
   WHEN abs(value - round(value)) >= float_tolerance_wh() THEN 0.1
@@ -73,21 +73,21 @@ CREATE OR REPLACE TEMP TABLE stream_setting (
 );
 CREATE OR REPLACE TEMP TABLE unit_factor (dimension VARCHAR, unit VARCHAR, factor DOUBLE);
 CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
-CREATE OR REPLACE TEMP TABLE series_key (
-  stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT, source VARCHAR, series_id INTEGER, extends BOOLEAN
+CREATE OR REPLACE TEMP TABLE incoming_series (
+  stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT, source VARCHAR, series_id INTEGER, widens BOOLEAN
 );
-CREATE OR REPLACE TEMP TABLE stream_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
+CREATE OR REPLACE TEMP TABLE stream_register_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
 
 -- name: create_working_tables
 -- What chapters leave for later ones where they have nothing to do. limits_changed: UTC days of series
 -- whose limits have changed in this roll-up.
-CREATE OR REPLACE TEMP TABLE limits_changed (series_id INTEGER, from_ms BIGINT, to_ms BIGINT);
-CREATE OR REPLACE TEMP TABLE relearnt (
+CREATE OR REPLACE TEMP TABLE noted_limit_change (series_id INTEGER, from_ms BIGINT, to_ms BIGINT);
+CREATE OR REPLACE TEMP TABLE changed_limit (
   series_id INTEGER, utc_day INTEGER, learnt_power_w DOUBLE, usual_power_w DOUBLE, learnt_resolution DOUBLE, learnt_step_ms BIGINT, from_ms BIGINT, to_ms BIGINT
 );
 CREATE OR REPLACE TEMP TABLE day_limit AS FROM series_day LIMIT 0;
 CREATE OR REPLACE TEMP TABLE reading_pair (
-  series_id INTEGER, v_before DOUBLE, t0 BIGINT, v0 DOUBLE, t1 BIGINT, v1 DOUBLE, is_last BOOLEAN, is_kept BOOLEAN
+  series_id INTEGER, v_before DOUBLE, t0 BIGINT, v0 DOUBLE, t1 BIGINT, v1 DOUBLE, is_last BOOLEAN, is_needed BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE midnight_anchor (
   series_id INTEGER, t0 BIGINT, c0 DOUBLE, t1 BIGINT, c1 DOUBLE, covered BOOLEAN, flags USMALLINT, held DOUBLE, midnight_ms BIGINT, midnight_value DOUBLE,
@@ -102,15 +102,15 @@ INSERT INTO stream_setting VALUES (
   $max_power_w, $jitter_wh, $modulus_wh, $net, $within_day, $sampling, $label_end, $interval_ms, $max_gap_ms, $direction
 );
 
--- name: add_stream_change
+-- name: add_stream_register_change
 -- One declared change of a register, values in Wh; source is null where it holds for every source of the device.
-INSERT INTO stream_change VALUES ($stream_id, $device::UUID, $source, $at_ms::BIGINT, $final_value, $initial_value);
+INSERT INTO stream_register_change VALUES ($stream_id, $device::UUID, $source, $at_ms::BIGINT, $final_value, $initial_value);
 
 -- name: add_units
 -- The units that readings may carry in a field of their own. $units, $factors: names and what one of them is in Wh or W.
 INSERT INTO unit_factor SELECT $dimension, unnest($units::VARCHAR[]), unnest($factors::DOUBLE[]);
 
--- name: stored_streams
+-- name: list_stored_streams
 -- The energy streams that have been rolled up so far.
 SELECT stream_id, identity, settings, batch_id FROM energy_stream ORDER BY stream_id;
 
@@ -122,26 +122,26 @@ INSERT INTO energy_stream (stream_id, identity, settings, batch_id) VALUES ($str
 -- Notes the settings of an energy stream; null where it is no longer configured.
 UPDATE energy_stream SET settings = $settings WHERE stream_id = $stream_id;
 
--- name: restate_stream
+-- name: mark_stream_restated
 -- Marks a stream whose rules have changed: all its series are computed again.
 INSERT INTO restated_stream VALUES ($stream_id);
 
--- name: restate_lifetime_streams
+-- name: mark_lifetime_streams_restated
 -- Marks every stream of lifetime registers.
 INSERT INTO restated_stream SELECT stream_id FROM stream_setting WHERE method = 'total_energy' EXCEPT SELECT stream_id FROM restated_stream;
 
--- name: forget_stream_intervals
+-- name: delete_stream_intervals
 -- Removes the energy of a stream that is no longer configured; its readings stay.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM series WHERE stream_id = $stream_id);
 
--- name: declared_sources
+-- name: list_declared_sources
 -- The sources that devices were declared to have so far.
 SELECT device::VARCHAR AS device, source FROM declared_source ORDER BY ALL;
 
--- name: forget_declared_sources
+-- name: delete_declared_sources
 -- Forgets which sources devices have.
 DELETE FROM declared_source;
 
--- name: declare_sources
+-- name: store_declared_sources
 -- Notes the sources that devices have: $devices and $sources, lists side by side.
 INSERT INTO declared_source SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]);

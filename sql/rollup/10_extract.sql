@@ -14,13 +14,13 @@
 -- they are; after_id: the last batch that every configured stream has taken in, taken_id: that any stream has; waits: there are devices whose limits have moved (chapter 36); archived: there are messages of the lake to read again;
 -- set_aside, corrections: how many series are set aside, how many corrections there are; streams, sources: fingerprints of what is stored of the energy streams and of the declared sources.
 WITH stream AS MATERIALIZED (
-  SELECT min(batch_id) FILTER (settings IS NOT NULL) AS after_id, max(batch_id) AS taken_id,
+  SELECT min(batch_id) FILTER (settings IS NOT NULL) AS all_taken_id, max(batch_id) AS any_taken_id,
     string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams
   FROM energy_stream
 ), pending AS (
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
-  WHERE batch_id > (SELECT coalesce(after_id, -1) FROM stream)
+  WHERE batch_id > (SELECT coalesce(all_taken_id, -1) FROM stream)
 ), next AS (
   SELECT max(batch_id) AS batch_id, sum(message_count)::BIGINT AS messages, count(*) AS batches
   FROM pending WHERE total <= $messages_max::BIGINT OR place = 1
@@ -28,7 +28,7 @@ WITH stream AS MATERIALIZED (
 SELECT next.*, stream.*,
   (SELECT max(batch_id) FROM batch) AS newest_id,
   (SELECT count(*) > 0 FROM archived_message) AS archived,
-  (SELECT count(*) > 0 FROM pending_change) AS waits,
+  (SELECT count(*) > 0 FROM pending_change) AS has_pending,
   (SELECT count(*) FROM set_aside) AS set_aside,
   (SELECT count(*) FROM correction) AS corrections,
   (SELECT count(*) || ' ' || bit_xor(hash(device, source)) FROM declared_source) AS sources
@@ -71,7 +71,7 @@ WITH raw AS (
     t.number * unit_value AS value
   FROM typed t
   LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
-), judged AS (
+), checked AS (
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'
@@ -97,9 +97,9 @@ SELECT
   stream_id, device, source_id, event_time_ms, value, reason,
   CASE WHEN reason IS NOT NULL THEN coalesce(json_extract_string(json, '$'), plain::VARCHAR) END AS text,
   message_id, stream_offset, batch_id
-FROM judged;
+FROM checked;
 
--- name: forget_known
+-- name: drop_reread_readings
 -- Messages of the lake are read again ($low_ms, $high_ms: their event times). This removes what was made of them before, so that every
 -- reading is kept once. A message is known by its device, offset and event time.
 DELETE FROM extracted USING (
@@ -118,15 +118,15 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.stream_offset = known.stream_offset
   AND extracted.reason IS NOT DISTINCT FROM known.reason;
 
--- name: archived_bounds
+-- name: find_archived_range
 -- Event times of the messages of the lake that are read again with the batches up to $upto; null: there are none.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived_message WHERE batch_id <= $upto::BIGINT;
 
--- name: forget_archived
+-- name: delete_archived
 -- Removes the messages of the lake that every stream has read again.
 DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
 
--- name: forget_known_rejected
+-- name: drop_reread_rejections
 -- The same of readings that were rejected before: those of the time that is counted for their device, source, field and reason.
 DELETE FROM extracted USING (
   SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
@@ -170,7 +170,7 @@ WHEN MATCHED THEN UPDATE SET readings = r.readings + n.readings, first_ms = leas
   samples = list_concat(r.samples, n.samples)[1:samples_max()]
 WHEN NOT MATCHED THEN INSERT BY NAME;
 
--- name: mark_rejected
+-- name: mark_rejections_dirty
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_now;
 

@@ -27,14 +27,14 @@ SELECT
   reach(t.method, t.sampling, t.interval_ms, s.step_ms) AS reach_ms
 FROM series s
 JOIN stream_setting t USING (stream_id)
-WHERE $all OR s.device IN (SELECT device FROM series_key);
+WHERE $all OR s.device IN (SELECT device FROM incoming_series);
 
 -- name: find_register_changes
 -- Declared changes of registers (a replaced meter), by series.
 -- register_change: series_id, at_ms, final_value, initial_value (Wh)
 CREATE OR REPLACE TEMP TABLE register_change AS
 SELECT s.series_id, c.at_ms, c.final_value, c.initial_value
-FROM stream_change c
+FROM stream_register_change c
 JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.source IS NULL OR s.source = c.source);
 
 -- name: find_touched
@@ -65,7 +65,7 @@ JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN (
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
 WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
 
--- name: touched_days
+-- name: list_touched_time
 -- The touched time by UTC day, in order. first_ms, last_ms: readings of its series; by_day: one of them restarts every day;
 -- several: a source has more than one series.
 SELECT min(t.from_ms) AS low_ms, max(t.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
@@ -80,26 +80,26 @@ SELECT NOT EXISTS (
   WHERE event_time_ms > $low_ms::BIGINT AND event_time_ms < $high_ms::BIGINT AND series_id IN (SELECT series_id FROM touched)
 ) AS silent;
 
--- name: ask
+-- name: request_stretch
 -- The touched time between $low_ms and $high_ms is computed now.
 -- asked: series_id, from_ms, to_ms, is_new
-CREATE OR REPLACE TEMP TABLE asked AS
+CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM touched WHERE from_ms >= $low_ms::BIGINT AND to_ms <= $high_ms::BIGINT
 GROUP BY series_id;
 
--- name: describe_asked
+-- name: describe_request
 -- Returns series: how many; low_ms, high_ms: the asked time; first_ms, last_ms: readings of these series; by_day: one restarts every day.
 SELECT count(*) AS series, min(a.from_ms) AS low_ms, max(a.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
   coalesce(bool_or(r.method = 'daily_energy'), false) AS by_day
-FROM asked a JOIN series_rule r USING (series_id);
+FROM requested_time a JOIN series_rule r USING (series_id);
 
 -- name: create_scope
 -- scope: series_id, method, from_ms, to_ms (the asked time), reach_ms (how far a reading reaches by itself), lo_ms, hi_ms (the intervals to compute again: from lo_ms up to, not including, hi_ms), first_ms, last_ms (the readings
 -- that takes, both included: those inside, the two before them and the one after them), anchor_ms (the last reading before lo_ms; the mark that the
 -- register held there is known), is_new (there are new readings to learn from), goes_on (there are readings after hi_ms, whose intervals stay)
 CREATE OR REPLACE TEMP TABLE scope (
-  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, lo_ms BIGINT, hi_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, goes_on BOOLEAN
+  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT, compute_to_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
 );
 
 -- name: find_scope
@@ -111,7 +111,7 @@ WITH found AS (
   FROM scope WHERE NOT $is_first
 ), wanted AS (
   SELECT a.series_id, a.from_ms, a.to_ms, a.is_new, r.method, r.reach_ms, r.first_ms AS begins_ms, r.last_ms AS ends_ms
-  FROM asked a
+  FROM requested_time a
   JOIN series_rule r USING (series_id)
   WHERE a.series_id NOT IN (SELECT series_id FROM found)
 ), near AS MATERIALIZED (
@@ -138,8 +138,8 @@ WITH found AS (
   ) AS n USING (series_id)
 ), whole AS (
   SELECT b.*,
-    CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS lo_ms,
-    CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS hi_ms
+    CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS compute_from_ms,
+    CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS compute_to_ms
   FROM beside b
   LEFT JOIN local_day first_day ON $by_day AND b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
   LEFT JOIN local_day last_day ON $by_day AND b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
@@ -148,47 +148,47 @@ WITH found AS (
   FROM whole w
   LEFT JOIN (
     -- Two readings before, because a pair is also judged by the reading before it.
-    SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.lo_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.hi_ms + w.reach_ms) AS after_ms
+    SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.compute_from_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.compute_to_ms + w.reach_ms) AS after_ms
     FROM whole w JOIN near n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 )
 FROM found
 UNION ALL
-SELECT series_id, method, from_ms, to_ms, reach_ms, lo_ms, hi_ms,
+SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
   -- Where nothing before counts, the readings with which the series begins may have been left out: they are judged with the rest.
-  coalesce(before_ms[2], least(lo_ms - reach_ms, begins_ms)),
-  coalesce(before_ms[1], least(lo_ms - reach_ms, begins_ms)),
-  coalesce(after_ms, greatest(hi_ms + reach_ms, ends_ms)),
+  coalesce(before_ms[2], least(compute_from_ms - reach_ms, begins_ms)),
+  coalesce(before_ms[1], least(compute_from_ms - reach_ms, begins_ms)),
+  coalesce(after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
   is_new,
   after_ms IS NOT NULL
 FROM edge
 WHERE $is_last
-  OR ((prev_ms IS NOT NULL OR begins_ms >= from_ms) AND (before_ms[2] IS NOT NULL OR begins_ms >= lo_ms - reach_ms OR begins_ms = before_ms[1])
-    AND (len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms)) AND (after_ms IS NOT NULL OR ends_ms < hi_ms + reach_ms));
+  OR ((prev_ms IS NOT NULL OR begins_ms >= from_ms) AND (before_ms[2] IS NOT NULL OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = before_ms[1])
+    AND (len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms)) AND (after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms));
 
--- name: find_shaped
+-- name: find_reshaped_silences
 -- Lifetime registers beside power in scope whose silences may be shaped anew: the line of power changes from the reading before a new one to the one after it,
 -- and so does how a silence in between is spread.
 -- shaped: series_id, from_ms, to_ms (readings between which the line has changed): only those whose scope is less than that
-CREATE OR REPLACE TEMP TABLE shaped AS
+CREATE OR REPLACE TEMP TABLE reshaped_silence AS
 SELECT *
 FROM (
-  SELECT own.series_id, greatest(s.lo_ms, own.first_ms) AS from_ms, least(s.hi_ms - 1, own.last_ms) AS to_ms
+  SELECT own.series_id, greatest(s.compute_from_ms, own.first_ms) AS from_ms, least(s.compute_to_ms - 1, own.last_ms) AS to_ms
   FROM scope s
   JOIN series_rule beside USING (series_id)
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE s.method = 'power_curve' AND s.lo_ms <= own.last_ms AND s.hi_ms > own.first_ms
+  WHERE s.method = 'power_curve' AND s.compute_from_ms <= own.last_ms AND s.compute_to_ms > own.first_ms
 ) AS w
-ANTI JOIN scope s ON s.series_id = w.series_id AND s.lo_ms <= w.from_ms AND s.hi_ms > w.to_ms;
+ANTI JOIN scope s ON s.series_id = w.series_id AND s.compute_from_ms <= w.from_ms AND s.compute_to_ms > w.to_ms;
 
--- name: ask_shaped
+-- name: request_reshaped_silences
 -- The scope, and what is shaped anew.
-CREATE OR REPLACE TEMP TABLE asked AS
+CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL
-  SELECT series_id, from_ms, to_ms, false FROM shaped
+  SELECT series_id, from_ms, to_ms, false FROM reshaped_silence
 )
 GROUP BY series_id;
 
@@ -197,20 +197,20 @@ GROUP BY series_id;
 -- learn; goes_on: there are lifetime registers whose later intervals stay; anchored, shaped: there are lifetime registers beside daily ones, beside
 -- power; breaks: a series may have breaks to judge again though none has changed: in scope; or the next one after it, a rise whose standstill may begin
 -- in scope; or at the beginning of the series. intervals: how many there are.
-SELECT count(*) AS series, min(least(s.first_ms, s.lo_ms)) AS low_ms, max(greatest(s.last_ms, s.hi_ms)) AS high_ms,
+SELECT count(*) AS series, min(least(s.first_ms, s.compute_from_ms)) AS low_ms, max(greatest(s.last_ms, s.compute_to_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
   coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
-  coalesce(bool_or(s.goes_on AND s.method = 'total_energy' AND NOT r.net), false) AS goes_on,
-  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS anchored,
-  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS shaped,
-  coalesce(bool_or(s.is_new AND s.lo_ms <= r.first_ms OR b.to_ms <= s.hi_ms OR (s.is_new AND s.method = 'total_energy' AND b.is_rise)), false) AS breaks,
-  coalesce(sum((s.hi_ms - s.lo_ms) // interval_ms()), 0)::BIGINT AS intervals
+  coalesce(bool_or(s.has_later AND s.method = 'total_energy' AND NOT r.net), false) AS has_later,
+  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
+  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
+  coalesce(bool_or(s.is_new AND s.compute_from_ms <= r.first_ms OR b.to_ms <= s.compute_to_ms OR (s.is_new AND s.method = 'total_energy' AND b.is_rise)), false) AS may_rejudge,
+  coalesce(sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
 FROM scope s
 JOIN series_rule r USING (series_id)
 JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside ON beside.device = r.device AND beside.source = r.source
 LEFT JOIN (
   SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
-  FROM series_break WHERE to_ms BETWEEN (SELECT min(lo_ms) FROM scope) AND (SELECT max(hi_ms) FROM scope) + standstill_max_ms()
+  FROM series_break WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope) AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
   GROUP BY series_id
 ) AS b ON b.series_id = s.series_id;
 
@@ -231,14 +231,14 @@ FROM local_day;
 -- The scope in parts of whole devices, of about $intervals_max intervals each, or of one device that has more.
 -- divided_scope: columns of scope, part
 CREATE OR REPLACE TEMP TABLE divided_scope AS
-SELECT s.*, (sum((s.hi_ms - s.lo_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
+SELECT s.*, (sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
 FROM scope s JOIN series_rule r USING (series_id);
 
--- name: scope_parts
+-- name: list_scope_parts
 -- The parts of the divided scope.
 SELECT DISTINCT part FROM divided_scope ORDER BY part;
 
--- name: take_part
+-- name: load_scope_part
 -- One part of the divided scope as the scope. $part: which.
 CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope WHERE part = $part;
 
@@ -251,20 +251,20 @@ FROM (
   LIMIT $count_max::BIGINT
 );
 
--- name: ask_limits
+-- name: request_changed_limits
 -- The scope, and the days whose limits have changed.
-CREATE OR REPLACE TEMP TABLE asked AS
+CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL
-  SELECT series_id, l.from_ms, l.to_ms, false FROM relearnt l JOIN scope s USING (series_id)
+  SELECT series_id, l.from_ms, l.to_ms, false FROM changed_limit l JOIN scope s USING (series_id)
 )
 GROUP BY series_id;
 
--- name: ask_events
+-- name: request_changed_events
 -- The scope, and the spans of the events that have come, gone or changed.
-CREATE OR REPLACE TEMP TABLE asked AS
+CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
@@ -287,10 +287,10 @@ FROM (
 )
 GROUP BY series_id;
 
--- name: ask_marks
+-- name: request_after_moved_marks
 -- The scope, and two days more or twice the scope where another high-water mark is held at its end than before: the intervals after it are
 -- different as well. $low_ms, $high_ms: bounds of the scope.
-CREATE OR REPLACE TEMP TABLE asked AS
-SELECT s.series_id, s.from_ms, CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.hi_ms + greatest(2 * day_ms(), s.hi_ms - s.lo_ms) END AS to_ms, s.is_new
+CREATE OR REPLACE TEMP TABLE requested_time AS
+SELECT s.series_id, s.from_ms, CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(2 * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
 FROM scope s
 LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);

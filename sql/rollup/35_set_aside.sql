@@ -2,90 +2,90 @@
 --
 -- Reads   set_aside (which they are), series, incoming, touched_day, day_candidate, daily_energy.
 -- Writes  set_aside; day_change, where days of such series keep what they had.
--- Why     One series must not stop a workgroup. What fails is found by trial (src/rollup/isolate.ts), and the others are rolled up without it. Where
+-- Why     One series must not stop a workgroup. What fails is found by trial (src/rollup/find-failing-series.ts), and the others are rolled up without it. Where
 --         no series is set aside, none of these statements is run.
 
--- name: find_retried
+-- name: find_retried_series
 -- Series that were set aside and are tried again, because the program, its rules, the configuration or somebody says so. $version: of the
 -- program.
 -- retried: stream_id, device, source, series_id (null where it has no reading)
-CREATE OR REPLACE TEMP TABLE retried AS
+CREATE OR REPLACE TEMP TABLE retried_series AS
 SELECT a.stream_id, a.device, a.source, s.series_id
 FROM set_aside a
 LEFT JOIN series s ON s.stream_id = a.stream_id AND s.device = a.device AND s.source = a.source
 WHERE a.program_version <> $version OR a.stream_id IN (SELECT stream_id FROM restated_stream)
   OR a.stream_id NOT IN (SELECT stream_id FROM stream_setting);
 
--- name: release_retried
-DELETE FROM set_aside USING retried r WHERE set_aside.stream_id = r.stream_id AND set_aside.device = r.device AND set_aside.source = r.source;
+-- name: release_retried_series
+DELETE FROM set_aside USING retried_series r WHERE set_aside.stream_id = r.stream_id AND set_aside.device = r.device AND set_aside.source = r.source;
 
--- name: forget_retried_intervals
+-- name: delete_retried_intervals
 -- Everything that follows from the readings of a series that is tried again is computed anew.
-DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM retried);
+DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM retried_series);
 
--- name: forget_retried_quarters
-DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM retried);
+-- name: delete_retried_quarters
+DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM retried_series);
 
--- name: forget_retried_days
-DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM retried);
+-- name: delete_retried_days
+DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM retried_series);
 
--- name: forget_retried_breaks
-DELETE FROM series_break WHERE series_id IN (SELECT series_id FROM retried);
+-- name: delete_retried_breaks
+DELETE FROM series_break WHERE series_id IN (SELECT series_id FROM retried_series);
 
--- name: forget_retried_events
-DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried);
+-- name: delete_retried_events
+DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_series);
 
--- name: touch_retried
+-- name: touch_retried_series
 -- The whole of the series that are tried again, by the time of their readings.
 INSERT INTO touched
-SELECT s.series_id, s.first_ms, s.last_ms, true FROM series s JOIN series_rule USING (series_id) WHERE s.series_id IN (SELECT series_id FROM retried);
+SELECT s.series_id, s.first_ms, s.last_ms, true FROM series s JOIN series_rule USING (series_id) WHERE s.series_id IN (SELECT series_id FROM retried_series);
 
--- name: leave_out_set_aside
+-- name: find_omitted_series
 -- left_out: stream_id, position, device, source, series_id of the series that are set aside
-CREATE OR REPLACE TEMP TABLE left_out AS
+CREATE OR REPLACE TEMP TABLE omitted_series AS
 SELECT r.stream_id, r.position, r.device, r.source, r.series_id
 FROM series_rule r JOIN set_aside a ON a.stream_id = r.stream_id AND a.device = r.device AND a.source = r.source;
 
--- name: leave_out
+-- name: omit_trial_series
 -- Leaves series out of a trial. $streams, $devices, $sources: which, lists side by side.
-INSERT INTO left_out
+INSERT INTO omitted_series
 SELECT r.stream_id, r.position, r.device, r.source, r.series_id
 FROM series_rule r
 JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source) AS a
   ON a.stream_id = r.stream_id AND a.device = r.device AND a.source = r.source;
 
--- name: forget_left_out
+-- name: drop_omitted_rules
 -- The chapters after this know nothing of the series that are left out.
-DELETE FROM series_rule WHERE series_id IN (SELECT series_id FROM left_out);
+DELETE FROM series_rule WHERE series_id IN (SELECT series_id FROM omitted_series);
 
--- name: forget_left_out_touched
-DELETE FROM touched WHERE series_id IN (SELECT series_id FROM left_out);
+-- name: drop_omitted_touched
+DELETE FROM touched WHERE series_id IN (SELECT series_id FROM omitted_series);
 
--- name: left_out_series
-SELECT series_id FROM left_out;
+-- name: list_omitted_series
+SELECT series_id FROM omitted_series;
 
--- name: touched_series
+-- name: list_touched_series
 -- The series that are touched. touched: see chapter 30.
 SELECT DISTINCT s.stream_id, s.device::VARCHAR AS device, s.source
 FROM touched t JOIN series s USING (series_id)
 ORDER BY ALL;
 
--- name: left_out_days
+-- name: list_omitted_days
 -- When the series that are left out have new readings, by UTC day, in order.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms
-FROM incoming WHERE series_id IN (SELECT series_id FROM left_out)
+FROM incoming WHERE series_id IN (SELECT series_id FROM omitted_series)
 GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 
--- name: touch_left_out
+-- name: touch_omitted_days
 -- Notes the days of these readings.
 INSERT INTO touched_day
 SELECT DISTINCT l.device, l.source, d.day, d.start_ms, d.end_ms
 FROM incoming i
-JOIN left_out l USING (series_id)
+JOIN omitted_series l USING (series_id)
 JOIN local_day d ON i.event_time_ms >= d.start_ms AND i.event_time_ms < d.end_ms
 EXCEPT SELECT * FROM touched_day;
 
--- name: find_unavailable
+-- name: find_unavailable_days
 -- The noted days of sources with a series that is set aside. A day that was read from that series keeps what is stored. Another one is what the
 -- other fields say; it is unavailable where the series stands before the field that is chosen.
 -- $low_ms, $high_ms: as in find_candidates; $now_ms, $close_after_ms: as in find_day_changes.
@@ -94,10 +94,10 @@ CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted AS (
   SELECT t.day, t.device, t.source, any_value(t.end_ms) AS end_ms, list(l.stream_id) AS streams, min(l.position) AS position
   FROM touched_day t
-  JOIN left_out l USING (device, source)
+  JOIN omitted_series l USING (device, source)
   WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
   GROUP BY t.day, t.device, t.source
-), told AS (
+), combined AS (
   SELECT w.day, w.device, w.source, w.end_ms, o.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, o.stream_id), false) AS keeps,
     coalesce(p.position, 1e9) > w.position AS is_before, o AS old, c AS new
   FROM wanted w
@@ -112,8 +112,8 @@ WITH wanted AS (
     ((CASE WHEN keeps OR new.day IS NULL THEN old.flags ELSE new.flags END & ~flag('unavailable'))
       | CASE WHEN keeps OR is_before THEN flag('unavailable') ELSE 0 END)::UINTEGER AS flags,
     CASE WHEN keeps OR new.day IS NULL THEN old.coverage ELSE new.coverage END AS coverage
-  FROM told
-), kept AS (
+  FROM combined
+), history AS (
   SELECT day, device, source, max(version) AS version FROM daily_energy_history
   WHERE day IN (SELECT day FROM wanted) AND device IN (SELECT device FROM wanted)
   GROUP BY ALL
@@ -121,24 +121,24 @@ WITH wanted AS (
 SELECT d.day, d.device, d.source, d.energy_wh, d.method, d.stream_id, d.flags, d.coverage, d.end_ms,
   CASE WHEN NOT d.is_stored THEN coalesce(k.version, 0) + 1 WHEN d.end_ms <= $now_ms::BIGINT THEN d.old.version + 1 ELSE d.old.version END AS version,
   day_status(CASE WHEN d.new.status = 'restated' THEN 'restated' ELSE d.old.status END, d.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
-  k.version AS kept_version
+  k.version AS history_version
 FROM decided d
-LEFT JOIN kept k USING (day, device, source)
+LEFT JOIN history k USING (day, device, source)
 WHERE (d.energy_wh, d.stream_id, d.flags, d.coverage) IS DISTINCT FROM (d.old.energy_wh, d.old.stream_id, d.old.flags, d.old.coverage);
 
--- name: forget_unavailable
+-- name: drop_unavailable_changes
 -- Takes out what the other fields alone say of these days; a day that is withdrawn stays so.
 DELETE FROM day_change USING touched_day t
 WHERE day_change.day = t.day AND day_change.device = t.device AND day_change.source = t.source
-  AND (t.device, t.source) IN (SELECT (device, source) FROM left_out);
+  AND (t.device, t.source) IN (SELECT (device, source) FROM omitted_series);
 
--- name: take_unavailable
+-- name: add_unavailable_changes
 INSERT INTO day_change BY NAME FROM unavailable_day;
 
 -- name: count_day_changes
 SELECT count(*) AS count FROM day_change;
 
--- name: set_aside_again
+-- name: update_set_aside
 -- A series ($stream_id, $device, $source) that was set aside before fails again.
 UPDATE set_aside SET error = $error, program_version = $version
 WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source;
@@ -149,7 +149,7 @@ INSERT INTO set_aside (stream_id, device, source, since_ms, error, program_versi
 SELECT $stream_id, $device::UUID, $source, $now_ms::BIGINT, $error, $version
 WHERE NOT EXISTS (SELECT 1 FROM set_aside WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source);
 
--- name: try_again
+-- name: request_retry
 -- Asks for all series that are set aside, or those of a device ($device; null: of all), to be tried again by the next roll-up.
 UPDATE set_aside SET program_version = '' WHERE $device::UUID IS NULL OR device = $device::UUID;
 

@@ -10,20 +10,20 @@
 -- name: count_moved
 -- How many readings there are on the days whose limits have changed.
 SELECT coalesce(sum(q.step_count), 0)::BIGINT AS readings
-FROM series_quarter q JOIN relearnt l ON l.series_id = q.series_id AND l.utc_day = utc_day(q.interval_start_ms)
-WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM relearnt) AND (SELECT max(to_ms) FROM relearnt);
+FROM series_quarter q JOIN changed_limit l ON l.series_id = q.series_id AND l.utc_day = utc_day(q.interval_start_ms)
+WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
 -- Puts devices off: those that wait already, and ($is_much) those whose limits have changed. $complete_id: the last batch whose energy is complete;
 -- $batch_id: the last batch that is taken in.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH moved AS (
-  SELECT r.device FROM relearnt JOIN series_rule r USING (series_id) WHERE $is_much UNION SELECT device FROM pending_change
+  SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_much UNION SELECT device FROM pending_change
 ), counted AS (
   SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
   FROM series_quarter
-  WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM relearnt) AND (SELECT max(to_ms) FROM relearnt)
-    AND series_id IN (SELECT series_id FROM relearnt)
+  WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit)
+    AND series_id IN (SELECT series_id FROM changed_limit)
   GROUP BY ALL
 )
 SELECT r.device, s.series_id, 'touched', s.from_ms, s.to_ms, s.is_new, 0, r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
@@ -31,22 +31,22 @@ FROM scope s JOIN series_rule r USING (series_id)
 WHERE r.device IN (SELECT device FROM moved)
 UNION ALL
 SELECT r.device, l.series_id, 'learnt', l.from_ms, l.to_ms, false, coalesce(c.readings, 0), r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
-FROM relearnt l JOIN series_rule r USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
+FROM changed_limit l JOIN series_rule r USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
 WHERE r.device IN (SELECT device FROM moved);
 
--- name: leave_deferred
+-- name: drop_deferred_scope
 -- The scope without the devices that were put off.
 DELETE FROM scope WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
 
--- name: forget_relearnt
+-- name: drop_deferred_limits
 -- Their limits are those of later calls.
-DELETE FROM relearnt WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
+DELETE FROM changed_limit WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
 
 -- name: count_scope
 -- How many series are left in the scope.
 SELECT count(*) AS series FROM scope;
 
--- name: keep_arrived
+-- name: store_deferred_arrivals
 -- What has come of the devices that were put off, to say later what has changed them. Parameters as in defer_devices.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, 0, i.batch_id, $complete_id::BIGINT
@@ -54,49 +54,49 @@ FROM incoming i JOIN series s USING (series_id)
 WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id::BIGINT
 GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
 
--- name: take_pending
+-- name: load_pending_devices
 -- The devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, at least one.
 -- series_key: as in chapter 20, of these devices
-CREATE OR REPLACE TEMP TABLE series_key AS
+CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
-  NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS extends
+  NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS widens
 FROM (
   SELECT device, readings, sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
   FROM (SELECT device, sum(readings) AS readings FROM pending_change GROUP BY device)
 )
 WHERE total <= $readings_max::BIGINT OR total = readings;
 
--- name: take_arrived
+-- name: load_pending_arrivals
 -- incoming: as in chapter 20: what the devices that are computed now had brought, one row for each quarter of an hour and batch.
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
-FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM series_key);
+FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM incoming_series);
 
--- name: touch_pending
+-- name: load_pending_touched
 -- touched: as in find_touched, of the devices that are computed now
 CREATE OR REPLACE TEMP TABLE touched AS
-SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM series_key);
+SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM incoming_series);
 
--- name: touch_pending_too
+-- name: add_pending_touched
 -- The same of all that wait, beside what is touched anyway: where rules or settings have changed, everything is computed in one call.
 INSERT INTO touched
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
--- name: take_relearnt
+-- name: load_pending_limits
 -- The days of these devices whose limits have changed; what the limits are is stored.
-INSERT INTO relearnt
+INSERT INTO changed_limit
 SELECT series_id, utc_day(from_ms), NULL, NULL, NULL, NULL, from_ms, to_ms
-FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM series_key) AND series_id IN (SELECT series_id FROM series_rule);
+FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM incoming_series) AND series_id IN (SELECT series_id FROM series_rule);
 
--- name: take_reach
+-- name: apply_pending_reach
 -- How far their readings reached before their limits moved.
 UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, p.reach_ms)
 FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS p
 WHERE series_rule.series_id = p.series_id;
 
--- name: forget_pending
+-- name: delete_pending
 -- Removes what was computed. $all: everything.
-DELETE FROM pending_change WHERE $all OR device IN (SELECT device FROM series_key);
+DELETE FROM pending_change WHERE $all OR device IN (SELECT device FROM incoming_series);
 
 -- name: count_pending
 -- How many changes wait.

@@ -16,9 +16,9 @@ FROM (
     series_id,
     lag(value, 2) OVER w AS v_before, lag(event_time_ms) OVER w AS t0, lag(value) OVER w AS v0,
     event_time_ms AS t1, value AS v1,
-    lead(event_time_ms) OVER w IS NULL AS is_last, is_kept
+    lead(event_time_ms) OVER w IS NULL AS is_last, is_needed
   FROM (
-    SELECT r.series_id, r.event_time_ms, r.value, s.needs_all OR r.event_time_ms = s.anchor_ms AS is_kept
+    SELECT r.series_id, r.event_time_ms, r.value, s.needs_all OR r.event_time_ms = s.anchor_ms AS is_needed
     FROM reading r
     JOIN (SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope) AS s ON s.series_id = r.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -27,4 +27,4 @@ FROM (
   )
   WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)
 )
-WHERE $needs_all OR t0 IS NULL OR is_last OR is_kept OR t0 < t1 - t1 % interval_ms() OR is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE);
+WHERE $needs_all OR t0 IS NULL OR is_last OR is_needed OR t0 < t1 - t1 % interval_ms() OR is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE);

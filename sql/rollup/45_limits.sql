@@ -6,11 +6,11 @@
 -- Why     By a limit a step is possible or impossible. Where none is configured it is learnt. The limits of a day follow from that day, from the days
 --         before it (limit_days() in all), and from the days after it that come before it is closed. Later days change nothing: a closed day keeps its limits.
 
--- name: forget_quarters
+-- name: delete_quarters
 -- Removes what was learnt of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
 DELETE FROM series_quarter USING scope c
 WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND c.is_new
-  AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.lo_ms AND series_quarter.interval_start_ms < c.hi_ms;
+  AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.compute_from_ms AND series_quarter.interval_start_ms < c.compute_to_ms;
 
 -- name: store_quarters
 -- What the steps look like that end in the intervals in scope, of the series with new readings and something to learn.
@@ -23,24 +23,24 @@ SELECT
   s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
   -- The most of what is negative is the least of what is not: one aggregate for both.
   abs(min(CASE
-    WHEN c.is_register THEN CASE WHEN s.v1 > s.came_from THEN power_of(s.v1 - s.came_from, s.t1 - s.t0) END
+    WHEN c.is_register THEN CASE WHEN s.v1 > s.grown_from THEN power_of(s.v1 - s.grown_from, s.t1 - s.t0) END
     WHEN c.method = 'power_curve' THEN -least(abs(s.v0), abs(s.v1))
     ELSE -power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0)
   END)),
-  min(least(CASE WHEN c.is_register THEN decimal_step(s.v1) END, CASE WHEN s.v1 - s.v0 > float_tolerance_wh() THEN s.v1 - s.v0 END)),
+  min(least(CASE WHEN c.is_register THEN decimal_resolution(s.v1) END, CASE WHEN s.v1 - s.v0 > float_tolerance_wh() THEN s.v1 - s.v0 END)),
   sum(s.t1 - s.t0)::BIGINT,
   count(*)::INTEGER,
   count(nullif(s.v1, s.v0))::INTEGER
-FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS came_from FROM reading_pair) AS s
+FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS grown_from FROM reading_pair) AS s
 JOIN (
-  SELECT series_id, c.method, is_register(c.method) AS is_register, lo_ms, hi_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns
+  SELECT series_id, c.method, is_register(c.method) AS is_register, compute_from_ms, compute_to_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns
 ) AS c USING (series_id)
 -- Differences, as in find_pairs.
-WHERE s.t0 IS NOT NULL AND s.t1 - c.lo_ms >= 0 AND c.hi_ms - s.t1 > 0
+WHERE s.t0 IS NOT NULL AND s.t1 - c.compute_from_ms >= 0 AND c.compute_to_ms - s.t1 > 0
 GROUP BY s.series_id, interval_of(s.t1)
 ORDER BY interval_of(s.t1)::INTEGER;
 
--- name: find_days
+-- name: summarize_days
 -- What the UTC days look like of which quarters were learnt.
 -- power_w: the usual power. Of a register the median of its quarters. Of power and of interval readings a part (busy_part()) of what the second busiest
 -- quarter needs: power itself says more of what is possible than the growth of a register does, and one busy quarter alone may be a fault.
@@ -65,8 +65,8 @@ WITH summary AS (
   JOIN (SELECT series_id, c.method FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns) AS c USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
-), at_once AS (
-  SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * at_once_times() / limit_times() AS power_w
+), day_growth AS (
+  SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
     SELECT r.series_id, s.utc_day,
       -- Medians, because a fault may stand at either end.
@@ -83,24 +83,24 @@ WITH summary AS (
 )
 SELECT
   series_id, utc_day,
-  pow(power_step_times(), ceil(log2(nullif(least(s.power_w, a.power_w), 0)) / log2(power_step_times()))) AS power_w,
+  pow(usual_power_base(), ceil(log2(nullif(least(s.power_w, a.power_w), 0)) / log2(usual_power_base()))) AS power_w,
   round(resolution, (resolution_digits() - 1 - floor(log10(resolution)))::INTEGER) AS resolution,
   CASE WHEN median_ms >= long_step_ms() THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
     ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms()) END AS step_ms,
   least(s.step_count, informative_steps())::INTEGER AS step_count,
   change_count
 FROM summary s
-LEFT JOIN at_once a USING (series_id, utc_day)
+LEFT JOIN day_growth a USING (series_id, utc_day)
 EXCEPT
 SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM series_day
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
--- name: renew_days
+-- name: update_known_days
 -- Renews what the days look like that are known already. Their limits stay, because they may be the same still: find_limits compares them.
 UPDATE series_day SET power_w = l.power_w, resolution = l.resolution, step_ms = l.step_ms, step_count = l.step_count, change_count = l.change_count
 FROM learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
 
--- name: store_days_learnt
+-- name: store_new_days
 -- Stores what the days look like that were not known. Their limits follow, see find_limits.
 INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
 SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.change_count
@@ -114,7 +114,7 @@ FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 -- $look_ahead: how many later days are taken into account: those that have come for certain before the day is closed.
 -- relearnt: series_id, utc_day, learnt_power_w, usual_power_w (of registers that restart every day), learnt_resolution, learnt_step_ms, from_ms,
 -- to_ms (of the day): only days of which one that the configuration leaves open has changed
-CREATE OR REPLACE TEMP TABLE relearnt AS
+CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
 ), near_day AS (
@@ -149,36 +149,36 @@ WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (
 -- name: store_limits
 UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual_power_w, learnt_resolution = r.learnt_resolution,
   learnt_step_ms = r.learnt_step_ms
-FROM relearnt r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
+FROM changed_limit r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
 
--- name: store_step
+-- name: store_series_steps
 -- How far the readings of a series reach follows from its longest usual step. The newest resolution is stored beside it.
 UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
 FROM (
   SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
-  FROM series_day WHERE series_id IN (SELECT series_id FROM relearnt) GROUP BY series_id
+  FROM series_day WHERE series_id IN (SELECT series_id FROM changed_limit) GROUP BY series_id
 ) AS r
 WHERE r.series_id = series.series_id;
 
--- name: take_step
+-- name: apply_series_steps
 -- The same in the rules of this roll-up. Where readings reach less far than before, the intervals that they reached are computed as well.
 UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
   reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms))
-FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM relearnt);
+FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM changed_limit);
 
--- name: note_limits
+-- name: note_changed_limits
 -- Notes the UTC days whose limits have changed, because that may be why a local day has another energy.
-INSERT INTO limits_changed SELECT series_id, from_ms, to_ms FROM relearnt;
+INSERT INTO noted_limit_change SELECT series_id, from_ms, to_ms FROM changed_limit;
 
--- name: count_beyond
+-- name: count_limits_beyond_scope
 -- How many days whose limits have changed reach out of the scope: not all of their readings are in it, or these reach further now.
 SELECT count(*) AS count
-FROM relearnt l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
-WHERE (l.from_ms - r.reach_ms < s.lo_ms AND r.first_ms - r.reach_ms < s.lo_ms)
-  OR (l.to_ms + r.reach_ms >= s.hi_ms AND r.last_ms + r.reach_ms >= s.hi_ms)
+FROM changed_limit l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
+WHERE (l.from_ms - r.reach_ms < s.compute_from_ms AND r.first_ms - r.reach_ms < s.compute_from_ms)
+  OR (l.to_ms + r.reach_ms >= s.compute_to_ms AND r.last_ms + r.reach_ms >= s.compute_to_ms)
   OR r.reach_ms > s.reach_ms;
 
--- name: forget_learnt
+-- name: delete_outdated_quarters
 -- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there when they learn again. Removes also what was
 -- learnt of series that have something else to learn than before: that is learnt from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
@@ -189,24 +189,24 @@ DELETE FROM series_quarter WHERE series_id IN (
   ) AS d USING (series_id)
   WHERE NOT r.learns OR (r.max_power_w IS NULL) <> d.knows_power OR (is_register(r.method) AND r.jitter_wh IS NULL) <> d.knows_resolution);
 
--- name: forget_stream_learnt
+-- name: delete_stream_quarters
 -- Removes what was learnt of a stream ($stream_id) by other rules than those of now, before what is left is restated.
 DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM series WHERE stream_id = $stream_id);
 
--- name: forget_learnt_days
+-- name: delete_outdated_days
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream))
   AND series_id NOT IN (SELECT series_id FROM series_quarter);
 
--- name: take_limits
+-- name: load_day_limits
 -- The limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.
 -- day_limit: columns of series_day
 CREATE OR REPLACE TEMP TABLE day_limit AS
 FROM series_day
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND series_id IN (SELECT series_id FROM scope);
 
--- name: least_power
+-- name: find_least_limit
 -- The least limit (W) that any register in scope is judged by; null: a net register is.
-SELECT min(least(power_limit(r.max_power_w, d.power_w), recount_limit(r.max_power_w, d.power_w, d.usual_w))) AS least_power_w
+SELECT min(least(power_limit(r.max_power_w, d.power_w), power_limit_after_reset(r.max_power_w, d.power_w, d.usual_w))) AS least_power_w
 FROM scope s
 JOIN series_rule r USING (series_id)
 LEFT JOIN (

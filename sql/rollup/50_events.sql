@@ -6,19 +6,19 @@
 -- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) tells what they are, because that takes a look ahead from break to break. It judges
 --         from the last break before the change that was decided without the change, up to a break from which on nothing is different.
 
--- name: find_break_changes
+-- name: find_changed_breaks
 -- A break of a register: a fall beyond the jitter, a rise beyond the most plausible power, the first two steps away from zero (the first one may
 -- end at an average), a step that is back at once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
 -- interval readings: from a plausible value to one beyond the limit, and back; the very first reading is a step from itself. Breaks are looked for up to
 -- the reading after the scope, because the pair that ends there may have another reading before it now.
--- $least_power_w: see least_power. $of_power: there is power or interval readings; $changes: there are declared changes.
+-- $least_power_w: see find_least_limit. $of_power: there is power or interval readings; $changes: there are declared changes.
 -- break_change: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break is gone)
-CREATE OR REPLACE TEMP TABLE break_change AS
+CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
   SELECT p.*
   FROM (SELECT * FROM reading_pair WHERE is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE)) AS p
   JOIN scope s USING (series_id)
-  WHERE p.t1 BETWEEN s.lo_ms AND s.last_ms AND is_register(s.method)
+  WHERE p.t1 BETWEEN s.compute_from_ms AND s.last_ms AND is_register(s.method)
 ), of_register AS (
   SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
   FROM suspect p
@@ -27,14 +27,14 @@ WITH suspect AS MATERIALIZED (
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
   WHERE NOT r.net AND p.t0 IS NOT NULL AND (r.method = 'total_energy' OR p.t1 < i.end_ms)
     AND (p.v1 < p.v0 - jitter(r.jitter_wh, d.learnt_resolution)
-      OR p.v1 - p.v0 > wh_of(least(power_limit(r.max_power_w, d.learnt_power_w), recount_limit(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
+      OR p.v1 - p.v0 > wh_of(least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
         + jitter(r.jitter_wh, d.learnt_resolution)
       OR ((p.v0 = 0 OR p.v_before = 0) AND p.v1 > p.v0)
       OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
   UNION
   SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
   FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
-  JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
+  JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.compute_from_ms AND s.last_ms
   JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.t0 AND g.at_ms <= p.t1
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
   WHERE s.method = 'total_energy' OR (s.method = 'daily_energy' AND p.t1 < i.end_ms)
@@ -46,7 +46,7 @@ WITH suspect AS MATERIALIZED (
         ELSE is_beyond(p.v0, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
     -- Without registers first, because the planner would take all pairs for few.
     FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
-    JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.lo_ms AND s.last_ms
+    JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.compute_from_ms AND s.last_ms
     JOIN series_rule r ON r.series_id = p.series_id
     LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
     LEFT JOIN day_limit d0 ON d0.series_id = p.series_id AND d0.utc_day = utc_day(p.t0)
@@ -56,23 +56,23 @@ WITH suspect AS MATERIALIZED (
   FROM of_register UNION ALL FROM of_power
 ), stored AS (
   SELECT b.series_id, b.from_ms, b.from_value, b.to_ms, b.to_value
-  FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms BETWEEN s.lo_ms AND s.last_ms
+  FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms BETWEEN s.compute_from_ms AND s.last_ms
   WHERE b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
 (SELECT *, true AS is_new FROM (FROM now EXCEPT FROM stored))
 UNION ALL
 (SELECT *, false AS is_new FROM (FROM stored EXCEPT FROM now));
 
--- name: forget_breaks
+-- name: delete_breaks
 -- Removes the breaks that are gone.
-DELETE FROM series_break USING break_change c
+DELETE FROM series_break USING changed_break c
 WHERE NOT c.is_new AND series_break.series_id = c.series_id AND series_break.to_ms = c.to_ms AND series_break.from_ms = c.from_ms;
 
 -- name: store_breaks
 INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
-SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_change WHERE is_new;
+SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE is_new;
 
--- name: find_judged
+-- name: find_judging_ranges
 -- Which breaks are judged again. Of a lifetime register: from the last break before the first change that was decided without what has changed
 -- (its decided_ms is before it), up to the break that is the $ahead-th decided one after the last change. Of power, where each break is judged by the
 -- next one alone: from the last break before the first change, up to the first one after the last change. Of a register that restarts every
@@ -81,34 +81,34 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_change WHERE i
 -- judged, and the statement is run again to look further.
 -- judged: series_id, method, after_ms (the break to begin with; null: the series begins there), from_ms, to_ms (breaks after from_ms up to to_ms are judged),
 -- seen_ms (up to there breaks are looked at), changed_ms (the last change)
-CREATE OR REPLACE TEMP TABLE judged AS
+CREATE OR REPLACE TEMP TABLE judging_range AS
 WITH changed AS (
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
     -- From the reading before it, because the readings up to there were looked at for the breaks before.
-    SELECT series_id, from_ms, to_ms FROM break_change
+    SELECT series_id, from_ms, to_ms FROM changed_break
     UNION ALL
-    SELECT series_id, from_ms, to_ms FROM relearnt WHERE series_id IN (SELECT series_id FROM scope)
+    SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
     UNION ALL
-    SELECT series_id, lo_ms, hi_ms FROM scope WHERE $is_restated
+    SELECT series_id, compute_from_ms, compute_to_ms FROM scope WHERE $is_restated
     UNION ALL
     -- The first break of a day is judged by the first reading of that day and the last one of the days before, so by more than breaks.
-    SELECT series_id, lo_ms, hi_ms - 1 FROM scope
+    SELECT series_id, compute_from_ms, compute_to_ms - 1 FROM scope
     WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
     UNION ALL
     -- Whether a rise is possible depends on how long the register had stood still before it: not on the scope where it has moved since, at another break.
     -- One that restarts every day stands still within a day.
     SELECT series_id, to_ms, to_ms
     FROM (
-      SELECT b.*, min(CASE WHEN b.from_ms >= s.hi_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
-      FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.lo_ms AND b.to_ms <= s.hi_ms + standstill_max_ms()
+      SELECT b.*, min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
+      FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.compute_from_ms AND b.to_ms <= s.compute_to_ms + standstill_max_ms()
       WHERE s.is_new AND s.method = 'total_energy' AND b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
     )
     WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
     UNION ALL
     -- What was left out at the beginning of a series begins with its first reading.
     SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)
-    WHERE s.is_new AND s.lo_ms <= r.first_ms
+    WHERE s.is_new AND s.compute_from_ms <= r.first_ms
       AND s.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
   )
   GROUP BY series_id
@@ -125,7 +125,7 @@ WITH changed AS (
   JOIN series_rule r USING (series_id)
   LEFT JOIN beside b USING (series_id)
   GROUP BY ALL
-), told AS (
+), bounded AS (
   SELECT n.*,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.decided[$ahead], forever_ms()) WHEN 'daily_energy' THEN last_day.end_ms - 1
@@ -136,30 +136,30 @@ WITH changed AS (
 )
 SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS after_ms, first_ms AS from_ms, last_ms AS to_ms,
   CASE WHEN is_register(method) OR next_ms IS NULL THEN last_ms ELSE next_ms END AS seen_ms, to_ms AS changed_ms
-FROM told;
+FROM bounded;
 
--- name: judged_ends
+-- name: check_judging_ends
 -- Whether the judged breaks of a series begin where the series does, or end where it does: then all that is stored was looked at, or not enough.
-SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judged;
+SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judging_range;
 
 -- name: judge_everything
 -- Judges all breaks of all judged series, to compare. A register that restarts every day is judged day by day.
-UPDATE judged SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
+UPDATE judging_range SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
 
--- name: judge_up_to
+-- name: extend_judging
 -- Up to where breaks are judged after all, because there is none from which on nothing is different: to the end. $ends: JSON array of
 -- {series_id, to_ms}.
-UPDATE judged SET to_ms = e.to_ms, seen_ms = e.to_ms
+UPDATE judging_range SET to_ms = e.to_ms, seen_ms = e.to_ms
 FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS e
-WHERE judged.series_id = e.series_id;
+WHERE judging_range.series_id = e.series_id;
 
--- name: count_judged
+-- name: count_breaks_to_judge
 -- How many breaks are judged.
 SELECT count(*) AS breaks
-FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.seen_ms
-WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms) FROM judged);
+FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.seen_ms
+WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
--- name: breaks_to_judge
+-- name: list_breaks_to_judge
 -- The breaks to judge, in order, with the rules to judge them by: of one of $parts parts of the series ($part: from 0). Where judging begins at a break, that break comes first (is_start).
 -- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
 -- an earlier day. series_ms, series_value: the first reading of the series. still_ms: where it rises, since when the register has shown the value
@@ -168,21 +168,21 @@ WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms)
 -- All that is joined is bounded in time first: much more is stored than is judged.
 WITH judged_break AS MATERIALIZED (
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
-  FROM series_break b JOIN judged j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
+  FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
   WHERE j.series_id % $parts::BIGINT = $part::BIGINT
-    AND b.to_ms BETWEEN (SELECT min(from_ms) FROM judged) AND (SELECT max(seen_ms) FROM judged)
+    AND b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
 ), beginning AS (
   SELECT r.series_id, r.value
   FROM reading r
   JOIN (
-    SELECT s.series_id, s.first_ms FROM judged j JOIN series_rule s USING (series_id) WHERE j.after_ms IS NULL AND is_register(j.method)
+    SELECT s.series_id, s.first_ms FROM judging_range j JOIN series_rule s USING (series_id) WHERE j.after_ms IS NULL AND is_register(j.method)
   ) AS s ON r.series_id = s.series_id AND r.event_time_ms = s.first_ms
 ), rise AS MATERIALIZED (
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
   WHERE is_register(method) AND is_judged AND to_value > from_value AND from_value > 0
 ), still AS (
   -- Null where it has shown the same for longer than a standstill may last.
-  SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS still_ms
+  SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
     SELECT b.series_id, b.to_ms, r.event_time_ms, b.from_ms - standstill_max_ms() <= s.first_ms AS is_since_first,
       max(CASE WHEN r.value <> b.from_value THEN r.event_time_ms END) OVER (PARTITION BY b.series_id, b.to_ms) AS moved_ms
@@ -194,22 +194,22 @@ WITH judged_break AS MATERIALIZED (
   GROUP BY series_id, to_ms
 ), morning AS (
   SELECT s.series_id, d.start_ms, s.t0 AS before_ms, s.v0 AS before_value, s.t1 AS first_ms, s.v1 AS first_value
-  FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judged WHERE method = 'daily_energy')) AS s
+  FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS s
   JOIN interval_day d ON d.interval_index = interval_of(s.t1)
   WHERE s.t0 < d.start_ms
 )
 SELECT
-  j.series_id, j.method, j.after_ms, j.to_ms AS judged_to_ms, j.changed_ms,
+  j.series_id, j.method, j.after_ms, j.to_ms AS judging_to_ms, j.changed_ms,
   r.max_power_w IS NULL AS learnt,
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
-  recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w,
+  power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w,
   is_beyond(b.to_value, r.method, reading_interval(r.interval_ms, l.learnt_step_ms), coalesce(r.max_power_w, l.learnt_power_w)) AS is_beyond,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
   r.first_ms AS series_ms, g.value AS series_value, r.last_ms,
-  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.still_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
+  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.standstill_since_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
   CASE WHEN j.method = 'daily_energy' THEN d.start_ms END AS day_ms,
   m.before_ms, m.before_value, m.first_ms, m.first_value
-FROM judged j
+FROM judging_range j
 JOIN series_rule r ON r.series_id = j.series_id
 LEFT JOIN judged_break b ON b.series_id = j.series_id
 -- Breaks before the scope are judged again as well, so their limits are not in day_limit.
@@ -224,13 +224,13 @@ LEFT JOIN still ON still.series_id = j.series_id AND still.to_ms = b.to_ms
 WHERE j.series_id % $parts::BIGINT = $part::BIGINT
 ORDER BY j.series_id, b.to_ms;
 
--- name: register_changes_to_judge
+-- name: list_register_changes
 -- Declared changes of the registers that are judged.
 SELECT g.series_id, g.at_ms, g.final_value, g.initial_value
-FROM register_change g WHERE g.series_id IN (SELECT series_id FROM judged)
+FROM register_change g WHERE g.series_id IN (SELECT series_id FROM judging_range)
 ORDER BY g.series_id, g.at_ms;
 
--- name: find_event_changes
+-- name: find_changed_events
 -- Events that have come, gone or changed among the judged breaks. $events: what the events are now, JSON array of {series_id, kind, from_ms, to_ms,
 -- value_before, value_after, energy_wh}. $ends: JSON array of {series_id, to_ms}: the break from which on nothing is different, where there is one.
 -- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new
@@ -240,15 +240,15 @@ WITH event_now AS MATERIALIZED (
 ), ended AS (
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
 ), stored AS MATERIALIZED (
-  SELECT e.* FROM energy_event e JOIN judged j USING (series_id) LEFT JOIN ended USING (series_id)
+  SELECT e.* FROM energy_event e JOIN judging_range j USING (series_id) LEFT JOIN ended USING (series_id)
   WHERE e.to_ms > j.from_ms AND e.to_ms <= coalesce(ended.to_ms, j.to_ms)
-    AND e.to_ms > (SELECT min(from_ms) FROM judged) AND e.to_ms <= (SELECT max(to_ms) FROM judged)
+    AND e.to_ms > (SELECT min(from_ms) FROM judging_range) AND e.to_ms <= (SELECT max(to_ms) FROM judging_range)
 )
 (SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored))
 UNION ALL
 (SELECT *, false AS is_new FROM (SELECT * FROM stored EXCEPT SELECT * FROM event_now));
 
--- name: forget_events
+-- name: delete_events
 -- Removes the events that are gone.
 DELETE FROM energy_event USING changed_event c
 WHERE NOT c.is_new AND energy_event.series_id = c.series_id AND energy_event.kind = c.kind AND energy_event.from_ms = c.from_ms
@@ -258,7 +258,7 @@ WHERE NOT c.is_new AND energy_event.series_id = c.series_id AND energy_event.kin
 INSERT INTO energy_event (series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh)
 SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM changed_event WHERE is_new;
 
--- name: store_decided
+-- name: store_decided_times
 -- Notes up to when breaks looked ahead, where that is another time than before. $decided: JSON array of objects {series_id, to_ms, decided_ms}; null:
 -- the break decides nothing by itself.
 UPDATE series_break SET decided_ms = d.decided_ms

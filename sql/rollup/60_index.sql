@@ -5,12 +5,12 @@
 -- Why     Most registers only grow: then the pair of readings is the line. The others need more: readings that were left out are passed over, a
 --         fall within the jitter holds the high-water mark, a reset begins anew, a register that restarts every day has its days.
 
--- name: find_needs_index
+-- name: find_needs_full_index
 -- Registers whose lines are not simply the pairs of neighbouring readings: something fell or was left out, the high-water mark was above the
 -- reading where the scope begins, or the day matters (registers that restart every day; lifetime registers beside one of them, or read within the
--- day only). $all: every register, to compare. $anchored: there are lifetime registers beside daily ones.
+-- day only). $all: every register, to compare. $beside_daily: there are lifetime registers beside daily ones.
 -- needs_index: series_id
-CREATE OR REPLACE TEMP TABLE needs_index AS
+CREATE OR REPLACE TEMP TABLE needs_full_index AS
 SELECT DISTINCT s.series_id
 FROM (SELECT series_id FROM reading_pair WHERE v1 < v0) AS p
 JOIN scope s USING (series_id)
@@ -22,35 +22,35 @@ WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.wit
 UNION
 SELECT s.series_id
 FROM scope s JOIN series_rule r USING (series_id) JOIN series_rule daily ON daily.device = r.device AND daily.source = r.source
-WHERE $anchored AND s.method = 'total_energy' AND daily.method = 'daily_energy'
+WHERE $beside_daily AND s.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
 WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 UNION
 SELECT p.series_id
 FROM scope s
-JOIN (SELECT * FROM reading_pair WHERE is_kept) AS p ON p.series_id = s.series_id AND p.t1 = s.anchor_ms
+JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = s.series_id AND p.t1 = s.anchor_ms
 JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = interval_of(p.t1) * interval_ms() AND i.last_ms = p.t1 AND i.last_value > p.v1
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
--- name: find_kept
+-- name: find_index_readings
 -- The readings of the registers that need an index, without those that are left out. mark: what the register is taken to show; where the scope
 -- begins, the high-water mark that is held above the reading. frame: counts the resets, rollovers, rebases and declared changes before it.
 -- $low_ms, $high_ms: bounds of the readings in scope.
 -- kept_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (what the event at this reading is, and books), frame
-CREATE OR REPLACE TEMP TABLE kept_reading AS
+CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH event AS (
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
 )
 SELECT k.series_id, k.method, k.event_time_ms, k.value, greatest(k.value, i.last_value) AS mark, j.kind, j.energy_wh,
-  count(j.kind) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS frame
+  count(j.kind) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
 FROM (
   SELECT s.series_id, s.method, s.anchor_ms, r.event_time_ms, r.value
   FROM reading r
   JOIN scope s ON s.series_id = r.series_id
   WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
     AND r.event_time_ms - s.anchor_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
-    AND s.series_id IN (SELECT series_id FROM needs_index)
+    AND s.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
       SELECT 1 FROM event e
       WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
@@ -62,41 +62,41 @@ LEFT JOIN (
   FROM interval_energy i
   JOIN scope a ON a.series_id = i.series_id AND a.anchor_ms = i.last_ms
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND a.method = 'total_energy'
-    AND a.series_id IN (SELECT series_id FROM needs_index)
+    AND a.series_id IN (SELECT series_id FROM needs_full_index)
 ) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
--- name: find_drifting
+-- name: find_drift
 -- Readings of lifetime registers that have fallen, little by little, further below the high-water mark than the jitter: all readings
 -- between two events of such a register, in order.
-SELECT k.series_id, k.frame, k.event_time_ms AS t, k.value AS v, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
+SELECT k.series_id, k.index_segment, k.event_time_ms AS t, k.value AS v, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
 FROM (
-  SELECT *, max(mark) OVER (PARTITION BY series_id, frame ORDER BY event_time_ms) AS held
-  FROM kept_reading WHERE method = 'total_energy'
+  SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
+  FROM index_reading WHERE method = 'total_energy'
 ) AS k
 JOIN series_rule r ON r.series_id = k.series_id AND NOT r.net
 LEFT JOIN day_limit d ON d.series_id = k.series_id AND d.utc_day = utc_day(k.event_time_ms)
-QUALIFY bool_or(k.value < k.held - jitter(r.jitter_wh, d.learnt_resolution)) OVER (PARTITION BY k.series_id, k.frame)
+QUALIFY bool_or(k.value < k.running_mark - jitter(r.jitter_wh, d.learnt_resolution)) OVER (PARTITION BY k.series_id, k.index_segment)
 ORDER BY k.series_id, k.event_time_ms;
 
--- name: mark_drifted
+-- name: apply_drift_rebases
 -- Where a register has drifted below its mark, the mark gives way: a rebase to the jitter above the reading, and a new frame. $drifted: JSON array of
 -- {series_id, t, mark}.
-CREATE OR REPLACE TEMP TABLE kept_reading AS
-SELECT k.* EXCLUDE (mark, kind, frame), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END AS kind,
-  count(CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS frame
-FROM kept_reading k
+CREATE OR REPLACE TEMP TABLE index_reading AS
+SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END AS kind,
+  count(CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
+FROM index_reading k
 LEFT JOIN (
   SELECT unnest(from_json($drifted::JSON, '[{"series_id":"INTEGER","t":"BIGINT","mark":"DOUBLE"}]'), recursive := true)
 ) AS d ON d.series_id = k.series_id AND d.t = k.event_time_ms;
 
--- name: find_passed_over
+-- name: find_skipped_readings
 -- Lines that pass over readings which were left out: the flags that say so.
 -- $low_ms, $high_ms: bounds of the readings in scope.
 -- passed_over: series_id, from_ms (the first reading that was left out), t1 (the reading after them), flags
-CREATE OR REPLACE TEMP TABLE passed_over AS
+CREATE OR REPLACE TEMP TABLE skipped_reading AS
 SELECT k.series_id, min(e.from_ms) AS from_ms, k.t1, bit_or(event_flag(e.kind)) AS flags
 FROM (
-  SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS t0, event_time_ms AS t1 FROM kept_reading
+  SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS t0, event_time_ms AS t1 FROM index_reading
 ) AS k
 JOIN energy_event e ON e.series_id = k.series_id AND is_left_out(e.kind) AND e.from_ms > k.t0 AND e.to_ms < k.t1
 WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
@@ -107,28 +107,28 @@ GROUP BY k.series_id, k.t1;
 -- begins a new frame and books its own amount. A register that is read within the day only says nothing of the time from one day to the next.
 -- index_line: series_id, t0, c0, t1, c1, covered, flags, held (the high-water mark at t0, in the frame before)
 CREATE OR REPLACE TEMP TABLE index_line AS
-WITH held AS (
+WITH marked AS (
   SELECT k.*, r.net, r.within_day,
-    CASE WHEN r.net THEN k.mark ELSE max(k.mark) OVER (PARTITION BY k.series_id, k.frame ORDER BY k.event_time_ms) END AS c,
+    CASE WHEN r.net THEN k.mark ELSE max(k.mark) OVER (PARTITION BY k.series_id, k.index_segment ORDER BY k.event_time_ms) END AS c,
     lag(k.event_time_ms) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS t0
-  FROM kept_reading k
+  FROM index_reading k
   JOIN series_rule r ON r.series_id = k.series_id
   WHERE k.method = 'total_energy'
 ), lined AS (
-  SELECT *, lag(c) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous FROM held
+  SELECT *, lag(c) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
 )
 SELECT
   l.series_id, l.t0,
   CASE WHEN l.within_day AND l.event_time_ms >= d.end_ms THEN l.c
-    WHEN l.kind = 'rebase' THEN l.c WHEN l.kind IS NOT NULL THEN l.c - l.energy_wh ELSE l.previous END AS c0,
+    WHEN l.kind = 'rebase' THEN l.c WHEN l.kind IS NOT NULL THEN l.c - l.energy_wh ELSE l.previous_mark END AS c0,
   l.event_time_ms AS t1, l.c AS c1,
   l.kind IS DISTINCT FROM 'rebase' AND NOT (l.within_day AND l.event_time_ms >= d.end_ms) AS covered,
-  (event_flag(l.kind) | CASE WHEN l.kind IS NULL AND l.value < l.previous AND NOT l.net THEN flag('jitter') ELSE 0 END | coalesce(e.flags, 0))::USMALLINT AS flags,
-  l.previous AS held
+  (event_flag(l.kind) | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END | coalesce(e.flags, 0))::USMALLINT AS flags,
+  l.previous_mark AS mark_before
 FROM lined l
 -- One condition, because with another one of its left side DuckDB compares each reading with each interval.
 LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.t0) END
-LEFT JOIN passed_over e ON e.series_id = l.series_id AND e.t1 = l.event_time_ms
+LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.event_time_ms
 WHERE l.t0 IS NOT NULL;
 
 -- name: find_daily_lines
@@ -140,11 +140,11 @@ WHERE l.t0 IS NOT NULL;
 -- than twice what it showed in the evening: then nearly all of it came since, and a restart in between is as likely.
 -- $low_ms, $high_ms: bounds of the readings in scope.
 INSERT INTO index_line
-WITH kept AS (
+WITH daily_reading AS (
   SELECT k.series_id, k.event_time_ms AS t, k.value AS v, d.day, d.start_ms, d.end_ms, k.kind, k.energy_wh,
     jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, power_limit(r.max_power_w, l.learnt_power_w) AS max_power_w,
-    recount_limit(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS recount_power_w, r.first_ms
-  FROM kept_reading k
+    power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w, r.first_ms
+  FROM index_reading k
   JOIN series_rule r USING (series_id)
   JOIN interval_day d ON d.interval_index = interval_of(k.event_time_ms)
   LEFT JOIN day_limit l ON l.series_id = k.series_id AND l.utc_day = utc_day(k.event_time_ms)
@@ -160,69 +160,69 @@ WITH kept AS (
 ), paired AS (
   SELECT *,
     lag(t) OVER w AS t0, lag(v) OVER w AS v0, lag(day) OVER w AS day0, lag(end_ms) OVER w AS day0_end_ms,
-    count(kind) OVER w AS frame
-  FROM kept
+    count(kind) OVER w AS index_segment
+  FROM daily_reading
   LEFT JOIN restart USING (series_id, day)
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
-), dated AS (
+), by_day AS (
   SELECT *,
     first_value(v0) OVER d AS day_before,
     max(v) OVER d AS day_max, min(v) OVER d AS day_min,
-    max(v) OVER (PARTITION BY series_id, day, frame ORDER BY t) AS c
+    max(v) OVER (PARTITION BY series_id, day, index_segment ORDER BY t) AS c
   FROM paired
   WINDOW d AS (PARTITION BY series_id, day ORDER BY t)
-), shown AS (
-  SELECT *, coalesce(day_before > 0 AND day_max = day_before AND day_min = day_before, false) AS stale FROM dated
-), judged AS (
+), carried AS (
+  SELECT *, coalesce(day_before > 0 AND day_max = day_before AND day_min = day_before, false) AS shows_day_before FROM by_day
+), compared AS (
   SELECT *,
-    lag(c) OVER w AS c_before, lag(stale) OVER w AS stale_before,
-    bool_or(NOT stale) OVER (PARTITION BY series_id, day) AS day_alive,
-    max(frame) OVER (PARTITION BY series_id, day) AS day_frame,
-    v <= wh_of(recount_power_w, t - greatest(t0, start_ms)) + jitter_wh AS reachable,
+    lag(c) OVER w AS c_before, lag(shows_day_before) OVER w AS showed_day_before,
+    bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,
+    max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
+    v <= wh_of(max_power_after_reset_w, t - greatest(t0, start_ms)) + jitter_wh AS is_possible_since_midnight,
     v - v0 <= wh_of(max_power_w, t - t0) + jitter_wh AS continues,
     coalesce(continues AND restart_ms > t AND restart_ms - t0 <= day_ms() AND v0 >= reset_share_max() * v
       AND v >= least(v0, greatest(v0 - jitter_wh, jitter_wh)), false) AS restarts_late
-  FROM shown
+  FROM carried
   WINDOW w AS (PARTITION BY series_id ORDER BY t)
-), told AS (
+), decided AS (
   SELECT *,
     CASE
       WHEN day <> day0 AND v = v0 THEN 'carry'
       WHEN day <> day0 AND restarts_late THEN 'grow'
-      WHEN day <> day0 AND (v < v0 OR t - t0 > restart_max_ms()) AND reachable THEN 'new_day'
+      WHEN day <> day0 AND (v < v0 OR t - t0 > restart_max_ms()) AND is_possible_since_midnight THEN 'new_day'
       WHEN day <> day0 AND (v < v0 OR NOT continues) THEN 'rebase'
       WHEN day <> day0 THEN 'grow'
       WHEN kind = 'rebase' THEN 'rebase'
       WHEN kind IS NOT NULL THEN 'join'
-      WHEN stale_before AND v > v0 AND t - t0 > restart_max_ms() AND reachable AND NOT restarts_late THEN 'new_day'
-      WHEN stale THEN 'carry'
+      WHEN showed_day_before AND v > v0 AND t - t0 > restart_max_ms() AND is_possible_since_midnight AND NOT restarts_late THEN 'new_day'
+      WHEN shows_day_before THEN 'carry'
       ELSE 'grow'
-    END AS step_kind
-  FROM judged
+    END AS line_kind
+  FROM compared
   WHERE t0 IS NOT NULL
 ), line AS (
   SELECT series_id,
-    CASE WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day0) THEN greatest(t0, start_ms) ELSE t0 END AS t0,
-    CASE step_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE least(v0, c) END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
+    CASE WHEN line_kind = 'new_day' OR (line_kind = 'carry' AND day <> day0) THEN greatest(t0, start_ms) ELSE t0 END AS t0,
+    CASE line_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE least(v0, c) END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
     t AS t1, c AS c1,
-    step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_alive) AS covered,
+    line_kind <> 'rebase' AND (line_kind <> 'carry' OR day_moves) AS covered,
     -- The restart that ends the carry-over is what the register is for, and nothing to flag.
-    (CASE WHEN step_kind = 'rebase' THEN flag('rebase') WHEN step_kind <> 'join' OR (kind = 'reset' AND stale_before) THEN 0 ELSE event_flag(kind) END
-      | CASE WHEN stale THEN flag('carry_over') ELSE 0 END
-      | CASE WHEN step_kind = 'grow' AND v < CASE WHEN day = day0 THEN c_before ELSE v0 END THEN flag('jitter') ELSE 0 END) AS flags,
-    v0 AS held
-  FROM told
+    (CASE WHEN line_kind = 'rebase' THEN flag('rebase') WHEN line_kind <> 'join' OR (kind = 'reset' AND showed_day_before) THEN 0 ELSE event_flag(kind) END
+      | CASE WHEN shows_day_before THEN flag('carry_over') ELSE 0 END
+      | CASE WHEN line_kind = 'grow' AND v < CASE WHEN day = day0 THEN c_before ELSE v0 END THEN flag('jitter') ELSE 0 END) AS flags,
+    v0 AS mark_before
+  FROM decided
   UNION ALL
   -- Until midnight the register is known where it still shows the same after it.
-  SELECT series_id, t0, v0, day0_end_ms, v0, true, 0, v0 FROM told WHERE step_kind = 'carry' AND day <> day0
+  SELECT series_id, t0, v0, day0_end_ms, v0, true, 0, v0 FROM decided WHERE line_kind = 'carry' AND day <> day0
   UNION ALL
   -- The very first reading of a series shows the energy since midnight, unless a restart later in the day says that it was carry-over.
   SELECT series_id, start_ms, 0, t, v, true, 0, 0
-  FROM judged
-  WHERE t0 IS NULL AND t = first_ms AND day_frame = 0 AND v > 0 AND t > start_ms AND v <= wh_of(recount_power_w, t - start_ms) + jitter_wh
+  FROM compared
+  WHERE t0 IS NULL AND t = first_ms AND day_segment = 0 AND v > 0 AND t > start_ms AND v <= wh_of(max_power_after_reset_w, t - start_ms) + jitter_wh
 )
 SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
-FROM line l LEFT JOIN passed_over e ON e.series_id = l.series_id AND e.t1 = l.t1 AND e.from_ms > l.t0;
+FROM line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.t1 AND e.from_ms > l.t0;
 
 -- name: find_midnight_anchors
 -- Local midnights inside silences of more than two hours at which a lifetime register is known after all: a register that restarts every day,
@@ -249,7 +249,7 @@ WITH silent AS MATERIALIZED (
         AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
 )
 -- Outer joins, because they keep the planner from multiplying the readings with each other.
-SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.held,
+SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.mark_before,
   day.start_ms AS midnight_ms, greatest(s.c0, s.c1 - after.value) AS midnight_value,
   abs(s.c1 - after.value - s.c0) > s.jitter_wh + 1e-6 AS estimated
 FROM silent s
@@ -258,18 +258,18 @@ LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms
 LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time_ms = s.t0
 WHERE s.t0 < day.start_ms AND s.t1 > day.start_ms AND after.value <> before.value;
 
--- name: cut_at_midnight
+-- name: drop_lines_over_midnight
 -- Takes out the lines that are cut at a midnight.
 DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.t1 = p.t1;
 
--- name: add_cut_lines
+-- name: add_lines_at_midnight
 -- Puts both parts of the cut lines. Where the midnight is an estimate, both ends of it are marked as other wide bounds are.
 INSERT INTO index_line
-SELECT series_id, t0, c0, midnight_ms, midnight_value, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_end') ELSE 0 END, held FROM midnight_anchor
+SELECT series_id, t0, c0, midnight_ms, midnight_value, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_end') ELSE 0 END, mark_before FROM midnight_anchor
 UNION ALL
 SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_start') ELSE 0 END, midnight_value FROM midnight_anchor;
 
--- name: find_shape
+-- name: find_silence_shape
 -- How the growth of a lifetime register over a silence of more than two hours is spread where power is known beside it: as the power was, scaled
 -- so that it stays the register's. Time without power takes its even share, and so do the intervals at both ends, which are silent in part only. They
 -- take no more than power leaves of the growth, because a device that sleeps brings nothing.
@@ -279,7 +279,7 @@ SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHE
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
-  WHERE s.method = 'total_energy' AND p.t1 - p.t0 > wide_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_index)
+  WHERE s.method = 'total_energy' AND p.t1 - p.t0 > wide_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL
   SELECT series_id, t0, t1, c1 - c0 FROM index_line WHERE t1 - t0 > wide_ms() AND c1 > c0 AND covered
 ), beside AS MATERIALIZED (

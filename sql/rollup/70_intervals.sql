@@ -2,25 +2,25 @@
 --
 -- Reads   reading_pair, index_line, silence_shape, power_line.
 -- Writes  interval_energy, one row for each series and interval: energy_wh, covered_ms, flags, the last reading and the mark there. Intervals in scope are
---         replaced as a whole.
+--         replaced as a wunknown_time.
 -- Why     Intervals of absolute time are the stored truth, because every zone's days begin on their bounds. The index is rounded at the bounds,
---         never the difference, so intervals add up to days, months and the whole.
+--         never the difference, so intervals add up to days, months and the wunknown_time.
 
--- name: find_marks
+-- name: find_stored_marks
 -- The high-water marks at the end of the scope as they are stored, of lifetime registers that go on. $low_ms, $high_ms: bounds of the scope.
 -- mark_before: series_id, last_ms, last_value
-CREATE OR REPLACE TEMP TABLE mark_before AS
+CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
-FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.lo_ms AND i.interval_start_ms < s.hi_ms
-WHERE s.goes_on AND s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
+FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
+WHERE s.has_later AND s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
 GROUP BY i.series_id;
 
--- name: forget_intervals
+-- name: delete_intervals
 -- Removes the intervals that are computed again. $low_ms, $high_ms: bounds of all of them.
 DELETE FROM interval_energy USING scope c
 WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND interval_energy.series_id = c.series_id
-  AND interval_energy.interval_start_ms >= c.lo_ms AND interval_energy.interval_start_ms < c.hi_ms;
+  AND interval_energy.interval_start_ms >= c.compute_from_ms AND interval_energy.interval_start_ms < c.compute_to_ms;
 
 -- name: store_power_intervals
 -- Energy of power and of interval readings in each interval, in billionths of a Wh; round_intervals rounds it.
@@ -30,25 +30,25 @@ WITH part AS (
   FROM power_line
   UNION ALL
   -- Readings that were left out.
-  SELECT e.series_id, unnest(range(interval_of(greatest(e.from_ms, s.lo_ms)), interval_of(least(e.to_ms, s.last_ms)) + 1)), 0, 0, flag('spike')
+  SELECT e.series_id, unnest(range(interval_of(greatest(e.from_ms, s.compute_from_ms)), interval_of(least(e.to_ms, s.last_ms)) + 1)), 0, 0, flag('spike')
   FROM energy_event e JOIN scope s USING (series_id)
-  WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.lo_ms
+  WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.compute_from_ms
 )
 SELECT p.series_id, p.i * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
 FROM part p
-JOIN scope s ON s.series_id = p.series_id AND p.i * interval_ms() >= s.lo_ms AND p.i * interval_ms() < s.hi_ms
+JOIN scope s ON s.series_id = p.series_id AND p.i * interval_ms() >= s.compute_from_ms AND p.i * interval_ms() < s.compute_to_ms
 GROUP BY p.series_id, p.i
 ORDER BY p.i, p.series_id;
 
 -- name: round_intervals
 -- Rounds the energy of power and of interval readings on its running sum since local midnight, so that the intervals of a day add up to the day.
--- Whole days of the series in scope are rounded again.
+-- Wunknown_time days of the series in scope are rounded again.
 UPDATE interval_energy SET energy_wh = rounded.energy_wh
 FROM (
   WITH rounded_day AS (
     SELECT DISTINCT s.series_id, d.day, d.start_ms, d.end_ms
     FROM scope s
-    JOIN local_day d ON d.start_ms < s.hi_ms AND d.end_ms > s.lo_ms
+    JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms
     WHERE NOT is_register(s.method)
   )
   SELECT series_id, interval_start_ms, energy_wh AS energy_before,
@@ -67,34 +67,34 @@ WHERE interval_energy.series_id = rounded.series_id
   AND interval_energy.interval_start_ms = rounded.interval_start_ms
   AND rounded.energy_wh <> rounded.energy_before;
 
--- name: find_indexed
+-- name: find_not_plain_series
 -- Series in scope whose energy is not simply that of neighbouring readings. A list of the few, because leaving none out costs nothing.
 -- indexed: series_id
-CREATE OR REPLACE TEMP TABLE indexed AS
-SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_index);
+CREATE OR REPLACE TEMP TABLE not_plain_series AS
+SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_full_index);
 
 -- name: store_register_intervals
 -- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only lines that cross a bound are looked
 -- at, because the growth inside an interval adds up to the difference at its bounds. $lines: there are lines of an index.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
-WITH judged AS MATERIALIZED (
-  -- booked: whole Wh of the index at t0
+WITH booked_line AS MATERIALIZED (
+  -- booked: wunknown_time Wh of the index at t0
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
   FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM index_line WHERE $lines)
   -- Two end at midnight where a daily register is read exactly then and still shows the day before.
   WINDOW w AS (PARTITION BY series_id ORDER BY t1, t0 ROWS UNBOUNDED PRECEDING)
-), hole AS (
+), unknown_time AS (
   -- time between two lines of which nothing is known
-  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, held FROM judged WHERE $lines AND t_before < t0
+  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, mark_before FROM booked_line WHERE $lines AND t_before < t0
 ), line AS NOT MATERIALIZED (
   -- frame_wh: what is booked beyond the index itself; i: the interval of t1
   SELECT *, interval_of(t1) AS i
   FROM (
-    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS frame_wh, v0 AS held FROM reading_pair ANTI JOIN indexed USING (series_id)
+    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS segment_offset_wh, v0 AS mark_before FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
     UNION ALL
-    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM judged WHERE $lines
+    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, mark_before FROM booked_line WHERE $lines
     UNION ALL
-    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, held FROM hole WHERE $lines
+    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, mark_before FROM unknown_time WHERE $lines
   )
 ), silence AS (
   -- Lines over more than one bound: a row for each of these. Null is no such line anyway; it is said because DuckDB would copy all lines for two
@@ -102,21 +102,21 @@ WITH judged AS MATERIALIZED (
   SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM line
   WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
 ), first_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN indexed USING (series_id) WHERE t0 IS NULL
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE t0 IS NULL
   UNION ALL
-  SELECT series_id, t0, booked FROM judged WHERE $lines AND t_before IS NULL
+  SELECT series_id, t0, booked FROM booked_line WHERE $lines AND t_before IS NULL
 ), last_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM reading_pair ANTI JOIN indexed USING (series_id) WHERE is_last
+  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE is_last
   UNION ALL
-  SELECT series_id, t1, booked + grown, c1 FROM judged WHERE $lines AND is_last
+  SELECT series_id, t1, booked + grown, c1 FROM booked_line WHERE $lines AND is_last
 ), bound AS (
   -- index_wh at at_ms, where interval i starts or the readings do, and the last reading before it; the last row of a series ends its intervals
-  SELECT series_id, i, i * interval_ms() AS at_ms, frame_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS wide,
-    t0 AS last_ms, held AS last_value
+  SELECT series_id, i, i * interval_ms() AS at_ms, segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS wide,
+    t0 AS last_ms, mark_before AS last_value
   FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
   UNION ALL
   -- Only silences are long enough to be wide, and to be shaped.
-  SELECT series_id, i, i * interval_ms(), frame_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_wide(i * interval_ms(), t0, c0, t1, c1), t0, held
+  SELECT series_id, i, i * interval_ms(), segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_wide(i * interval_ms(), t0, c0, t1, c1), t0, mark_before
   FROM silence LEFT JOIN silence_shape USING (series_id, i)
   UNION ALL
   SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
@@ -127,13 +127,13 @@ WITH judged AS MATERIALIZED (
     lag(wide) OVER w AS starts_wide, wide AS ends_wide, last_ms, last_value
   FROM bound
   WINDOW w AS (PARTITION BY series_id ORDER BY i)
-), mark AS (
+), line_flag AS (
   SELECT series_id, i, bit_or(flags)::USMALLINT AS flags,
     sum(CASE WHEN covered THEN 0 ELSE least(t1, (i + 1) * interval_ms()) - greatest(t0, i * interval_ms()) END)::BIGINT AS uncovered_ms
   FROM (
     SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS i FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
     UNION ALL
-    SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM hole WHERE $lines
+    SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM unknown_time WHERE $lines
   )
   GROUP BY series_id, i
 ), part AS (
@@ -144,13 +144,13 @@ WITH judged AS MATERIALIZED (
     CASE WHEN e.last_ms >= e.i * interval_ms() THEN e.last_ms END AS last_ms,
     CASE WHEN e.last_ms >= e.i * interval_ms() THEN e.last_value END AS last_value
   FROM energy e
-  LEFT JOIN mark m ON m.series_id = e.series_id AND m.i = e.i
+  LEFT JOIN line_flag m ON m.series_id = e.series_id AND m.i = e.i
   WHERE e.energy_wh IS NOT NULL
 )
 SELECT p.series_id, p.i * interval_ms(), p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
 FROM part p
 JOIN scope s ON s.series_id = p.series_id
-WHERE p.i * interval_ms() - s.lo_ms >= 0 AND s.hi_ms - p.i * interval_ms() > 0
+WHERE p.i * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to_ms - p.i * interval_ms() > 0
   AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL)
 ORDER BY p.i::INTEGER;
 
@@ -159,12 +159,12 @@ ORDER BY p.i::INTEGER;
 -- moved_mark: series_id
 CREATE OR REPLACE TEMP TABLE moved_mark AS
 SELECT b.series_id
-FROM mark_before b
+FROM stored_mark b
 LEFT JOIN (
   SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
-  FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.lo_ms AND i.interval_start_ms < s.hi_ms
+  FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
-    AND i.series_id IN (SELECT series_id FROM mark_before)
+    AND i.series_id IN (SELECT series_id FROM stored_mark)
   GROUP BY i.series_id
 ) AS n USING (series_id)
 WHERE (b.last_ms, b.last_value) IS DISTINCT FROM (n.last_ms, n.last_value);

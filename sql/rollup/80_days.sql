@@ -13,7 +13,7 @@ UNION
 SELECT r.device, r.source, d.day, d.start_ms, d.end_ms
 FROM scope s
 JOIN series_rule r USING (series_id)
-JOIN local_day d ON d.start_ms < s.hi_ms AND d.end_ms > s.lo_ms;
+JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms;
 
 -- name: touch_all_days
 -- Notes every day that may have or had energy, of every device and source: the days of its readings, and one more on either side, because an interval
@@ -37,11 +37,11 @@ FROM touched_day t JOIN declared_source s USING (device)
 WHERE t.source IN (SELECT d.source FROM declared_source d WHERE d.device = t.device)
 EXCEPT SELECT * FROM touched_day;
 
--- name: touched_day_bounds
+-- name: list_touched_days
 -- The noted days, in the order of time.
 SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY low_ms;
 
--- name: all_days_bounds
+-- name: find_all_days_range
 -- The first and the last day that may have energy, in any zone.
 SELECT
   least(min(day), (SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS first_day,
@@ -77,10 +77,10 @@ WITH wanted AS (
 ), by_series AS (
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
     r.method, r.stream_id, r.position,
-    r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands,
+    r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands_still,
     -- What it may hold back, because it counts in steps: where nothing is known of them, what its value is a multiple of.
-    CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND is_register(r.method) AND s.last_value > 0 THEN decimal_step(s.last_value)
-      ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS held_wh,
+    CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND is_register(r.method) AND s.last_value > 0 THEN decimal_resolution(s.last_value)
+      ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
     wh_of(power_limit(r.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
   FROM summed s
   JOIN series_rule r USING (series_id)
@@ -98,8 +98,8 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
   row_number() OVER (
     PARTITION BY device, source, day
     ORDER BY covered_ms < best_ms - 0.5 * (end_ms - start_ms),
-      stands AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), 2 * held_wh), position
-  ) AS place,
+      stands_still AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), 2 * tolerance_wh), position
+  ) AS preference,
   false AS substituted
 FROM best;
 
@@ -114,27 +114,27 @@ FROM best;
 -- day_candidate: as before, with the places that this gives; substituted: the day was to be read from another method
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
-  FROM day_candidate WHERE place = 1 AND is_register(method) AND NOT net
+  FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
 ), witness AS (
-  SELECT c.device, c.source, c.day, o.series_id, o.place, o.method, o.energy_wh, o.covered_ms, o.held_wh,
-    are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_apart,
+  SELECT c.device, c.source, c.day, o.series_id, o.preference, o.method, o.energy_wh, o.covered_ms, o.tolerance_wh,
+    are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(), contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_apart,
     c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(), contradiction_min_wh() + c.held_wh + o.held_wh) AS is_repaired,
-    c.energy_wh > possible_times() * o.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.held_wh + o.held_wh
+      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(), contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_repaired,
+    c.energy_wh > possible_times() * o.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh
       AND c.energy_wh < other_unit_times() * o.energy_wh AS is_too_much,
     o.energy_wh <= c.limit_wh AS is_possible
   FROM first c
   JOIN day_candidate o USING (device, source, day)
-  WHERE o.place > 1 AND o.covered_ms >= witness_share() * c.covered_ms
+  WHERE o.preference > 1 AND o.covered_ms >= witness_share() * c.covered_ms
 ), power AS (
   FROM witness WHERE NOT is_register(method)
-  QUALIFY row_number() OVER (PARTITION BY device, source, day ORDER BY place) = 1
+  QUALIFY row_number() OVER (PARTITION BY device, source, day ORDER BY preference) = 1
 ), substitute AS (
   SELECT * FROM (
   SELECT p.device, p.source, p.day,
     coalesce(
-      arg_min(r.series_id, r.place) FILTER (r.is_apart
-        AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(), contradiction_min_wh() + r.held_wh + p.held_wh)),
+      arg_min(r.series_id, r.preference) FILTER (r.is_apart
+        AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(), contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)),
       CASE WHEN p.is_possible AND (p.is_too_much OR (p.is_repaired AND coalesce(bool_and(r.is_apart), true))) THEN p.series_id END
     ) AS series_id
   FROM power p
@@ -144,8 +144,8 @@ WITH first AS (
   )
   WHERE series_id IS NOT NULL
 )
-SELECT d.* EXCLUDE (place, substituted),
-  row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.series_id, d.place) AS place,
+SELECT d.* EXCLUDE (preference, substituted),
+  row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.series_id, d.preference) AS preference,
   coalesce(d.series_id = s.series_id, false) AS substituted
 FROM day_candidate d
 LEFT JOIN substitute s USING (device, source, day);
@@ -165,9 +165,9 @@ FROM (
       other.covered_ms >= witness_share() * chosen.covered_ms AS speaks,
       are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
         CASE WHEN chosen.estimated OR other.estimated THEN 0.5 ELSE contradiction_share() END,
-        contradiction_min_wh() + chosen.held_wh + other.held_wh) AS contradicts
-    FROM (SELECT * FROM day_candidate WHERE place > 1 AND NOT net) AS other
-    JOIN (SELECT * FROM day_candidate WHERE place = 1 AND NOT net) AS chosen USING (device, source, day)
+        contradiction_min_wh() + chosen.tolerance_wh + other.tolerance_wh) AS contradicts
+    FROM (SELECT * FROM day_candidate WHERE preference > 1 AND NOT net) AS other
+    JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
   )
 )
 WHERE contradicts AND NOT agreed;
@@ -191,12 +191,12 @@ WITH incomplete AS (
     round(c.coverage, 4) AS coverage,
     t.end_ms
   FROM touched_day t
-  LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.place = 1
+  LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.preference = 1
   LEFT JOIN incomplete n ON n.device = t.device AND n.day = t.day
   LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS o ON o.device = t.device AND o.source = t.source AND o.day = t.day
   LEFT JOIN (FROM declared_source WHERE $declares) AS s ON s.device = t.device AND s.source = t.source
   WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
-), kept AS (
+), history AS (
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
   FROM daily_energy_history
   WHERE day IN (SELECT day FROM day_now) AND device IN (SELECT device FROM day_now)
@@ -205,8 +205,8 @@ WITH incomplete AS (
 SELECT n.*,
   CASE WHEN o.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN n.end_ms <= $now_ms::BIGINT THEN o.version + 1 ELSE o.version END AS version,
   day_status(coalesce(o.status, h.status), n.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
-  h.version AS kept_version
+  h.version AS history_version
 FROM day_now n
 LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source
-LEFT JOIN kept h ON h.day = n.day AND h.device = n.device AND h.source = n.source
+LEFT JOIN history h ON h.day = n.day AND h.device = n.device AND h.source = n.source
 WHERE (n.energy_wh, n.stream_id, n.flags, n.coverage) IS DISTINCT FROM (o.energy_wh, o.stream_id, o.flags, o.coverage);

@@ -13,7 +13,7 @@ SELECT count(*) AS count FROM correction c
 WHERE $all OR EXISTS (
   SELECT 1 FROM touched_day t WHERE t.device = c.device AND t.source = c.source AND t.start_ms < c.to_ms AND t.end_ms > c.from_ms);
 
--- name: corrected_stretches
+-- name: list_corrected_ranges
 -- The stretches that were set or estimated and have a noted day ($all: all of them). Energy that is set keeps the shape of what is measured, so
 -- that all days of a stretch are looked at together.
 SELECT DISTINCT c.device::VARCHAR AS device, c.source, c.from_ms, c.to_ms
@@ -28,39 +28,39 @@ INSERT INTO touched_day
 SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]), unnest($days::DATE[]), unnest($starts_ms::BIGINT[]), unnest($ends_ms::BIGINT[])
 EXCEPT SELECT * FROM touched_day;
 
--- name: find_told_days
+-- name: find_days_to_correct
 -- The noted days between the bounds ($low_ms, $high_ms) that somebody has corrected, with the series that each is read from; where none has
 -- measured anything, the first in the workgroup's order.
 -- told_day: device, source, day, start_ms, end_ms, series_id
-CREATE OR REPLACE TEMP TABLE told_day AS
+CREATE OR REPLACE TEMP TABLE day_to_correct AS
 SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, coalesce(c.series_id, f.series_id) AS series_id
 FROM touched_day t
-LEFT JOIN (SELECT * FROM day_candidate WHERE place = 1) AS c ON c.device = t.device AND c.source = t.source AND c.day = t.day
+LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS c ON c.device = t.device AND c.source = t.source AND c.day = t.day
 LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS f ON f.device = t.device AND f.source = t.source
 WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT AND coalesce(c.series_id, f.series_id) IS NOT NULL
   AND EXISTS (
     SELECT 1 FROM correction_in_force k
     WHERE k.kind <> 'exclude' AND k.device = t.device AND k.source = t.source AND k.from_ms < t.end_ms AND k.to_ms > t.start_ms);
 
--- name: find_settled
+-- name: find_ready_corrections
 -- The corrections whose days are all noted: their intervals are worked out again.
 -- settled: columns of correction
-CREATE OR REPLACE TEMP TABLE settled AS
+CREATE OR REPLACE TEMP TABLE ready_correction AS
 SELECT k.*
 FROM correction_in_force k
 JOIN (
   SELECT k.correction_id, sum(least(t.end_ms, k.to_ms) - greatest(t.start_ms, k.from_ms)) AS noted_ms
   FROM correction_in_force k
-  JOIN told_day t ON t.device = k.device AND t.source = k.source AND t.start_ms < k.to_ms AND t.end_ms > k.from_ms
+  JOIN day_to_correct t ON t.device = k.device AND t.source = k.source AND t.start_ms < k.to_ms AND t.end_ms > k.from_ms
   GROUP BY k.correction_id
 ) AS n USING (correction_id)
 WHERE k.kind <> 'exclude' AND n.noted_ms = k.to_ms - k.from_ms;
 
--- name: forget_corrected_intervals
+-- name: delete_corrected_intervals
 -- Removes the intervals that are worked out again, those of corrections that were undone, and those of streams that are no longer configured: their days
 -- are gone as well, and come back with the stream.
 DELETE FROM corrected_interval
-WHERE correction_id IN (SELECT correction_id FROM settled) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
+WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
   OR series_id IN (SELECT series_id FROM series WHERE stream_id NOT IN (SELECT stream_id FROM stream_setting));
 
 -- name: store_corrected_intervals
@@ -70,8 +70,8 @@ WHERE correction_id IN (SELECT correction_id FROM settled) OR correction_id NOT 
 INSERT INTO corrected_interval (correction_id, series_id, interval_start_ms, energy_wh, flags)
 WITH slot AS (
   SELECT k.correction_id, k.kind, k.energy_wh AS total_wh, t.series_id, d.interval_index * interval_ms() AS start_ms
-  FROM settled k
-  JOIN told_day t ON t.device = k.device AND t.source = k.source
+  FROM ready_correction k
+  JOIN day_to_correct t ON t.device = k.device AND t.source = k.source
   JOIN interval_day d ON d.day = t.day
   WHERE d.interval_index * interval_ms() >= k.from_ms AND d.interval_index * interval_ms() < k.to_ms
 ), measured AS (
@@ -79,8 +79,8 @@ WITH slot AS (
   FROM slot s
   LEFT JOIN (
     SELECT series_id, interval_start_ms, energy_wh, covered_ms FROM interval_energy
-    WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM settled) AND (SELECT max(to_ms) FROM settled)
-      AND series_id IN (SELECT series_id FROM told_day)
+    WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM ready_correction) AND (SELECT max(to_ms) FROM ready_correction)
+      AND series_id IN (SELECT series_id FROM day_to_correct)
   ) AS i ON i.series_id = s.series_id AND i.interval_start_ms = s.start_ms
   WHERE s.kind <> 'fill'
 ), weighed AS (
@@ -90,16 +90,16 @@ WITH slot AS (
   WINDOW whole AS (PARTITION BY correction_id)
 ), summed AS (
   SELECT *,
-    sum(weight_wh) OVER so_far AS sum_wh, row_number() OVER so_far AS place,
-    sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh, count(*) OVER whole AS places
+    sum(weight_wh) OVER so_far AS sum_wh, row_number() OVER so_far AS slot_number,
+    sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh, count(*) OVER whole AS slots
   FROM weighed
   WINDOW whole AS (PARTITION BY correction_id), so_far AS (PARTITION BY correction_id ORDER BY start_ms)
 ), indexed AS (
   SELECT *,
     round(CASE
-      WHEN place = places THEN total_wh
+      WHEN slot_number = slots THEN total_wh
       WHEN whole_wh <> 0 AND (least_wh >= 0 OR most_wh <= 0) THEN total_wh * (sum_wh / whole_wh)
-      ELSE sum_wh + (total_wh - whole_wh) * (place / places) END)::BIGINT AS index_wh
+      ELSE sum_wh + (total_wh - whole_wh) * (slot_number / slots) END)::BIGINT AS index_wh
   FROM summed
 )
 SELECT correction_id, series_id, start_ms,
@@ -110,14 +110,14 @@ SELECT s.correction_id, s.series_id, s.start_ms, v.energy_wh, flag('corrected') 
 FROM slot s JOIN correction_value v ON v.correction_id = s.correction_id AND v.interval_start_ms = s.start_ms
 WHERE s.kind = 'fill';
 
--- name: follow_told_series
+-- name: move_corrected_intervals
 -- Where a day is read from another series now, what was corrected of it stands there.
 UPDATE corrected_interval SET series_id = m.series_id
 FROM (
   SELECT c.correction_id, c.interval_start_ms, t.series_id
   FROM corrected_interval c
   JOIN correction k USING (correction_id)
-  JOIN told_day t ON t.device = k.device AND t.source = k.source AND c.interval_start_ms >= t.start_ms AND c.interval_start_ms < t.end_ms
+  JOIN day_to_correct t ON t.device = k.device AND t.source = k.source AND c.interval_start_ms >= t.start_ms AND c.interval_start_ms < t.end_ms
   WHERE c.series_id <> t.series_id
 ) AS m
 WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.interval_start_ms = m.interval_start_ms;
@@ -133,11 +133,11 @@ SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id,
     OR i.interval_start_ms = t.start_ms AND i.flags & flag('wide_start') > 0
     OR i.interval_start_ms + interval_ms() = t.end_ms AND i.flags & flag('wide_end') > 0) AS estimated,
   count(*) FILTER (i.flags & flag('corrected') > 0) * interval_ms() = t.end_ms - t.start_ms AS is_whole
-FROM told_day t
+FROM day_to_correct t
 JOIN (
-  SELECT * FROM told_interval
-  WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM told_day) AND (SELECT max(end_ms) FROM told_day)
-    AND series_id IN (SELECT series_id FROM told_day)
+  SELECT * FROM reported_interval
+  WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM day_to_correct) AND (SELECT max(end_ms) FROM day_to_correct)
+    AND series_id IN (SELECT series_id FROM day_to_correct)
 ) AS i ON i.series_id = t.series_id AND i.interval_start_ms >= t.start_ms AND i.interval_start_ms < t.end_ms
 GROUP BY t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id
 HAVING bool_or(i.flags & flag('corrected') > 0);
@@ -147,71 +147,71 @@ HAVING bool_or(i.flags & flag('corrected') > 0);
 UPDATE day_candidate SET energy_wh = c.energy_wh, covered_ms = c.covered_ms, flags = c.flags, estimated = c.estimated,
   substituted = substituted AND NOT c.is_whole, coverage = c.covered_ms / (c.end_ms - c.start_ms)
 FROM corrected_day c
-WHERE day_candidate.place = 1 AND day_candidate.device = c.device AND day_candidate.source = c.source AND day_candidate.day = c.day;
+WHERE day_candidate.preference = 1 AND day_candidate.device = c.device AND day_candidate.source = c.source AND day_candidate.day = c.day;
 
 -- name: add_corrected_candidates
 -- Days of which nothing is measured.
 INSERT INTO day_candidate BY NAME
 SELECT c.device, c.source, c.day, c.start_ms, c.end_ms, c.series_id, c.energy_wh, c.covered_ms, c.flags, c.estimated, r.method, r.stream_id,
-  c.covered_ms / (c.end_ms - c.start_ms) AS coverage, 1 AS place
+  c.covered_ms / (c.end_ms - c.start_ms) AS coverage, 1 AS preference
 FROM corrected_day c
 JOIN series_rule r USING (series_id)
-WHERE NOT EXISTS (SELECT 1 FROM day_candidate d WHERE d.place = 1 AND d.device = c.device AND d.source = c.source AND d.day = c.day);
+WHERE NOT EXISTS (SELECT 1 FROM day_candidate d WHERE d.preference = 1 AND d.device = c.device AND d.source = c.source AND d.day = c.day);
 
 -- name: flag_excluded_days
 -- Days with time of which readings are excluded are corrected, whether there are such readings or not.
 UPDATE day_candidate SET flags = flags | flag('corrected')
-WHERE place = 1 AND EXISTS (
+WHERE preference = 1 AND EXISTS (
   SELECT 1 FROM correction_in_force k
   WHERE k.kind = 'exclude' AND k.device = day_candidate.device AND k.source = day_candidate.source
     AND k.from_ms < day_candidate.end_ms AND k.to_ms > day_candidate.start_ms);
 
--- name: forget_decided_contradictions
+-- name: drop_decided_contradictions
 -- What other methods measured contradicts nothing where a person has said all of the day.
 DELETE FROM day_contradiction USING corrected_day c
 WHERE c.is_whole AND day_contradiction.device = c.device AND day_contradiction.source = c.source AND day_contradiction.day = c.day;
 
--- name: note_corrected_device
+-- name: add_corrected_device
 -- The device of a correction ($correction_id), to find the rules of its series.
-INSERT INTO series_key (device) SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
+INSERT INTO incoming_series (device) SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
--- name: find_moved
+-- name: find_moved_readings
 -- The readings in the time of a correction ($correction_id) that are excluded now and were not, or the other way round.
 -- moved_reading: columns of reading, is_excluded
 CREATE OR REPLACE TEMP TABLE moved_reading AS
-WITH told AS (
+WITH corrected_time AS (
   SELECT s.series_id, c.from_ms, c.to_ms FROM correction c JOIN series s USING (device, source) WHERE c.correction_id = $correction_id::BIGINT
 ), kept AS (
-  SELECT r.* FROM reading r JOIN told t ON t.series_id = r.series_id
+  SELECT r.* FROM reading r JOIN corrected_time t ON t.series_id = r.series_id
   WHERE r.event_time_ms >= t.from_ms AND r.event_time_ms < t.to_ms
-), left_out AS (
-  SELECT r.* FROM excluded_reading r JOIN told t ON t.series_id = r.series_id
+), excluded_now AS (
+  SELECT r.* FROM excluded_reading r JOIN corrected_time t ON t.series_id = r.series_id
   WHERE r.event_time_ms >= t.from_ms AND r.event_time_ms < t.to_ms
 )
 SELECT *, true AS is_excluded FROM kept k
 SEMI JOIN excluded_range x ON x.series_id = k.series_id AND k.event_time_ms >= x.from_ms AND k.event_time_ms < x.to_ms
 UNION ALL
-SELECT *, false FROM left_out k
+SELECT *, false FROM excluded_now k
 ANTI JOIN excluded_range x ON x.series_id = k.series_id AND k.event_time_ms >= x.from_ms AND k.event_time_ms < x.to_ms;
 
--- name: exclude_moved
+-- name: store_moved_exclusions
 INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE is_excluded;
 
--- name: forget_excluded
+-- name: delete_moved_readings
 DELETE FROM reading USING moved_reading m
 WHERE m.is_excluded AND reading.series_id = m.series_id AND reading.event_time_ms = m.event_time_ms;
 
--- name: bring_back_moved
+-- name: restore_readings
 INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE NOT is_excluded
 ORDER BY event_time_ms, series_id;
 
--- name: forget_brought_back
+-- name: delete_restored_exclusions
 DELETE FROM excluded_reading USING moved_reading m
 WHERE NOT m.is_excluded AND excluded_reading.series_id = m.series_id AND excluded_reading.event_time_ms = m.event_time_ms;
 
--- name: bound_moved_series
+-- name: update_moved_bounds
 -- The first and the last reading of the series that have lost or got some; of one that has none left they stay.
 UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
@@ -220,7 +220,7 @@ FROM (
 ) AS r
 WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
 
--- name: touch_moved
+-- name: touch_moved_readings
 -- What has moved, as if it had come; and the first and last reading of the days whose limits follow from it, so that they are learnt anew.
 -- $look_ahead: see find_limits. The batch is none, because nothing has landed.
 -- incoming: series_id, event_time_ms, batch_id
@@ -240,18 +240,18 @@ FROM (
 )
 GROUP BY series_id, utc_day(event_time_ms);
 
--- name: forget_moved_limits
+-- name: delete_moved_limits
 -- Forgets what was learnt of these days.
 DELETE FROM series_day USING (
   SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day FROM moved_reading GROUP BY series_id
 ) AS m
 WHERE series_day.series_id = m.series_id AND series_day.utc_day BETWEEN m.low_day - $look_ahead::INTEGER AND m.high_day + limit_days() - 1;
 
--- name: touch_nothing
+-- name: create_empty_incoming
 -- No reading has moved.
 CREATE OR REPLACE TEMP TABLE incoming (series_id INTEGER, event_time_ms BIGINT, batch_id BIGINT);
 
--- name: settle_steps
+-- name: update_steps_after_correction
 -- What is kept beside the limits of days follows from those that are left.
 UPDATE series SET step_ms = d.step_ms, resolution = d.resolution
 FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM series_day GROUP BY series_id) AS d

@@ -5,7 +5,7 @@
 --         has to be published again).
 -- Why     A number that people have seen never changes silently.
 
--- name: keep_versions
+-- name: store_versions
 -- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
 -- $now_ms, $batch_id: as in store_days. $restated: which settings have changed (configuration or zone), null for none.
 -- $arrived_after: readings of later batches are new.
@@ -55,7 +55,7 @@ learnt AS (
   FROM changed c
   JOIN touched_day t USING (day, device, source)
   JOIN series s USING (device, source)
-  JOIN limits_changed l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
+  JOIN noted_limit_change l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
 ),
 version_cause AS (
   SELECT c.day, c.device, c.source,
@@ -73,13 +73,13 @@ version_cause AS (
 SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
 FROM day_change c
 JOIN daily_energy o ON o.day = c.day AND o.device = c.device AND o.source = c.source
-WHERE c.end_ms <= $now_ms::BIGINT AND o.version > coalesce(c.kept_version, 0)
+WHERE c.end_ms <= $now_ms::BIGINT AND o.version > coalesce(c.history_version, 0)
 UNION ALL
 SELECT c.day, c.device, c.source, c.energy_wh, c.method, c.flags, c.coverage, c.version, $now_ms::BIGINT, $batch_id::BIGINT, c.status, v.causes
 FROM day_change c
 JOIN version_cause v USING (day, device, source);
 
--- name: forget_days_changed
+-- name: delete_changed_days
 -- Removes the days that have changed.
 DELETE FROM daily_energy USING day_change c
 WHERE daily_energy.day = c.day AND daily_energy.device = c.device AND daily_energy.source = c.source;

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../lib/errors.ts';
 import { addDays, DAY_MS, formatLocal, type LocalDate, localDateOf } from '../lib/time.ts';
-import { bindDays, type Working } from '../rollup/working.ts';
+import { bindDays, type RollUpContext } from '../rollup/rollup-context.ts';
 import { query } from '../warehouse/query.ts';
 import type { CorrectionRequest } from './correction-request.ts';
 
@@ -35,12 +35,12 @@ export async function estimate(
   timezone: string,
 ): Promise<Estimate> {
   const { device, source, fromMs, toMs, like, replace } = request;
-  const working: Working = { connection, timezone, closeAfterMs: 0 };
+  const context: RollUpContext = { connection, timezone, closeAfterMs: 0 };
   const around = {
     lowMs: fromMs - (DISTANCE_DAYS + 1) * DAY_MS,
     highMs: toMs + (DISTANCE_DAYS + 1) * DAY_MS,
   };
-  await bindDays(working, around.lowMs, around.highMs, true);
+  await bindDays(context, around.lowMs, around.highMs, true);
   const slots = await count(connection, 'correction/find_slots', {
     device,
     source,

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../lib/time.ts';
 import { bindStoredStreams } from '../rollup/bind-streams.ts';
-import { createWorkingTables, run, type Working } from '../rollup/working.ts';
+import { createTemporaryTables, type RollUpContext, run } from '../rollup/rollup-context.ts';
 import { declareDevices } from '../warehouse/declared-devices.ts';
 import { query } from '../warehouse/query.ts';
 import { explainDevice } from './explain-device.ts';
@@ -41,12 +41,12 @@ async function explain(
 ): Promise<Explained> {
   const streams = await bindStoredStreams(connection);
   const timezone = streams[0]?.timezone ?? workgroup.timezone;
-  const bound: Working = { connection, timezone, closeAfterMs: 0 };
+  const bound: RollUpContext = { connection, timezone, closeAfterMs: 0 };
   await run(bound, 'find_rules', { all: true });
-  await createWorkingTables(bound);
+  await createTemporaryTables(bound);
   // What cannot be computed cannot be traced either: its readings are shown, and what is stored.
-  await run(bound, 'leave_out_set_aside');
-  await run(bound, 'forget_left_out');
+  await run(bound, 'find_omitted_series');
+  await run(bound, 'drop_omitted_rules');
   await run(bound, 'find_register_changes');
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
   const day: Day = { day: date, startMs, endMs, clock: clockOf(date, timezone) };

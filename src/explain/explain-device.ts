@@ -88,14 +88,14 @@ async function readSplits(
   const [intervals, series] = ['publish/select_interval_energy', 'publish/select_series'].map(
     (name) => `SELECT * FROM (${loadSql(name)}) ${ofDevice}`,
   );
-  await createTable(connection, 'told_interval', intervals!, { device, ...bounds });
-  await createTable(connection, 'told_series', series!, { device });
+  await createTable(connection, 'reported_interval', intervals!, { device, ...bounds });
+  await createTable(connection, 'reported_series', series!, { device });
   const splits = splitSql({
     wanted: loadSql('report/select_split_days'),
     own_day: 'SELECT $day::DATE AS day, $start_ms::BIGINT AS start_ms, $end_ms::BIGINT AS end_ms',
     daily_energy: 'FROM chosen',
-    interval_energy: 'FROM told_interval',
-    series: 'FROM told_series',
+    interval_energy: 'FROM reported_interval',
+    series: 'FROM reported_series',
   });
   await createTable(connection, 'rise_fall', splits, { day, ...bounds });
   const found = await query<{ source: string; rise_wh: number | null; fall_wh: number | null }>(

@@ -45,7 +45,7 @@ export async function readRegister(
   const bounds = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   return {
     lines: await query<Line>(connection, 'explain/find_lines', bounds),
-    pinned: await query<Pinned>(connection, 'explain/find_pinned', { series_id: seriesId }),
+    pinned: await query<Pinned>(connection, 'explain/find_midnight_anchor', { series_id: seriesId }),
   };
 }
 
@@ -192,7 +192,7 @@ function onLine(
   };
   return { how: 'shaped', before, after, fraction: share, power, text: shapedText() };
 
-  /** How the growth is divided, see find_shape in chapter 60 of the roll-up. */
+  /** How the growth is divided, see find_silence_shape in chapter 60 of the roll-up. */
   function shapedText(): string {
     const [beforeWh, allWh] = [plainNumber(power.beforeWh), plainNumber(power.allWh)];
     const [known, knownAll] = [seconds(power.beforeMilliseconds), seconds(power.allMilliseconds)];

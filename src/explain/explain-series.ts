@@ -143,7 +143,7 @@ type LimitsRow = {
   max_gap_ms: number;
   net: boolean;
   configured_power_w: number | null;
-  recount_power_w: number | null;
+  max_power_after_reset_w: number | null;
   configured_jitter_wh: number | null;
   configured_interval_ms: number | null;
   configured_gap_ms: number | null;
@@ -182,7 +182,7 @@ export async function readLimits(
           ? {
               value: row!.jitter_wh,
               from: 'learnt',
-              text: `${ruleConstants.jitter_steps.value} times its resolution`,
+              text: `${ruleConstants.jitter_resolutions.value} times its resolution`,
             }
           : { value: row!.jitter_wh, from: 'default', text: 'too few values are known to learn it' },
     resolutionWh:
@@ -241,7 +241,7 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
     value: row.max_power_w,
     from: 'learnt',
     text: isRegister
-      ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.recount_power_w === null ? '' : `after a restart ${plainNumber(row.recount_power_w)} W; `}${learntFrom}`
+      ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.max_power_after_reset_w === null ? '' : `after a restart ${plainNumber(row.max_power_after_reset_w)} W; `}${learntFrom}`
       : // Usual is a part of the busy quarter of an hour.
         `${limit_times.value / busy_part.value} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
   };

@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import { HOUR_MS, type UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
-import { trace } from '../rollup/trace.ts';
-import { bindDays, run } from '../rollup/working.ts';
+import { bindDays, run } from '../rollup/rollup-context.ts';
+import { trace } from '../rollup/trace-energy.ts';
 import { query } from '../warehouse/query.ts';
 import { flagsOf } from './explain-flags.ts';
 import { gapsOf, partsOf, powerSum, readPower, wattHours } from './explain-power.ts';
@@ -46,15 +46,15 @@ export async function explainSource(
   const { startMs, endMs } = day;
   const key = { device, source };
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  const working = { connection, timezone, closeAfterMs: 0 };
-  await query(connection, 'explain/ask_day', { ...key, ...bounds });
-  if (!(await trace(working))) {
-    await bindDays(working, startMs, endMs, true);
+  const context = { connection, timezone, closeAfterMs: 0 };
+  await query(connection, 'explain/request_day', { ...key, ...bounds });
+  if (!(await trace(context))) {
+    await bindDays(context, startMs, endMs, true);
   }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
-  await run(working, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
-  await run(working, 'substitute_methods');
-  await run(working, 'find_contradictions');
+  await run(context, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await run(context, 'substitute_methods');
+  await run(context, 'find_contradictions');
   const candidates = await query<Candidate>(connection, 'explain/find_candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
@@ -63,7 +63,7 @@ export async function explainSource(
 
   const bracket = await readBracket(connection, told, day);
   const { readings, leftOut: readingsLeftOut } = await readReadings(connection, told, bracket);
-  const leftOut = await query<{ series_id: number }>(connection, 'rollup/left_out_series');
+  const leftOut = await query<{ series_id: number }>(connection, 'rollup/list_omitted_series');
   const isLeftOut = leftOut.some(({ series_id }) => series_id === told.seriesId);
   const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, told, bracket, day);
   const coveredMilliseconds = candidates.find(({ place }) => place === 1)?.covered_ms ?? 0;

@@ -21,8 +21,8 @@ import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
-import { type RollUpResult, rollUp } from '../rollup/rollup.ts';
-import { tryAgain } from '../rollup/set-aside.ts';
+import { type RollUpResult, rollUp } from '../rollup/roll-up.ts';
+import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
 import type { StoreOutcome } from '../upload/store-upload.ts';
 import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
@@ -131,7 +131,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
     shard.read((connection) => findProblems(connection, assignment.workgroup)),
-  retry: ({ shard }, { device }) => shard.transaction((connection) => tryAgain(connection, device)),
+  retry: ({ shard }, { device }) => shard.transaction((connection) => requestRetry(connection, device)),
   explain: ({ shard, assignment: { workgroup }, clock }, args) =>
     shard.read((connection) =>
       interruptAfter(connection, EXPLAIN_MS_MAX, () =>

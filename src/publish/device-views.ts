@@ -23,7 +23,7 @@ export function deviceDays(files: FilesOf): string {
     table('rise_fall', splits),
     table(
       'source_day',
-      `SELECT d.day, d.day AS told_day, d.device, d.source, d.energy_wh, r.rise_wh, r.fall_wh, [d.method] AS methods, d.flags, d.coverage, d.status, d.version, d.computed_at
+      `SELECT d.day, d.day AS reported_day, d.device, d.source, d.energy_wh, r.rise_wh, r.fall_wh, [d.method] AS methods, d.flags, d.coverage, d.status, d.version, d.computed_at
       FROM ${files('daily_energy')} d LEFT JOIN rise_fall r ON r.day = d.day AND r.device = d.device AND r.source = d.source`,
     ),
     table('device_day', loadSql('balance/sum_device_day')),

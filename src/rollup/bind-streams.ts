@@ -4,8 +4,8 @@ import type { EnergyStream } from '../config/energy-stream.ts';
 import { unitFactor, unitTable } from '../lib/units.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
+import { forgetTemporaryTables } from './rollup-context.ts';
 import { constantMacros, ruleConstants, withConstants } from './rules.ts';
-import { forgetTemporary } from './working.ts';
 
 /**
  * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
@@ -37,7 +37,7 @@ export async function bindStreams(
   workgroup: WorkgroupConfig,
 ): Promise<Restatement | undefined> {
   await createSettings(connection);
-  const stored = await query<StoredStream>(connection, 'rollup/stored_streams');
+  const stored = await query<StoredStream>(connection, 'rollup/list_stored_streams');
   const known = new Map(stored.map((row) => [row.identity, row]));
   let restated: Restatement | undefined = (await declareSources(connection, workgroup))
     ? 'configuration'
@@ -60,19 +60,19 @@ export async function bindStreams(
     if (row.settings !== settings) {
       const change = changeOf(row.settings, settings);
       if (hasOtherRules(row.settings))
-        await query(connection, 'rollup/forget_stream_learnt', { stream_id: row.stream_id });
+        await query(connection, 'rollup/delete_stream_quarters', { stream_id: row.stream_id });
       if (restated === undefined || restated === 'rules' || change === 'zone') restated = change;
       await query(connection, 'rollup/update_stream', { stream_id: row.stream_id, settings });
-      await query(connection, 'rollup/restate_stream', { stream_id: row.stream_id });
+      await query(connection, 'rollup/mark_stream_restated', { stream_id: row.stream_id });
     }
     await bindStream(connection, stream, { streamId: row.stream_id, position, afterBatch: row.batch_id });
   }
   for (const gone of known.values()) {
     if (gone.settings === null) continue;
     if (restated !== 'zone') restated = 'configuration';
-    await query(connection, 'rollup/forget_stream_intervals', { stream_id: gone.stream_id });
+    await query(connection, 'rollup/delete_stream_intervals', { stream_id: gone.stream_id });
     // What it said of the silences of lifetime registers beside it is gone as well.
-    await query(connection, 'rollup/restate_lifetime_streams');
+    await query(connection, 'rollup/mark_lifetime_streams_restated');
     await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
   }
   return restated;
@@ -92,7 +92,7 @@ function changeOf(before: string | null, now: string): Restatement {
 
 /** @returns whether the sources that devices are declared to have are others than before */
 async function declareSources(connection: DuckDBConnection, { devices }: WorkgroupConfig): Promise<boolean> {
-  const before = await query<{ device: string; source: string }>(connection, 'rollup/declared_sources');
+  const before = await query<{ device: string; source: string }>(connection, 'rollup/list_declared_sources');
   const declared = new Map(
     devices.flatMap(({ id, sources = [] }) =>
       sources.map((source) => [`${id}.${source}`, { device: id, source }] as const),
@@ -100,10 +100,10 @@ async function declareSources(connection: DuckDBConnection, { devices }: Workgro
   );
   const isSame = before.every(({ device, source }) => declared.has(`${device}.${source}`));
   if (isSame && before.length === declared.size) return false;
-  await query(connection, 'rollup/forget_declared_sources');
+  await query(connection, 'rollup/delete_declared_sources');
   if (declared.size > 0) {
     const rows = [...declared.values()];
-    await query(connection, 'rollup/declare_sources', {
+    await query(connection, 'rollup/store_declared_sources', {
       devices: rows.map(({ device }) => device),
       sources: rows.map(({ source }) => source),
     });
@@ -122,7 +122,7 @@ export async function bindStoredStreams(
   connection: DuckDBConnection,
 ): Promise<Array<StreamSettings & { streamId: number; takenInBatchId: bigint }>> {
   await createSettings(connection);
-  const streams = (await query<StoredStream>(connection, 'rollup/stored_streams')).flatMap((row) => {
+  const streams = (await query<StoredStream>(connection, 'rollup/list_stored_streams')).flatMap((row) => {
     if (row.settings === null) return [];
     const settings: StreamSettings = JSON.parse(row.settings);
     return [{ ...settings, streamId: row.stream_id, takenInBatchId: row.batch_id }];
@@ -135,7 +135,7 @@ export async function bindStoredStreams(
 }
 
 async function createSettings(connection: DuckDBConnection): Promise<void> {
-  forgetTemporary(connection);
+  forgetTemporaryTables(connection);
   await connection.run(
     [
       constantMacros(),
@@ -192,7 +192,7 @@ async function bindStream(
     direction: stream.direction ?? null,
   });
   for (const change of stream.registerEpochs) {
-    await query(connection, 'rollup/add_stream_change', {
+    await query(connection, 'rollup/add_stream_register_change', {
       stream_id: streamId,
       device: change.device,
       source: change.source ?? null,

@@ -1,25 +1,25 @@
 import type { UtcMs } from '../lib/time.ts';
 import {
-  backInUnit,
-  hasBegun,
+  findReturn,
   hasCountedAbove,
-  hasStoodStill,
+  hasStartedCounting,
   isOtherUnit,
-  isPassedOver,
-  joined,
-  returnIndex,
-} from './excursions.ts';
+  isSkippedReading,
+  joinRuns,
+  returnInUnit,
+  startedAsleep,
+} from './outliers.ts';
 import {
   continues,
   type EnergyEvent,
   isReset,
+  maxGrowthWh,
   type RegisterRule,
   type Run,
-  reachWh,
   type SeriesBreak,
 } from './register-rule.ts';
 import { ruleConstants } from './rules.ts';
-import { runsBetween } from './runs.ts';
+import { runsBetween } from './runs-between.ts';
 
 /**
  * Judges the breaks of a register: says of each what it is, by the table of docs/rules.md, "What a break is", row by row. Works on the runs between the
@@ -46,41 +46,41 @@ export function classifyBreaks(
   /** The believed runs that go on from each other. */
   let together: Run | undefined;
   for (;;) {
-    together = joined(together, believed);
-    hasStarted ||= hasBegun(together, rule);
+    together = joinRuns(together, believed);
+    hasStarted ||= hasStartedCounting(together, rule);
     if (hasStarted && index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
     const next = runs.at(index + 1);
     if (!next) break;
-    const change = changeBetween(believed, next, rule);
+    const change = declaredChangeBetween(believed, next, rule);
     if (change) {
       const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
       events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
     } else if (!continues(believed, next)) {
       const after = runs.at(index + 2);
-      if (isPassedOver(believed, next, after, rule) && !changeBetween(next, after, rule)) {
-        events.push(excursion(believed, [next]));
-        runs.leaveOut(index + 1);
+      if (isSkippedReading(believed, next, after, rule) && !declaredChangeBetween(next, after, rule)) {
+        events.push(outlierEvent(believed, [next]));
+        runs.omitSeries(index + 1);
         continue;
       }
-      const back = returnIndex(runs, index, rule);
+      const back = findReturn(runs, index, rule);
       if (back !== undefined && !hasStarted && hasCountedAbove(runs, index, back)) {
         events.length = 0;
-        events.push(beginning(believed, next, rule));
+        events.push(beginningGlitch(believed, next, rule));
         index += 1;
         believed = next;
         continue;
       }
-      const isStuck = back !== undefined && hasStoodStill(runs, index, back);
+      const isStuck = back !== undefined && startedAsleep(runs, index, back);
       if (isStuck && !rule.restartsDaily) {
         const stuck = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
-        events.push(excursion(next, [stuck]));
+        events.push(outlierEvent(next, [stuck]));
         index += 1;
         believed = next;
         continue;
       }
       if (back !== undefined && !isStuck) {
         const away = Array.from({ length: back - index - 1 }, (_, place) => runs.at(index + 1 + place)!);
-        events.push(excursion(believed, away));
+        events.push(outlierEvent(believed, away));
         index = back;
         believed = runs.at(back)!;
         continue;
@@ -91,17 +91,17 @@ export function classifyBreaks(
         !hasRolledOver(believed, next, rule) &&
         isOtherUnit(believed, next)
       ) {
-        const unit = backInUnit(runs, index);
+        const unit = returnInUnit(runs, index);
         const last =
           unit === undefined ? { ...next, lastMs: ruleConstants.forever_ms.value } : runs.at(unit - 1)!;
-        events.push(excursion(believed, [next, last]));
+        events.push(outlierEvent(believed, [next, last]));
         if (unit === undefined) break;
         index = unit;
         believed = runs.at(unit)!;
         continue;
       }
-      const isStillRising = rise?.to === believed && goesOn(rise.from, believed, next);
-      const event = isStillRising ? undefined : stays(believed, next, after, rule);
+      const isStillRising = rise?.to === believed && continuesAtPace(rise.from, believed, next);
+      const event = isStillRising ? undefined : judgeLasting(believed, next, after, rule);
       if (event) events.push(event);
       else rise = { from: believed, to: next };
     }
@@ -112,7 +112,11 @@ export function classifyBreaks(
 }
 
 /** The readings with which a series begins are left out, up to the end of a run. */
-function beginning(last: Run, next: Run, { firstReadingMs, firstReadingValue }: RegisterRule): EnergyEvent {
+function beginningGlitch(
+  last: Run,
+  next: Run,
+  { firstReadingMs, firstReadingValue }: RegisterRule,
+): EnergyEvent {
   return {
     kind: 'glitch',
     fromMs: firstReadingMs,
@@ -124,7 +128,7 @@ function beginning(last: Run, next: Run, { firstReadingMs, firstReadingValue }: 
 }
 
 /** The change of the register that was declared between two runs. */
-function changeBetween(from: Run, to: Run | undefined, { changes }: RegisterRule) {
+function declaredChangeBetween(from: Run, to: Run | undefined, { changes }: RegisterRule) {
   return to && changes.find(({ atMs }) => atMs > from.lastMs && atMs <= to.firstMs);
 }
 
@@ -136,8 +140,8 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
     return undefined;
   const { dayMs, beforeMs, beforeValue, firstMs, firstValue } = morning;
   const grown = firstValue - beforeValue;
-  const goesOnFromBefore = grown >= -first.jitterWh && grown <= reachWh(firstMs - beforeMs, first);
-  if (goesOnFromBefore || firstValue <= reachWh(firstMs - dayMs, first)) return undefined;
+  const goesOnFromBefore = grown >= -first.jitterWh && grown <= maxGrowthWh(firstMs - beforeMs, first);
+  if (goesOnFromBefore || firstValue <= maxGrowthWh(firstMs - dayMs, first)) return undefined;
   return {
     kind: 'spike',
     fromMs: firstMs,
@@ -150,14 +154,19 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
 
 function hasRolledOver(from: Run, to: Run, rule: RegisterRule): boolean {
   const grownWh = rollOverWh(from, to, rule);
-  return grownWh !== undefined && grownWh <= reachWh(to.firstMs - from.lastMs, to);
+  return grownWh !== undefined && grownWh <= maxGrowthWh(to.firstMs - from.lastMs, to);
 }
 
 /** What a break is after which the register does not come back: a reset, rollover, rebase or standstill; undefined for a rise that is believed after all. */
-function stays(from: Run, to: Run, after: Run | undefined, rule: RegisterRule): EnergyEvent | undefined {
+function judgeLasting(
+  from: Run,
+  to: Run,
+  after: Run | undefined,
+  rule: RegisterRule,
+): EnergyEvent | undefined {
   if (to.firstValue > from.lastValue) {
     // A rise that goes on at the same pace is real: a car that charges, the first sunny day. So a learnt limit gives way to it.
-    if (rule.learnt && after && goesOn(from, to, after)) return undefined;
+    if (rule.learnt && after && continuesAtPace(from, to, after)) return undefined;
     if (hasCaughtUp(from, to, rule)) return standstill(from, to);
     return joinEvent('rebase', from, to, 0);
   }
@@ -178,18 +187,21 @@ function rollOverWh(from: Run, to: Run, { modulusWh }: RegisterRule): number | u
 
 /** Whether a register that has stood still, because nobody read it, shows at last what it has counted since. */
 function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
-  if (to.stillMs === undefined || to.stillMs >= from.lastMs || to.maxPowerW === undefined) return false;
+  if (to.standstillSinceMs === undefined || to.standstillSinceMs >= from.lastMs || to.maxPowerW === undefined)
+    return false;
   // A register that still shows the day before does not stand still: the day has not begun for it.
-  if (rule.morning && to.stillMs < rule.morning.dayMs) return false;
+  if (rule.morning && to.standstillSinceMs < rule.morning.dayMs) return false;
   const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
-  return to.firstValue - from.lastValue <= reachWh(to.firstMs - to.stillMs, { ...to, maxPowerW });
+  return (
+    to.firstValue - from.lastValue <= maxGrowthWh(to.firstMs - to.standstillSinceMs, { ...to, maxPowerW })
+  );
 }
 
 /** The readings of a standstill are left out, because they repeat an old value. So what was caught up is spread over all of its time. */
 function standstill(from: Run, to: Run): EnergyEvent {
   return {
     kind: 'standstill',
-    fromMs: to.stillMs! + 1,
+    fromMs: to.standstillSinceMs! + 1,
     toMs: from.lastMs,
     valueBefore: from.lastValue,
     valueAfter: to.firstValue,
@@ -198,7 +210,7 @@ function standstill(from: Run, to: Run): EnergyEvent {
 }
 
 /** Whether a rise to a single reading goes on: the rise after it is beyond the limit too, and about as fast. */
-function goesOn(from: Run, to: Run, after: Run): boolean {
+function continuesAtPace(from: Run, to: Run, after: Run): boolean {
   if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after)) return false;
   const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);
   const nextRate = (after.firstValue - to.lastValue) / (after.firstMs - to.lastMs);
@@ -223,7 +235,7 @@ function joinEvent(
 }
 
 /** Runs that are left out: a spike above the believed run, a glitch below it. */
-function excursion(from: Run, runs: readonly Run[]): EnergyEvent {
+function outlierEvent(from: Run, runs: readonly Run[]): EnergyEvent {
   const first = runs[0]!;
   const last = runs.at(-1)!;
   return {

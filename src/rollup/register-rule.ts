@@ -8,7 +8,7 @@ export interface SeriesBreak extends Limits {
   toMs: UtcMs;
   toValue: number;
   /** Where it rises: since when the register has shown the value before; undefined where that was longer ago than a standstill may last. */
-  stillMs: UtcMs | undefined;
+  standstillSinceMs: UtcMs | undefined;
 }
 
 /** What is plausible on a day. */
@@ -16,7 +16,7 @@ export interface Limits {
   /** The limit (W), configured or learnt; undefined where there is none: then every rise is possible. */
   maxPowerW: number | undefined;
   /** The limit (W) after a restart, where it is learnt: little more than the usual power. */
-  recountPowerW: number | undefined;
+  maxPowerAfterResetW: number | undefined;
   /** By how much the register may fall though nothing has happened (Wh). */
   jitterWh: number;
 }
@@ -66,30 +66,30 @@ export interface Run extends Limits {
   lastMs: UtcMs;
   lastValue: number;
   /** As in the break before it. */
-  stillMs: UtcMs | undefined;
+  standstillSinceMs: UtcMs | undefined;
 }
 
 /** The most a register can have grown in the time, with its jitter for the rounding of what it shows. */
-export function reachWh(milliseconds: number, { maxPowerW, jitterWh }: Limits): number {
+export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: Limits): number {
   return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
 /** The most that it can have counted since a restart. */
-function recountWh(milliseconds: number, limits: Limits): number {
-  const { recountPowerW, jitterWh } = limits;
-  return recountPowerW === undefined
-    ? reachWh(milliseconds, limits)
-    : (recountPowerW * milliseconds) / HOUR_MS + jitterWh;
+function maxGrowthAfterResetWh(milliseconds: number, limits: Limits): number {
+  const { maxPowerAfterResetW, jitterWh } = limits;
+  return maxPowerAfterResetW === undefined
+    ? maxGrowthWh(milliseconds, limits)
+    : (maxPowerAfterResetW * milliseconds) / HOUR_MS + jitterWh;
 }
 
 /** Whether a register that was last believed at the end of one run can show the start of another. */
 export function continues(from: Run, to: Run): boolean {
-  return isGrowth(from, to, reachWh(to.firstMs - from.lastMs, to));
+  return isGrowth(from, to, maxGrowthWh(to.firstMs - from.lastMs, to));
 }
 
 /** The same of a run of low values: after a restart the register counts by a limit of its own. */
-export function recounts(low: Run, to: Run): boolean {
-  return isGrowth(low, to, recountWh(to.firstMs - low.lastMs, to));
+export function continuesAfterReset(low: Run, to: Run): boolean {
+  return isGrowth(low, to, maxGrowthAfterResetWh(to.firstMs - low.lastMs, to));
 }
 
 function isGrowth(from: Run, to: Run, mostWh: number): boolean {
@@ -111,7 +111,8 @@ export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
  * A register that still shows more than half of before has not started again: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
-  if (isCarriedOver(from, rule)) return to.firstValue <= recountWh(to.firstMs - rule.morning!.dayMs, to);
-  if (to.firstValue > recountWh(to.firstMs - from.lastMs, to)) return false;
+  if (isCarriedOver(from, rule))
+    return to.firstValue <= maxGrowthAfterResetWh(to.firstMs - rule.morning!.dayMs, to);
+  if (to.firstValue > maxGrowthAfterResetWh(to.firstMs - from.lastMs, to)) return false;
   return to.firstValue <= ruleConstants.reset_share_max.value * from.lastValue;
 }

@@ -1,12 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { UtcMs } from '../lib/time.ts';
+import { type CorrectedStretch, type DayEffect, noteDays } from './apply-corrections.ts';
 import type { bindStoredStreams } from './bind-streams.ts';
-import { computeStretch } from './compute.ts';
-import { type CorrectedStretch, type DayEffect, noteDays } from './corrections.ts';
-import { updateDays } from './days.ts';
-import { lookAheadDays } from './limits.ts';
-import { findTouched } from './stretches.ts';
-import { createWorkingTables, run, type Working } from './working.ts';
+import { computeStretch } from './compute-stretch.ts';
+import { findStretches } from './find-stretches.ts';
+import { lookAheadDays } from './learn-limits.ts';
+import { createTemporaryTables, type RollUpContext, run } from './rollup-context.ts';
+import { updateDays } from './update-days.ts';
 
 export interface CorrectionRollUp extends CorrectedStretch {
   correctionId: number;
@@ -28,29 +28,29 @@ export async function rollUpCorrection(
   options: CorrectionRollUp,
 ): Promise<DayEffect[]> {
   const { correctionId, streams, closeAfterMs, nowMs } = options;
-  const working: Working = { connection, timezone: streams[0]!.timezone, closeAfterMs };
-  await run(working, 'note_corrected_device', { correction_id: BigInt(correctionId) });
-  await run(working, 'find_rules', { all: false });
-  await createWorkingTables(working);
-  await run(working, 'find_register_changes');
-  const hasMoved = await moveReadings(working, correctionId);
+  const context: RollUpContext = { connection, timezone: streams[0]!.timezone, closeAfterMs };
+  await run(context, 'add_corrected_device', { correction_id: BigInt(correctionId) });
+  await run(context, 'find_rules', { all: false });
+  await createTemporaryTables(context);
+  await run(context, 'find_register_changes');
+  const hasMoved = await moveReadings(context, correctionId);
   // The first and the last reading of a series may be others now.
-  if (hasMoved) await run(working, 'find_rules', { all: false });
-  await run(working, 'find_touched', { is_restated: false, beside: true });
-  const touched = await findTouched(working);
+  if (hasMoved) await run(context, 'find_rules', { all: false });
+  await run(context, 'find_touched', { is_restated: false, beside: true });
+  const touched = await findStretches(context);
   for (const stretch of touched.stretches)
-    await computeStretch(working, stretch, touched, { isRestated: false, indexAll: false });
+    await computeStretch(context, stretch, touched, { isRestated: false, indexAll: false });
   if (hasMoved) {
-    await run(working, 'settle_steps');
-    await run(working, 'find_rules', { all: false });
+    await run(context, 'update_steps_after_correction');
+    await run(context, 'find_rules', { all: false });
   }
-  await noteDays(working, [options]);
+  await noteDays(context, [options]);
   const effects: DayEffect[] = [];
   const batchId = streams
     .map(({ takenInBatchId }) => takenInBatchId)
     .toSorted((one, other) => Number(one - other))
     .at(-1)!;
-  await updateDays(working, {
+  await updateDays(context, {
     closeAfterMs,
     nowMs: BigInt(nowMs),
     batchId,
@@ -66,19 +66,19 @@ export async function rollUpCorrection(
 }
 
 /** Moves the readings that are excluded now and were not, and those that are no longer. @returns whether there are any */
-async function moveReadings(working: Working, correctionId: number): Promise<boolean> {
-  const moved = await run(working, 'find_moved', { correction_id: BigInt(correctionId) });
+async function moveReadings(context: RollUpContext, correctionId: number): Promise<boolean> {
+  const moved = await run(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
   if (moved === 0) {
-    await run(working, 'touch_nothing');
+    await run(context, 'create_empty_incoming');
     return false;
   }
-  await run(working, 'exclude_moved');
-  await run(working, 'forget_excluded');
-  await run(working, 'bring_back_moved');
-  await run(working, 'forget_brought_back');
-  await run(working, 'bound_moved_series');
-  const look_ahead = lookAheadDays(working);
-  await run(working, 'touch_moved', { look_ahead });
-  await run(working, 'forget_moved_limits', { look_ahead });
+  await run(context, 'store_moved_exclusions');
+  await run(context, 'delete_moved_readings');
+  await run(context, 'restore_readings');
+  await run(context, 'delete_restored_exclusions');
+  await run(context, 'update_moved_bounds');
+  const look_ahead = lookAheadDays(context);
+  await run(context, 'touch_moved_readings', { look_ahead });
+  await run(context, 'delete_moved_limits', { look_ahead });
   return true;
 }

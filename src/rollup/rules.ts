@@ -74,7 +74,7 @@ export const ruleConstants = {
     meaning: 'a learnt limit is this many times the usual power',
     reason: 'the busiest quarter of an hour is many times the median one',
   },
-  power_step_times: {
+  usual_power_base: {
     value: 2,
     unit: 'times',
     meaning: 'the usual power of a day is rounded up to a power of this number',
@@ -100,7 +100,7 @@ export const ruleConstants = {
       'the limits of a day follow from that day and the days before it, so many in all, and from those that come before it is closed',
     reason: 'four weeks hold every weekday four times and follow the season',
   },
-  recount_times: {
+  after_reset_times: {
     value: 4,
     unit: 'times',
     meaning:
@@ -120,7 +120,7 @@ export const ruleConstants = {
     meaning: 'steps that a day needs to say how long its usual step is',
     reason: 'the median of fewer is chance',
   },
-  at_once_times: {
+  day_growth_times: {
     value: 2,
     unit: 'times',
     meaning:
@@ -171,7 +171,7 @@ export const ruleConstants = {
     meaning: 'the resolution of a day is rounded to so many significant digits',
     reason: 'the jitter need not move with the last digit of the smallest growth',
   },
-  jitter_steps: {
+  jitter_resolutions: {
     value: 2,
     unit: 'times',
     meaning: 'the learnt jitter is this many times the resolution',
@@ -330,7 +330,7 @@ export const ruleConstants = {
       'a change of unit shows where a register has grown by no more than this share of its value at once',
     reason: 'ten times and a thousand times are exact then, and hardly any jump is so by chance',
   },
-  unit_steps_min: {
+  unit_jitters_min: {
     value: 50,
     unit: 'times',
     meaning: 'a change of unit shows in values of at least so many times the jitter',
@@ -349,7 +349,7 @@ export const ruleConstants = {
  */
 export const workBounds = {
   /** Runs of low values, each lower than the one before, that are kept in mind while it is open whether a register comes back. */
-  lows_max: 3,
+  low_runs_max: 3,
   /** Runs after one that seems to come back, in which what confirms it is looked for. */
   confirming_max: 8,
   /** Breaks at which a register is believed, that are judged again after a change, to find one from which on nothing is different. */

@@ -92,7 +92,7 @@ export async function toldIntervalsOf(shard: Shard, source = 'default'): Promise
   const rows = await rowsOf(
     shard,
     `SELECT interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh
-     FROM told_interval i JOIN series s USING (series_id) WHERE s.source = '${source}' ORDER BY ALL`,
+     FROM reported_interval i JOIN series s USING (series_id) WHERE s.source = '${source}' ORDER BY ALL`,
   );
   return Object.fromEntries(
     rows.map(({ start_ms, wh }) => [
@@ -110,7 +110,7 @@ export async function stateOf(shard: Shard) {
       `SELECT day::VARCHAR AS day, source, energy_wh::DOUBLE AS wh, method, flags, coverage FROM daily_energy ORDER BY ALL`,
     ),
     told: await of(
-      'SELECT s.stream_id, s.source, interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh, covered_ms, flags FROM told_interval JOIN series s USING (series_id) WHERE covered_ms > 0 OR energy_wh <> 0 ORDER BY ALL',
+      'SELECT s.stream_id, s.source, interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh, covered_ms, flags FROM reported_interval JOIN series s USING (series_id) WHERE covered_ms > 0 OR energy_wh <> 0 ORDER BY ALL',
     ),
     measured: await of(
       'SELECT s.stream_id, s.source, interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh, i.covered_ms, i.flags, i.last_ms::DOUBLE AS last_ms, i.last_value FROM interval_energy i JOIN series s USING (series_id) WHERE covered_ms > 0 OR energy_wh <> 0 ORDER BY ALL',

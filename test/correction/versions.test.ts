@@ -216,7 +216,7 @@ test('where a day is read from another method later, what was corrected stands t
   expect(methods).toEqual([{ method: 'total_energy' }]);
   const told = await rowsOf(
     shard,
-    `SELECT sum(i.energy_wh)::DOUBLE AS wh FROM told_interval i JOIN series s USING (series_id) JOIN daily_energy d USING (stream_id)`,
+    `SELECT sum(i.energy_wh)::DOUBLE AS wh FROM reported_interval i JOIN series s USING (series_id) JOIN daily_energy d USING (stream_id)`,
   );
   expect(told).toEqual([{ wh: 4_220 }]);
 });

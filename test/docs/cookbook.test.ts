@@ -7,7 +7,7 @@ import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
-import { rollUp } from '../../src/rollup/rollup.ts';
+import { rollUp } from '../../src/rollup/roll-up.ts';
 import { createSite } from '../../src/simulate/create-site.ts';
 import { readText } from '../../src/upload/read-upload.ts';
 import { storeUpload } from '../../src/upload/store-upload.ts';

@@ -68,7 +68,7 @@ test('the page lists every bound on work as it is, and what is beyond it', () =>
 });
 
 test('chapter 45 and the classifier have no number of their own: each is a constant or a bound on work', () => {
-  const files = ['classify-breaks', 'excursions', 'register-rule', 'power-spikes', 'runs'];
+  const files = ['classify-breaks', 'outliers', 'register-rule', 'find-power-spikes', 'runs-between'];
   const code = files.map((file) => readFileSync(join(repositoryRoot, `src/rollup/${file}.ts`), 'utf8'));
   const sql = readFileSync(join(repositoryRoot, 'sql/rollup/45_limits.sql'), 'utf8');
   const plain = [
@@ -146,8 +146,8 @@ test('the page tells the rules in the order of the chapters, and every reason to
   expect([...page.matchAll(/^### (\d\d [^:]+):/gm)].map(([, name]) => name)).toEqual(chapters);
   expect(page).toContain('\n### What a break is\n');
 
-  const judged = loadSql('rollup/extract_readings').split('judged AS')[1]!;
-  const reasons = [...judged.matchAll(/THEN '([a-z_]+)'/g)].map(([, reason]) => reason!);
+  const checked = loadSql('rollup/extract_readings').split('checked AS')[1]!;
+  const reasons = [...checked.matchAll(/THEN '([a-z_]+)'/g)].map(([, reason]) => reason!);
   const table = page.split('### 10 Extract')[1]!.split('###')[0]!;
   const listed = [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell]) =>
     [...cell!.matchAll(/`([a-z_]+)`/g)].map(([, reason]) => reason!),

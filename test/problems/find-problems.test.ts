@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { workgroupSchema } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
-import { rollUp } from '../../src/rollup/rollup.ts';
+import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, landReadings } from '../rollup/support.ts';
 import { openTestShard } from '../warehouse/support.ts';

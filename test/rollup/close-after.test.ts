@@ -38,7 +38,7 @@ const versionsOf = (shard: Shard) =>
   rowsOf(shard, 'SELECT day::VARCHAR AS day, version, energy_wh FROM daily_energy_history ORDER BY ALL');
 
 const SPIKE = 32;
-/** A second version, because its last sample is followed by the first one of the next day. */
+/** A second version, because its last sample is appendLowRun by the first one of the next day. */
 const spiked = { flags: SPIKE, version: 2, status: 'final' };
 
 test('another closeAfter changes no day by itself', async () => {

@@ -163,7 +163,7 @@ export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
     return queryText(
       connection,
       `WITH source_day AS (
-        SELECT *, [method] AS methods, day AS told_day, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh
+        SELECT *, [method] AS methods, day AS reported_day, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh
         FROM (${loadSql('publish/select_daily_energy')})
       ),
       device_day AS (${loadSql('balance/sum_device_day')})

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
-import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
+import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { takenIn } from '../../src/warehouse/stage-progress.ts';
 import { tempDir } from '../support/temp-dir.ts';

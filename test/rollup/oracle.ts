@@ -151,10 +151,13 @@ function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
       index = back - 1;
       continue;
     }
-    const stillMs = one.value > before.value ? standsSince(readings, index) : undefined;
-    if (stillMs !== undefined && one.value - before.value <= reachWh(rule, stillMs, one.atMs)) {
+    const standstillSinceMs = one.value > before.value ? standsSince(readings, index) : undefined;
+    if (
+      standstillSinceMs !== undefined &&
+      one.value - before.value <= maxGrowthWh(rule, standstillSinceMs, one.atMs)
+    ) {
       // It was not read for a while: what it shows at last is spread over that.
-      while (kept.at(-1)!.atMs > stillMs) kept.pop();
+      while (kept.at(-1)!.atMs > standstillSinceMs) kept.pop();
       kept.push(one);
       continue;
     }
@@ -167,17 +170,19 @@ function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
 function standsSince(readings: readonly OracleReading[], at: number): UtcMs | undefined {
   const before = readings[at - 1]!;
   const moved = readings.slice(0, at).findLastIndex(({ value }) => value !== before.value);
-  const stillMs = readings[moved + 1]!.atMs;
-  return before.atMs - stillMs > 7 * DAY_MS ? undefined : stillMs;
+  const standstillSinceMs = readings[moved + 1]!.atMs;
+  return before.atMs - standstillSinceMs > 7 * DAY_MS ? undefined : standstillSinceMs;
 }
 
-function reachWh({ maxPowerW, jitterWh }: OracleRule, fromMs: UtcMs, toMs: UtcMs): number {
+function maxGrowthWh({ maxPowerW, jitterWh }: OracleRule, fromMs: UtcMs, toMs: UtcMs): number {
   return (maxPowerW * (toMs - fromMs)) / HOUR_MS + jitterWh;
 }
 
 /** Neither a fall beyond the jitter nor a rise beyond what is possible. */
 function continuesFrom(rule: OracleRule, from: OracleReading, to: OracleReading): boolean {
-  return to.value >= from.value - rule.jitterWh && to.value - from.value <= reachWh(rule, from.atMs, to.atMs);
+  return (
+    to.value >= from.value - rule.jitterWh && to.value - from.value <= maxGrowthWh(rule, from.atMs, to.atMs)
+  );
 }
 
 /** An isolated high reading: the next one goes on from before it. */
@@ -218,7 +223,7 @@ function endOfGlitch(
 
 function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading): number | 'rebase' {
   const { modulusWh } = rule;
-  const reach = reachWh(rule, before.atMs, one.atMs);
+  const reach = maxGrowthWh(rule, before.atMs, one.atMs);
   if (one.value > before.value) return 'rebase';
   if (modulusWh !== undefined && before.value >= 0.9 * modulusWh && one.value <= 0.1 * modulusWh) {
     const grown = modulusWh - before.value + one.value;

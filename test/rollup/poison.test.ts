@@ -6,7 +6,7 @@ import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
-import { rollUp } from '../../src/rollup/rollup.ts';
+import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { stretchesOf } from '../../src/rollup/stretches.ts';
+import { stretchesOf } from '../../src/rollup/find-stretches.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';

@@ -5,7 +5,7 @@ import type { FieldValue } from '../../src/contract/messages.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type UtcMs } from '../../src/lib/time.ts';
-import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
+import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rowsOf } from '../warehouse/support.ts';
 

@@ -3,7 +3,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
-import { rollUp } from '../../src/rollup/rollup.ts';
+import { rollUp } from '../../src/rollup/roll-up.ts';
 import { createSite, type Site } from '../../src/simulate/create-site.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';

@@ -18,7 +18,7 @@ for (const { path, text } of program) {
   }
   if (!/^src\/(rollup|explain)\//.test(path)) continue;
   for (const [, name] of text.matchAll(
-    /\b(?:run|runIf|ask|list|widen)(?:<[^(]*>)?\(\s*(?:[^'(]*working,\s*)?'([a-z_]+)'/g,
+    /\b(?:run|runIf|readRows?|widen)(?:<[^(]*>)?\(\s*(?:[^'(]*context,\s*)?'([a-z_]+)'/g,
   ))
     used.set(`rollup/${name}`, path);
 }

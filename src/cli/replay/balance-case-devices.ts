@@ -63,7 +63,7 @@ const declaredColumns = {
 } as const;
 const sourceDayColumns = {
   day: 'DATE',
-  told_day: 'DATE',
+  reported_day: 'DATE',
   device: 'UUID',
   source: 'VARCHAR',
   energy_wh: 'BIGINT',
@@ -88,7 +88,7 @@ function sourceDay(source: CaseSource, bounds: DayBounds) {
   return [
     {
       day,
-      told_day: day,
+      reported_day: day,
       device: source.device,
       source: source.source,
       energy_wh: sum((wh) => wh),

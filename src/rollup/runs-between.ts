@@ -9,7 +9,7 @@ export interface Runs {
   /** Up to when readings have been looked at; far in the future where the end was reached. */
   lookedMs(): UtcMs;
   /** Leaves a run out, as if its readings were not there. */
-  leaveOut(place: number): Run;
+  omitSeries(place: number): Run;
 }
 
 /** @param breaks in the order of time */
@@ -24,9 +24,9 @@ export function runsBetween(breaks: readonly SeriesBreak[], rule: RegisterRule):
       lastMs: after?.fromMs ?? Math.max(lastReadingMs, before?.toMs ?? lastReadingMs),
       lastValue: after?.fromValue ?? Number.POSITIVE_INFINITY,
       maxPowerW: before?.maxPowerW,
-      recountPowerW: before?.recountPowerW,
+      maxPowerAfterResetW: before?.maxPowerAfterResetW,
       jitterWh: before?.jitterWh ?? 0,
-      stillMs: before?.stillMs,
+      standstillSinceMs: before?.standstillSinceMs,
     };
   });
   const last = runs.at(-1);
@@ -40,6 +40,6 @@ export function runsBetween(breaks: readonly SeriesBreak[], rule: RegisterRule):
       return run;
     },
     lookedMs: () => lookedMs,
-    leaveOut: (place) => runs.splice(place, 1)[0]!,
+    omitSeries: (place) => runs.splice(place, 1)[0]!,
   };
 }

@@ -1,20 +1,20 @@
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { classifyBreaks } from './classify-breaks.ts';
-import { findPowerSpikes } from './power-spikes.ts';
+import { findPowerSpikes } from './find-power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rules.ts';
 
-/** A row of statement `breaks_to_judge`. */
+/** A row of statement `list_breaks_to_judge`. */
 export type BreakRow = {
   series_id: number;
   method: EnergyMethod;
   after_ms: bigint | null;
-  judged_to_ms: bigint;
+  judging_to_ms: bigint;
   changed_ms: bigint;
   learnt: boolean;
   max_power_w: number | null;
-  recount_power_w: number | null;
+  max_power_after_reset_w: number | null;
   is_beyond: boolean;
   jitter_wh: number;
   modulus_wh: number | null;
@@ -26,7 +26,7 @@ export type BreakRow = {
   to_ms: bigint | null;
   to_value: number | null;
   decided_ms: bigint | null;
-  still_ms: bigint | null;
+  standstill_since_ms: bigint | null;
   is_start: boolean;
   day_ms: bigint | null;
   before_ms: bigint | null;
@@ -34,7 +34,7 @@ export type BreakRow = {
   first_ms: bigint | null;
   first_value: number | null;
 };
-/** A row of statement `register_changes_to_judge`. */
+/** A row of statement `list_register_changes`. */
 export type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
 
 /** What the breaks of a series are that were judged together. */
@@ -50,7 +50,7 @@ export interface Verdict {
 }
 
 /** Judges breaks, those of each series together. */
-export function judgeRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict[] {
+export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict[] {
   const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
   return [...judgedTogether].map((breaks) => {
     const { series_id } = breaks[0]!;
@@ -74,7 +74,7 @@ function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[])
     );
     return {
       seriesId,
-      events: until(events, Number(first.judged_to_ms)),
+      events: eventsUntil(events, Number(first.judging_to_ms)),
       redecided: new Map(),
       isOpen: false,
     };
@@ -87,7 +87,7 @@ function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[])
     }),
   });
   const foreverMs = ruleConstants.forever_ms.value;
-  const isLast = first.method !== 'total_energy' || first.judged_to_ms >= BigInt(foreverMs);
+  const isLast = first.method !== 'total_energy' || first.judging_to_ms >= BigInt(foreverMs);
   // Judged as before without a look at where the judged breaks end: the breaks after it are what they were.
   const end = isLast
     ? undefined
@@ -104,14 +104,14 @@ function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[])
   }
   return {
     seriesId,
-    events: until(events, endMs),
+    events: eventsUntil(events, endMs),
     redecided,
     ...(end && { endMs }),
     isOpen: !isLast && breaks.length > 0 && !end,
   };
 }
 
-function until(events: readonly EnergyEvent[], endMs: number): readonly EnergyEvent[] {
+function eventsUntil(events: readonly EnergyEvent[], endMs: number): readonly EnergyEvent[] {
   return events.filter(({ toMs }) => toMs <= endMs);
 }
 
@@ -122,9 +122,9 @@ function readBreak(row: BreakRow): SeriesBreak {
     toMs: Number(row.to_ms),
     toValue: row.to_value!,
     maxPowerW: row.max_power_w ?? undefined,
-    recountPowerW: row.recount_power_w ?? undefined,
+    maxPowerAfterResetW: row.max_power_after_reset_w ?? undefined,
     jitterWh: row.jitter_wh,
-    stillMs: row.still_ms === null ? undefined : Number(row.still_ms),
+    standstillSinceMs: row.standstill_since_ms === null ? undefined : Number(row.standstill_since_ms),
   };
 }
 

@@ -16,7 +16,10 @@ export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
  * takes about log2(n) trials.
  * @returns them, each found to fail twice; none where nothing fails any more
  */
-export async function findFailing(series: readonly SeriesKey[], trial: Trial): Promise<FailingSeries[]> {
+export async function findFailingSeries(
+  series: readonly SeriesKey[],
+  trial: Trial,
+): Promise<FailingSeries[]> {
   const failing: FailingSeries[] = [];
   let rest = series;
   /** So many of the first go well together. */
@@ -39,13 +42,13 @@ export async function findFailing(series: readonly SeriesKey[], trial: Trial): P
 }
 
 /** Whether a failure may come of the data: what is known (another owner, the disk, memory, a damaged file, a stop) does not. */
-export function mayBeOfData(error: unknown): boolean {
+export function mayComeFromData(error: unknown): boolean {
   if (error instanceof TransientError || error instanceof TerminalError) return false;
   return !/^INTERRUPT Error/.test(errorMessage(error));
 }
 
 /** What failed, for people: the statement, and the kind of the failure. The database's own words hold values, so they are left out. */
-export function failureWords(error: unknown): string {
+export function describeFailure(error: unknown): string {
   const statement = error instanceof Error && 'statement' in error ? ` (in ${error.statement})` : '';
   return `${kindOf(errorMessage(error))}${statement}`;
 }

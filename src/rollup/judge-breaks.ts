@@ -1,75 +1,75 @@
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
+import type { Scope } from './find-scope.ts';
+import { type BreakRow, type ChangeRow, judgeBreakRows, type Verdict } from './judge-break-rows.ts';
 import type { EnergyEvent } from './register-rule.ts';
+import { type Bounds, type RollUpContext, readRow, readRows, rowsOf, run } from './rollup-context.ts';
 import { ruleConstants, workBounds } from './rules.ts';
-import type { Scope } from './scope.ts';
-import { type BreakRow, type ChangeRow, judgeRows, type Verdict } from './verdicts.ts';
-import { ask, type Bounds, list, rowsOf, run, type Working } from './working.ts';
 
 /**
  * Finds the breaks in scope, and where any has changed judges what they are now.
  * @param options.isRestated rules have changed, so every break in scope is judged again
- * @param options.leastPowerW see statement `least_power`
+ * @param options.leastPowerW see statement `find_least_limit`
  * @returns whether events have come, gone or changed; table `changed_event` has them
  */
 export async function judgeBreaks(
-  working: Working,
-  { bounds, methods, breaks }: Scope,
+  context: RollUpContext,
+  { bounds, methods, mayRejudge }: Scope,
   { isRestated, leastPowerW }: { isRestated: boolean; leastPowerW: number | null },
 ): Promise<boolean> {
-  const { runAll = false } = working;
-  const changed = await run(working, 'find_break_changes', {
+  const { runAll = false } = context;
+  const changed = await run(context, 'find_changed_breaks', {
     ...bounds,
     least_power_w: leastPowerW,
     of_power: methods.has('power_curve') || methods.has('interval_energy') || runAll,
-    changes: rowsOf(working, 'register_change') > 0 || runAll,
+    changes: rowsOf(context, 'register_change') > 0 || runAll,
   });
   if (changed > 0) {
-    await run(working, 'forget_breaks');
-    await run(working, 'store_breaks');
+    await run(context, 'delete_breaks');
+    await run(context, 'store_breaks');
   }
-  // Without any of these no break is there that `find_judged` could find. Limits that have changed are those of breaks of their days.
-  const isWanted = changed > 0 || breaks || isRestated || runAll;
+  // Without any of these no break is there that `find_judging_ranges` could find. Limits that have changed are those of breaks of their days.
+  const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
   if (!isWanted) return false;
-  return (await findJudged(working, bounds, isRestated)) && (await judge(working));
+  return (await findJudged(context, bounds, isRestated)) && (await judge(context));
 }
 
 /** Breaks so near a change are looked at first; where that is not enough, all are. */
 const NEAR_MS = 30 * DAY_MS;
 
-/** Finds which breaks are judged again, in table `judged`. @returns whether there are any */
-async function findJudged(working: Working, bounds: Bounds, isRestated: boolean): Promise<boolean> {
+/** Finds which breaks are judged again, in table `judging_range`. @returns whether there are any */
+async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: boolean): Promise<boolean> {
   const find = (nearMs: number) =>
-    run(working, 'find_judged', {
+    run(context, 'find_judging_ranges', {
       ...bounds,
       ahead: workBounds.decided_ahead,
       is_restated: isRestated,
       near_ms: BigInt(nearMs),
     });
   if ((await find(NEAR_MS)) === 0) return false;
-  const { open } = await ask<{ open: boolean }>(working, 'judged_ends');
+  const { open } = await readRow<{ open: boolean }>(context, 'check_judging_ends');
   if (open) await find(ruleConstants.forever_ms.value);
-  if (working.runAll) await run(working, 'judge_everything');
+  if (context.runAll) await run(context, 'judge_everything');
   return true;
 }
 
-async function judge(working: Working): Promise<boolean> {
-  let verdicts = await judgeAll(working);
+async function judge(context: RollUpContext): Promise<boolean> {
+  let verdicts = await judgeAll(context);
   const open = verdicts.filter(({ isOpen }) => isOpen);
   if (open.length > 0) {
     const ends = endsOf(open, ruleConstants.forever_ms.value);
-    await run(working, 'judge_up_to', { ends: JSON.stringify(ends) });
-    verdicts = await judgeAll(working);
+    await run(context, 'extend_judging', { ends: JSON.stringify(ends) });
+    verdicts = await judgeAll(context);
   }
   const events = verdicts.flatMap((one) => one.events.map((event) => eventRow(one.seriesId, event)));
   const ends = endsOf(verdicts.filter(({ endMs }) => endMs !== undefined));
   const decided = verdicts.flatMap((one) =>
     [...one.redecided].map(([to_ms, decided_ms]) => ({ series_id: one.seriesId, to_ms, decided_ms })),
   );
-  if (decided.length > 0) await run(working, 'store_decided', { decided: JSON.stringify(decided) });
+  if (decided.length > 0) await run(context, 'store_decided_times', { decided: JSON.stringify(decided) });
   const found = { events: JSON.stringify(events), ends: JSON.stringify(ends) };
-  if ((await run(working, 'find_event_changes', found)) === 0) return false;
-  await run(working, 'forget_events');
-  await run(working, 'store_events');
+  if ((await run(context, 'find_changed_events', found)) === 0) return false;
+  await run(context, 'delete_events');
+  await run(context, 'store_events');
   return true;
 }
 
@@ -82,22 +82,22 @@ function endsOf(verdicts: readonly Verdict[], toMs?: UtcMs) {
 const BREAKS_MAX = 20_000;
 
 /** Judges the breaks of all series, of some series at a time where there are many. */
-async function judgeAll(working: Working): Promise<Verdict[]> {
-  const hasChanges = rowsOf(working, 'register_change') > 0 || working.runAll;
-  const changes = hasChanges ? await list<ChangeRow>(working, 'register_changes_to_judge') : [];
+async function judgeAll(context: RollUpContext): Promise<Verdict[]> {
+  const hasChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
+  const changes = hasChanges ? await readRows<ChangeRow>(context, 'list_register_changes') : [];
   const verdicts: Verdict[] = [];
-  const parts = await countParts(working);
+  const parts = await countParts(context);
   for (let part = 0n; part < parts; part++) {
-    const rows = await list<BreakRow>(working, 'breaks_to_judge', { part, parts });
-    for (const verdict of judgeRows(rows, changes)) verdicts.push(verdict);
+    const rows = await readRows<BreakRow>(context, 'list_breaks_to_judge', { part, parts });
+    for (const verdict of judgeBreakRows(rows, changes)) verdicts.push(verdict);
   }
   return verdicts;
 }
 
-async function countParts(working: Working): Promise<bigint> {
-  const series = rowsOf(working, 'judged');
+async function countParts(context: RollUpContext): Promise<bigint> {
+  const series = rowsOf(context, 'judging_range');
   if (series <= 1) return 1n;
-  const { breaks } = await ask<{ breaks: bigint }>(working, 'count_judged');
+  const { breaks } = await readRow<{ breaks: bigint }>(context, 'count_breaks_to_judge');
   return BigInt(Math.min(series, Math.ceil((Number(breaks) + 1) / BREAKS_MAX)));
 }
 

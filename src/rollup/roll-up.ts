@@ -2,24 +2,32 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, localDateOf } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
+import { bindSettings, settingsOf } from './bind-settings.ts';
 import type { Restatement } from './bind-streams.ts';
-import { bindSettings, settingsOf } from './bound.ts';
-import { computeStretch } from './compute.ts';
-import { updateDays } from './days.ts';
-import { failureWords, findFailing, mayBeOfData } from './isolate.ts';
+import { computeStretch } from './compute-stretch.ts';
 import {
-  asOne,
-  forgetPending,
+  asOneStretch,
+  deletePending,
+  loadPending,
+  loadPendingLimits,
   MOVED_READINGS_MAX,
-  type Steps,
-  takeMoved,
-  takePending,
+  type PendingBudget,
   touchPending,
-} from './pending.ts';
-import { leaveOut, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
-import { findTouched } from './stretches.ts';
-import { takeIn } from './take-in.ts';
-import { empty, holdsLittle, list, prepareWorkingTables, run, runIf, type Working } from './working.ts';
+} from './defer-devices.ts';
+import { describeFailure, findFailingSeries, mayComeFromData } from './find-failing-series.ts';
+import { findStretches } from './find-stretches.ts';
+import {
+  emptyTable,
+  hasFewTemporaryRows,
+  prepareTemporaryTables,
+  type RollUpContext,
+  readRows,
+  run,
+  runIf,
+} from './rollup-context.ts';
+import { omitSeries, releaseRetried, type SeriesKey, setAside } from './set-aside.ts';
+import { storeNewReadings } from './store-new-readings.ts';
+import { updateDays } from './update-days.ts';
 
 export interface RollUpOptions {
   workgroup: WorkgroupConfig;
@@ -61,7 +69,7 @@ const ROUNDS_MAX = 3;
  * computed again as a whole, so the same readings give the same rows in whatever order and however often they come, and calling again without new
  * batches changes nothing. Data flows through the chapters of sql/rollup in the order of their numbers. Where nothing has been written since the last call, no
  * statement is run.
- * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailing`): the others go on.
+ * Where that fails, fewer batches are tried, and then the series are set aside with which it fails (see `findFailingSeries`): the others go on.
  * @throws StaleOwnerError when another worker has taken the shard; nothing has changed then
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
@@ -109,9 +117,9 @@ async function rollUpSafely(
     try {
       return await rollUpOnce(shard, options, attempt);
     } catch (error) {
-      if (!mayBeOfData(error)) throw error;
+      if (!mayComeFromData(error)) throw error;
       if (attempt.batches > 1) attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
-      else if (++rounds > ROUNDS_MAX || !(await setFailingAside(shard, options, attempt))) throw error;
+      else if (++rounds > ROUNDS_MAX || !(await setFailingSeriesAside(shard, options, attempt))) throw error;
     }
   }
 }
@@ -130,24 +138,24 @@ interface Attempt {
   /** The days before this one are final already; undefined: nobody knows. */
   closedBefore?: string | undefined;
   /** Which of the touched series are left out; then nothing is kept of what the roll-up does. */
-  leaveOut?: (touched: readonly SeriesKey[]) => readonly SeriesKey[];
+  omitSeries?: (touched: readonly SeriesKey[]) => readonly SeriesKey[];
 }
 
-class TakenBack extends Error {}
+class TrialRolledBack extends Error {}
 
 /** @returns whether another try may go well */
-async function setFailingAside(
+async function setFailingSeriesAside(
   shard: Shard,
   options: RollUpOptions,
   { messagesMax }: Attempt,
 ): Promise<boolean> {
   const { logger, clock } = options;
-  const tryWith = async (leaveOut: Attempt['leaveOut']): Promise<unknown> => {
+  const tryWith = async (omitSeries: Attempt['omitSeries']): Promise<unknown> => {
     try {
-      return await rollUpOnce(shard, options, { messagesMax, batches: 0, leaveOut: leaveOut! });
+      return await rollUpOnce(shard, options, { messagesMax, batches: 0, omitSeries: omitSeries! });
     } catch (error) {
-      if (error instanceof TakenBack) return undefined;
-      if (!mayBeOfData(error)) throw error;
+      if (error instanceof TrialRolledBack) return undefined;
+      if (!mayComeFromData(error)) throw error;
       return error;
     }
   };
@@ -158,12 +166,12 @@ async function setFailingAside(
   });
   // It is not of the series.
   if (withoutAny !== undefined) return false;
-  const failing = await findFailing(touched, (included) => {
-    const names = new Set(included.map(nameOf));
-    return tryWith((all) => all.filter((key) => !names.has(nameOf(key))));
+  const failing = await findFailingSeries(touched, (included) => {
+    const names = new Set(included.map(seriesName));
+    return tryWith((all) => all.filter((key) => !names.has(seriesName(key))));
   });
   for (const { key, error } of failing) {
-    const words = failureWords(error);
+    const words = describeFailure(error);
     await shard.transaction((connection) => setAside(connection, key, { error: words, nowMs: clock.now() }));
     const { device, source, stream_id: streamId } = key;
     logger.error({ shard: shard.workgroupId, device, source, streamId, reason: words }, 'rollup.set_aside');
@@ -171,7 +179,7 @@ async function setFailingAside(
   return true;
 }
 
-function nameOf({ stream_id, device, source }: SeriesKey): string {
+function seriesName({ stream_id, device, source }: SeriesKey): string {
   return `${stream_id} ${device} ${source}`;
 }
 
@@ -181,52 +189,70 @@ function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Pro
       const { workgroup, closeAfterMs } = options;
       const { runAll = false, indexAll = false } = options;
       const isAlone = workgroup.energyStreams.length === 1 && !runAll;
-      const working: Working = { connection, timezone: workgroup.timezone, closeAfterMs, runAll, isAlone };
-      const { pending, restated } = await bindSettings(working, workgroup, attempt.messagesMax);
+      const context: RollUpContext = {
+        connection,
+        timezone: workgroup.timezone,
+        closeAfterMs,
+        runAll,
+        isAlone,
+      };
+      const { pending, restated } = await bindSettings(context, workgroup, attempt.messagesMax);
       const newestId = pending.newest_id ?? -1n;
-      const afterBatchId = pending.after_id ?? -1n;
-      const { archived, waits } = pending;
+      const afterBatchId = pending.all_taken_id ?? -1n;
+      const { archived, has_pending: hasPending } = pending;
       // Devices that wait come first, and no batch is taken in. Where settings have changed, everything is computed at once.
-      const isStep = waits && restated === undefined;
-      attempt.batches = isStep ? 0 : Number(pending.batches);
-      const batchId = isStep ? afterBatchId : (pending.batch_id ?? newestId);
+      const onlyPending = hasPending && restated === undefined;
+      attempt.batches = onlyPending ? 0 : Number(pending.batches);
+      const batchId = onlyPending ? afterBatchId : (pending.batch_id ?? newestId);
       const corrected = pending.corrections > 0n;
       const hasSetAside = pending.set_aside > 0n;
-      const retries = hasSetAside && !isStep && (await releaseRetried(working)) > 0;
+      const retries = hasSetAside && !onlyPending && (await releaseRetried(context)) > 0;
       const result = { batchId, readings: 0, rejected: 0, days: 0, more: batchId < newestId };
-      const hasNew = !isStep && Number(pending.messages ?? 0n) > 0;
+      const hasNew = !onlyPending && Number(pending.messages ?? 0n) > 0;
       let isLeft = false;
-      if (isStep || hasNew || restated !== undefined || retries) {
+      if (onlyPending || hasNew || restated !== undefined || retries) {
         const nowMs = BigInt(options.clock.now());
         const rejudges = restated !== undefined || retries;
         const taken = { afterBatchId, batchId, archived, corrected, nowMs, rejudges };
         const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
-        if (isStep) await takePending(working, readingsMax);
-        else Object.assign(result, await takeIn(working, taken));
-        working.leavesOut = hasSetAside || attempt.leaveOut !== undefined;
-        const steps = { readingsMax, completeId: afterBatchId, batchId };
-        const computation = { workgroup, restated, retries, indexAll, attempt, waits, isStep, steps };
-        const several = await computeTouched(working, computation);
+        if (onlyPending) await loadPending(context, readingsMax);
+        else Object.assign(result, await storeNewReadings(context, taken));
+        context.omitsSeries = hasSetAside || attempt.omitSeries !== undefined;
+        const pendingBudget = { readingsMax, completeId: afterBatchId, batchId };
+        const computation = {
+          workgroup,
+          restated,
+          retries,
+          indexAll,
+          attempt,
+          hasPending,
+          onlyPending,
+          pendingBudget,
+        };
+        const several = await computeTouched(context, computation);
         const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
-        // What waits has arrived by the batches of then.
-        const arrivedAfterId = isStep ? -1n : (pending.taken_id ?? -1n);
+        // What hasPending has arrived by the batches of then.
+        const arrivedAfterId = onlyPending ? -1n : (pending.any_taken_id ?? -1n);
         const days = { closeAfterMs, restated, retries, nowMs, batchId, arrivedAfterId };
-        result.days = await updateDays(working, { ...days, corrected, declares, several });
-        if (working.hasDeferred)
-          await run(working, 'keep_arrived', { complete_id: afterBatchId, taken_id: arrivedAfterId });
-        isLeft = waits ? await forgetPending(working, !isStep) : working.hasDeferred === true;
+        result.days = await updateDays(context, { ...days, corrected, declares, several });
+        if (context.hasDeferred)
+          await run(context, 'store_deferred_arrivals', {
+            complete_id: afterBatchId,
+            taken_id: arrivedAfterId,
+          });
+        isLeft = hasPending ? await deletePending(context, !onlyPending) : context.hasDeferred === true;
         result.more ||= isLeft;
       }
-      if (afterBatchId < batchId || runAll) await run(working, 'advance_streams', { batch_id: batchId });
-      if (archived || runAll) await run(working, 'forget_archived');
+      if (afterBatchId < batchId || runAll) await run(context, 'advance_streams', { batch_id: batchId });
+      if (archived || runAll) await run(context, 'delete_archived');
       const openDay = firstOpenDay(options);
       // No day is final by what it was before limits moved.
       if (!isLeft && (openDay !== attempt.closedBefore || runAll))
-        await run(working, 'close_days', { before: openDay });
-      if (attempt.leaveOut) throw new TakenBack();
+        await run(context, 'close_days', { before: openDay });
+      if (attempt.omitSeries) throw new TrialRolledBack();
       return result;
     },
-    { isQuiet: true, keep: holdsLittle },
+    { isQuiet: true, keep: hasFewTemporaryRows },
   );
 }
 
@@ -238,9 +264,9 @@ interface Computation {
   indexAll: boolean;
   attempt: Attempt;
   /** Devices wait whose limits have moved; some of them are computed now, and nothing else. */
-  waits: boolean;
-  isStep: boolean;
-  steps: Steps;
+  hasPending: boolean;
+  onlyPending: boolean;
+  pendingBudget: PendingBudget;
 }
 
 /**
@@ -249,42 +275,42 @@ interface Computation {
  * @returns whether a source of the touched devices has more than one series
  */
 async function computeTouched(
-  working: Working,
-  { workgroup, restated, retries, indexAll, attempt, waits, isStep, steps }: Computation,
+  context: RollUpContext,
+  { workgroup, restated, retries, indexAll, attempt, hasPending, onlyPending, pendingBudget }: Computation,
 ): Promise<boolean> {
   const isRestated = restated !== undefined;
-  await run(working, 'find_rules', { all: isRestated || retries });
-  await prepareWorkingTables(working);
+  await run(context, 'find_rules', { all: isRestated || retries });
+  await prepareTemporaryTables(context);
   const hasChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
-  await runIf(hasChanges, working, 'find_register_changes');
+  await runIf(hasChanges, context, 'find_register_changes');
   if (isRestated) {
-    await run(working, 'forget_learnt');
-    await run(working, 'forget_learnt_days');
+    await run(context, 'delete_outdated_quarters');
+    await run(context, 'delete_outdated_days');
   }
-  if (isStep) await touchPending(working);
-  else await run(working, 'find_touched', { is_restated: isRestated, beside: !working.isAlone });
-  if (waits && !isStep) {
-    await run(working, 'touch_pending_too');
-    await run(working, 'take_reach');
+  if (onlyPending) await touchPending(context);
+  else await run(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
+  if (hasPending && !onlyPending) {
+    await run(context, 'add_pending_touched');
+    await run(context, 'apply_pending_reach');
   }
-  if (retries) await run(working, 'touch_retried');
-  if (working.leavesOut) {
-    const touched = await list<SeriesKey>(working, 'touched_series');
-    await leaveOut(working, attempt.leaveOut?.(touched) ?? []);
+  if (retries) await run(context, 'touch_retried_series');
+  if (context.omitsSeries) {
+    const touched = await readRows<SeriesKey>(context, 'list_touched_series');
+    await omitSeries(context, attempt.omitSeries?.(touched) ?? []);
   }
-  if (isStep) await takeMoved(working);
-  const found = await findTouched(working);
-  const touched = isStep ? asOne(found) : found;
+  if (onlyPending) await loadPendingLimits(context);
+  const found = await findStretches(context);
+  const touched = onlyPending ? asOneStretch(found) : found;
   for (const stretch of touched.stretches) {
-    await computeStretch(working, stretch, touched, {
+    await computeStretch(context, stretch, touched, {
       isRestated,
       indexAll,
-      hasLearnt: isStep,
-      ...(!isStep && !isRestated && { steps }),
+      hasLearnt: onlyPending,
+      ...(!onlyPending && !isRestated && { pendingBudget }),
     });
   }
   // Else the days of the roll-up before would be taken for those of this one.
-  if (!working.hasTouched) await empty(working, 'touched_day');
+  if (!context.hasTouched) await emptyTable(context, 'touched_day');
   return touched.several || isRestated;
 }
 

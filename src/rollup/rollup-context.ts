@@ -6,7 +6,7 @@ import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
 import { withConstants } from './rules.ts';
 
 /** What the chapters of one roll-up share: the connection with their temporary tables, and the zone of the days. */
-export interface Working {
+export interface RollUpContext {
   connection: DuckDBConnection;
   timezone: string;
   /** A day is final once this much time has passed since it ended. */
@@ -19,15 +19,15 @@ export interface Working {
   hasTouched?: boolean;
   /** No series has another one beside it, because only one energy stream is configured. */
   isAlone?: boolean;
-  /** Series are left out (table `left_out`): they are set aside, or a trial looks whether they are what fails. */
-  leavesOut?: boolean;
+  /** Series are left out (table `omitted_series`): they are set aside, or a trial looks whether they are what fails. */
+  omitsSeries?: boolean;
 }
 
 /** A part of time, both ends included, as the parameters $low_ms and $high_ms of a statement. */
 export type Bounds = { low_ms: bigint; high_ms: bigint };
 
 /** Creates the temporary tables that chapters leave for later ones, and the view of power on them; the rules are there already. */
-export async function createWorkingTables({ connection }: Working): Promise<void> {
+export async function createTemporaryTables({ connection }: RollUpContext): Promise<void> {
   const names = ['create_working_tables', 'create_scope', 'create_power_line'];
   await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join('\n'));
   const { rows } = temporaryOf(connection);
@@ -35,13 +35,13 @@ export async function createWorkingTables({ connection }: Working): Promise<void
 }
 
 /** Tables that later chapters read whether a chapter before has written them in this roll-up or not. */
-const LEFT_TABLES = ['limits_changed', 'relearnt'];
+const LEFT_TABLES = ['noted_limit_change', 'changed_limit'];
 
-/** As `createWorkingTables`, but what a roll-up before has left on the connection stays, without rows that would be taken for those of now. */
-export async function prepareWorkingTables(working: Working): Promise<void> {
-  const { rows } = temporaryOf(working.connection);
-  if (!rows.has('scope')) return createWorkingTables(working);
-  for (const table of LEFT_TABLES) await empty(working, table);
+/** As `createTemporaryTables`, but what a roll-up before has left on the connection stays, without rows that would be taken for those of now. */
+export async function prepareTemporaryTables(context: RollUpContext): Promise<void> {
+  const { rows } = temporaryOf(context.connection);
+  if (!rows.has('scope')) return createTemporaryTables(context);
+  for (const table of LEFT_TABLES) await emptyTable(context, table);
 }
 
 /** What is known of the temporary tables of a connection. */
@@ -61,7 +61,7 @@ function temporaryOf(connection: DuckDBConnection): Temporary {
 }
 
 /** What is known of a connection may not be so any more: its settings are bound anew, because they have changed or a transaction was rolled back. */
-export function forgetTemporary(connection: DuckDBConnection): void {
+export function forgetTemporaryTables(connection: DuckDBConnection): void {
   temporary.delete(connection);
   // The numbers in them are those of the macros, which are made anew with the settings.
   statements.clear();
@@ -77,7 +77,7 @@ function countRows(connection: DuckDBConnection, sql: string, count: number): vo
 }
 
 /** Empties a temporary table that has rows. */
-export async function empty({ connection }: Working, table: string): Promise<void> {
+export async function emptyTable({ connection }: RollUpContext, table: string): Promise<void> {
   const { rows } = temporaryOf(connection);
   if (!rows.get(table)) return;
   await connection.run(`DELETE FROM ${table}`);
@@ -85,7 +85,7 @@ export async function empty({ connection }: Working, table: string): Promise<voi
 }
 
 /** How many rows a temporary table has at most: rows that were removed count as well. */
-export function rowsOf({ connection }: Working, table: string): number {
+export function rowsOf({ connection }: RollUpContext, table: string): number {
   return temporaryOf(connection).rows.get(table) ?? 0;
 }
 
@@ -93,7 +93,7 @@ export function rowsOf({ connection }: Working, table: string): number {
 const LITTLE_ROWS_MAX = 100_000;
 
 /** Whether the temporary tables of a connection are small enough to be left there until the next roll-up. */
-export function holdsLittle(connection: DuckDBConnection): boolean {
+export function hasFewTemporaryRows(connection: DuckDBConnection): boolean {
   const counts = [...temporaryOf(connection).rows.values()];
   return counts.reduce((sum, count) => sum + count, 0) <= LITTLE_ROWS_MAX;
 }
@@ -108,7 +108,7 @@ function statementOf(name: string): string {
 
 /** Runs a statement of the roll-up by its name. @returns how many rows it has put into a table, changed or removed */
 export async function run(
-  { connection }: Working,
+  { connection }: RollUpContext,
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<number> {
@@ -125,21 +125,21 @@ export async function run(
  */
 export async function runIf(
   isWanted: boolean,
-  working: Working,
+  context: RollUpContext,
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<number> {
   const { table } = targetOf(statementOf(statement))!;
   // Where the table is not known yet, the statement makes it, and finds nothing.
-  const isKnown = temporaryOf(working.connection).rows.has(table);
-  if (isWanted || working.runAll || !isKnown) return run(working, statement, parameters);
-  await empty(working, table);
+  const isKnown = temporaryOf(context.connection).rows.has(table);
+  if (isWanted || context.runAll || !isKnown) return run(context, statement, parameters);
+  await emptyTable(context, table);
   return 0;
 }
 
 /** Runs a statement of the roll-up that tells one row. */
-export async function ask<Row extends Record<string, unknown>>(
-  { connection }: Working,
+export async function readRow<Row extends Record<string, unknown>>(
+  { connection }: RollUpContext,
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<Row> {
@@ -148,8 +148,8 @@ export async function ask<Row extends Record<string, unknown>>(
 }
 
 /** Runs a statement of the roll-up, and reads its rows. */
-export function list<Row extends Record<string, DuckDBValue>>(
-  { connection }: Working,
+export function readRows<Row extends Record<string, DuckDBValue>>(
+  { connection }: RollUpContext,
   statement: string,
   parameters: SqlParameters = {},
 ): Promise<Row[]> {
@@ -180,18 +180,18 @@ interface BoundDays {
  * wrong instant where midnight repeats.
  */
 export async function bindDays(
-  working: Working,
+  context: RollUpContext,
   fromMs: UtcMs,
   toMs: UtcMs,
   byInterval: boolean,
 ): Promise<void> {
-  const { timezone, connection } = working;
+  const { timezone, connection } = context;
   const known = temporaryOf(connection);
   if (!known.days || !isEnough(known.days, { timezone, fromMs: fromMs - DAY_MS, toMs: toMs + DAY_MS })) {
     const besideMs = DAYS_BESIDE * DAY_MS;
     const bound = { timezone, fromMs: fromMs - besideMs, toMs: toMs + besideMs, byInterval: false };
     const days = dayBounds(localDateOf(bound.fromMs, timezone), localDateOf(bound.toMs, timezone), timezone);
-    await run(working, 'bind_days', {
+    await run(context, 'bind_days', {
       days: days.map((one) => one.day),
       starts_ms: days.map((one) => BigInt(one.startMs)),
       ends_ms: days.map((one) => BigInt(one.endMs)),
@@ -199,7 +199,7 @@ export async function bindDays(
     known.days = bound;
   }
   if (byInterval && !known.days.byInterval) {
-    await run(working, 'bind_intervals');
+    await run(context, 'bind_intervals');
     known.days.byInterval = true;
   }
 }

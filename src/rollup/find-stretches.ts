@@ -1,5 +1,5 @@
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
-import { ask, list, type Working } from './working.ts';
+import { type RollUpContext, readRow, readRows } from './rollup-context.ts';
 
 /** A part of time. */
 export interface Stretch {
@@ -28,15 +28,15 @@ export interface Touched {
 }
 
 /** The touched time, in stretches to be computed each by itself. */
-export async function findTouched(working: Working): Promise<Touched> {
-  const days = await list<
+export async function findStretches(context: RollUpContext): Promise<Touched> {
+  const days = await readRows<
     StretchRow & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
-  >(working, 'touched_days');
+  >(context, 'list_touched_time');
   const stretches: Stretch[] = [];
   for (const stretch of stretchesOf(days)) {
     const last = stretches.at(-1);
     // A silence would be computed for the stretches on either side of it.
-    if (last && (await isSilent(working, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
+    if (last && (await isSilent(context, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
     else stretches.push(stretch);
   }
   return {
@@ -51,21 +51,21 @@ export async function findTouched(working: Working): Promise<Touched> {
   };
 }
 
-async function isSilent(working: Working, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
-  return (await ask<{ silent: boolean }>(working, 'is_silent', asBounds({ lowMs, highMs }))).silent;
+async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
+  return (await readRow<{ silent: boolean }>(context, 'is_silent', asBounds({ lowMs, highMs }))).silent;
 }
 
 /** Joins parts of time, in order of their start, that are less than two days apart; then across the smallest gaps, until few are left. */
 export function stretchesOf(rows: readonly StretchRow[]): Stretch[] {
   const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
-  const stretches = joined(parts, APART_MS_MIN);
+  const stretches = joinStretches(parts, APART_MS_MIN);
   const gapsMs = stretches.slice(1).map(({ lowMs }, index) => lowMs - stretches[index]!.highMs);
   const apartMs = gapsMs.toSorted((one, other) => other - one)[STRETCHES_MAX - 1];
-  return apartMs === undefined ? stretches : joined(stretches, apartMs);
+  return apartMs === undefined ? stretches : joinStretches(stretches, apartMs);
 }
 
 /** Joins those that are no further apart than that. */
-function joined(parts: readonly Stretch[], apartMs: number): Stretch[] {
+function joinStretches(parts: readonly Stretch[], apartMs: number): Stretch[] {
   const stretches: Stretch[] = [];
   for (const { lowMs, highMs } of parts) {
     const last = stretches.at(-1);

@@ -1,26 +1,26 @@
-import type { Scope } from './scope.ts';
-import { list, run, runIf, type Working } from './working.ts';
+import type { Scope } from './find-scope.ts';
+import { type RollUpContext, readRows, run, runIf } from './rollup-context.ts';
 
 /** The index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. @returns whether there are any */
 export async function findIndexLines(
-  working: Working,
-  { bounds, methods, anchored }: Scope,
+  context: RollUpContext,
+  { bounds, methods, besideDaily }: Scope,
   all: boolean,
 ): Promise<boolean> {
-  const needs = await run(working, 'find_needs_index', {
+  const needs = await run(context, 'find_needs_full_index', {
     ...bounds,
     all,
-    anchored: anchored || working.runAll === true,
+    beside_daily: besideDaily || context.runAll === true,
   });
   const needed = needs > 0;
-  await runIf(needed, working, 'find_kept', bounds);
-  if (needed || working.runAll) await giveWay(working);
-  await runIf(needed, working, 'find_passed_over', bounds);
-  await runIf(needed, working, 'find_lines');
-  if (methods.has('daily_energy')) await run(working, 'find_daily_lines', bounds);
-  if ((await runIf(anchored, working, 'find_midnight_anchors', bounds)) === 0) return needed;
-  await run(working, 'cut_at_midnight');
-  await run(working, 'add_cut_lines');
+  await runIf(needed, context, 'find_index_readings', bounds);
+  if (needed || context.runAll) await rebaseDrift(context);
+  await runIf(needed, context, 'find_skipped_readings', bounds);
+  await runIf(needed, context, 'find_lines');
+  if (methods.has('daily_energy')) await run(context, 'find_daily_lines', bounds);
+  if ((await runIf(besideDaily, context, 'find_midnight_anchors', bounds)) === 0) return needed;
+  await run(context, 'drop_lines_over_midnight');
+  await run(context, 'add_lines_at_midnight');
   return needed;
 }
 
@@ -38,16 +38,16 @@ type DriftRow = {
  * would swallow what the register counts below it, so the mark stays the jitter above the reading. That goes reading by reading, which SQL
  * cannot do; hardly any register drifts.
  */
-async function giveWay(working: Working): Promise<void> {
-  const rows = await list<DriftRow>(working, 'find_drifting');
+async function rebaseDrift(context: RollUpContext): Promise<void> {
+  const rows = await readRows<DriftRow>(context, 'find_drift');
   if (rows.length === 0) return;
   const drifted = [...Map.groupBy(rows, ({ series_id, frame }) => `${series_id} ${frame}`).values()].flatMap(
-    driftedOf,
+    driftRebases,
   );
-  await run(working, 'mark_drifted', { drifted: JSON.stringify(drifted) });
+  await run(context, 'apply_drift_rebases', { drifted: JSON.stringify(drifted) });
 }
 
-function driftedOf(rows: readonly DriftRow[]) {
+function driftRebases(rows: readonly DriftRow[]) {
   let held = rows[0]!.mark;
   return rows.flatMap(({ series_id, t, v, mark, jitter_wh }) => {
     held = Math.max(held, mark);

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
-import { ask, type Working } from './working.ts';
+import { type RollUpContext, readRow } from './rollup-context.ts';
 
 /** What there is to take in, and what is stored of the settings; see the statement `next_batches`. */
 export type Pending = {
@@ -9,9 +9,9 @@ export type Pending = {
   newest_id: bigint | null;
   messages: bigint | null;
   batches: bigint;
-  after_id: bigint | null;
-  taken_id: bigint | null;
-  waits: boolean;
+  all_taken_id: bigint | null;
+  any_taken_id: bigint | null;
+  has_pending: boolean;
   archived: boolean;
   set_aside: bigint;
   corrections: bigint;
@@ -32,12 +32,12 @@ const bound = new WeakMap<DuckDBConnection, Bound>();
  * @returns what there is to take in, and which settings have changed since the last roll-up
  */
 export async function bindSettings(
-  working: Working,
+  context: RollUpContext,
   workgroup: WorkgroupConfig,
   messagesMax: number,
 ): Promise<{ pending: Pending; restated: Restatement | undefined }> {
-  const { connection } = working;
-  const look = () => ask<Pending>(working, 'next_batches', { messages_max: messagesMax });
+  const { connection } = context;
+  const look = () => readRow<Pending>(context, 'next_batches', { messages_max: messagesMax });
   const settings = settingsOf(workgroup);
   const known = bound.get(connection);
   if (known) {

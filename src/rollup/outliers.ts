@@ -1,38 +1,38 @@
 import type { UtcMs } from '../lib/time.ts';
 import {
   continues,
+  continuesAfterReset,
   isCarriedOver,
   isReset,
+  maxGrowthWh,
   type RegisterRule,
   type Run,
-  reachWh,
-  recounts,
 } from './register-rule.ts';
 import { ruleConstants, workBounds } from './rules.ts';
-import type { Runs } from './runs.ts';
+import type { Runs } from './runs-between.ts';
 
 /**
  * Where the series comes back to the run at `index`: the first later run that continues it and that cannot have been reached
  * from the excursion. Undefined where it does not come back: then the change has stayed.
  */
-export function returnIndex(runs: Runs, index: number, rule: RegisterRule): number | undefined {
+export function findReturn(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   return runs.at(index + 1)!.firstValue > runs.at(index)!.lastValue
-    ? returnFromHigh(runs, index)
-    : returnFromLow(runs, index, rule);
+    ? findReturnFromHigh(runs, index)
+    : findReturnFromLow(runs, index, rule);
 }
 
 /**
  * Whether a single reading is left out, because the next one is below it and below the believed run. An impossible high one is, whatever the fall
  * is. A low one is by a learnt limit: it may be the average of what a register showed before a zero and the zero.
  */
-export function isPassedOver(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
+export function isSkippedReading(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
   if (one.firstMs !== one.lastMs || !after) return false;
   const isHigh = one.firstValue > from.lastValue;
   const level = isHigh ? from.lastValue : one.firstValue;
   return (isHigh || rule.learnt) && after.firstValue < level - after.jitterWh;
 }
 
-function returnFromHigh(runs: Runs, index: number): number | undefined {
+function findReturnFromHigh(runs: Runs, index: number): number | undefined {
   const from = runs.at(index)!;
   const high = runs.at(index + 1)!;
   const endMs = high.firstMs + ruleConstants.spike_max_ms.value;
@@ -45,7 +45,7 @@ function returnFromHigh(runs: Runs, index: number): number | undefined {
 }
 
 /** Looks for the way back from low values. They are read as those of a register that was reset, as long as that explains them. */
-function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
+function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   const from = runs.at(index)!;
   const endMs = from.lastMs + ruleConstants.glitch_max_ms.value;
   let zeros = true;
@@ -54,22 +54,22 @@ function returnFromLow(runs: Runs, index: number, rule: RegisterRule): number | 
     const before = runs.at(back - 1)!;
     if (hasClimbedBack(before, from)) return undefined;
     // A register does not come back from a spike among low values, but from the low values.
-    if (before.lastValue < from.lastValue) lows = followed(lows, before, from, rule);
+    if (before.lastValue < from.lastValue) lows = appendLowRun(lows, before, from, rule);
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
     const low = lows[0]!;
-    const isAverage: boolean = zeros && back > index + 2 && isOnTheWayUp(from, low, candidate);
+    const isAverage: boolean = zeros && back > index + 2 && isAverageOnTheWayUp(from, low, candidate);
     zeros &&= isAverage || (low.firstValue === 0 && low.lastValue === 0);
     if (!continues(from, candidate)) continue;
     const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
     const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
-    if (!isBackFromZero && !isBackAtOnce && originOf(candidate, lows) >= 0) return undefined;
+    if (!isBackFromZero && !isBackAtOnce && findOrigin(candidate, lows) >= 0) return undefined;
     return isLoneSpike(runs, back, isAverage ? [] : lows) ? undefined : back;
   }
 }
 
 /** Whether a single reading between zeros and what is at or above the value before them is an average of both. */
-function isOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
+function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
   const isLone =
     low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
   return low.firstValue > 0 && isLone && continues(from, candidate);
@@ -93,18 +93,18 @@ interface Low extends Run {
 }
 
 /** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
-function followed(lows: readonly Low[], run: Run, from: Run, rule: RegisterRule): Low[] {
-  const origin = originOf(run, lows);
+function appendLowRun(lows: readonly Low[], run: Run, from: Run, rule: RegisterRule): Low[] {
+  const origin = findOrigin(run, lows);
   const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
   const counts = lows[origin]?.counts || isCarriedOver(from, rule) || hasCounted(run);
-  return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, workBounds.lows_max);
+  return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, workBounds.low_runs_max);
 }
 
 /** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
-function originOf(run: Run, lows: readonly Low[]): number {
+function findOrigin(run: Run, lows: readonly Low[]): number {
   return lows.findIndex(
     (low, place) =>
-      (low.counts ? continues : recounts)(low, run) &&
+      (low.counts ? continues : continuesAfterReset)(low, run) &&
       (place === 0 || run.firstMs - low.lastMs < low.lastMs - low.sinceMs),
   );
 }
@@ -136,7 +136,7 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
   for (let place = back + 1; place <= back + workBounds.confirming_max; place += 1) {
     const after = runs.at(place);
     if (!after || continues(candidate, after)) return false;
-    const low = lows[originOf(after, lows)];
+    const low = lows[findOrigin(after, lows)];
     if (low) return candidate.lastMs - candidate.firstMs < low.lastMs - low.sinceMs;
   }
   return false;
@@ -146,7 +146,7 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
  * Whether a register has begun: it has counted in the believed run, or stood still there for long. Until then it may be read as zero, or as an average
  * over its start, because a recording may begin at night.
  */
-export function hasBegun(
+export function hasStartedCounting(
   run: Run,
   { firstReadingMs, firstReadingValue, restartsDaily }: RegisterRule,
 ): boolean {
@@ -164,11 +164,11 @@ export function hasBegun(
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
   if (from.lastValue <= 0) return false;
-  const possibleWh = reachWh(to.firstMs - from.lastMs, to);
+  const possibleWh = maxGrowthWh(to.firstMs - from.lastMs, to);
   const exactWh = ruleConstants.unit_share_max.value * from.lastValue;
   const grownWh = Math.min(possibleWh, exactWh);
   const [less, more] = [Math.min(from.lastValue, to.firstValue), Math.max(from.lastValue, to.firstValue)];
-  if (less < ruleConstants.unit_steps_min.value * to.jitterWh) return false;
+  if (less < ruleConstants.unit_jitters_min.value * to.jitterWh) return false;
   const { unit_factor, unit_factor_kilo } = ruleConstants;
   return [unit_factor.value, unit_factor_kilo.value].some((factor) => {
     const isPart = to.firstValue < from.lastValue;
@@ -181,7 +181,7 @@ export function isOtherUnit(from: Run, to: Run): boolean {
 }
 
 /** Where a register is back at what it showed before it changed its unit; undefined where it is not. */
-export function backInUnit(runs: Runs, index: number): number | undefined {
+export function returnInUnit(runs: Runs, index: number): number | undefined {
   for (let place = index + 2; ; place += 1) {
     const run = runs.at(place);
     if (!run || continues(runs.at(index)!, run)) return run && place;
@@ -199,14 +199,14 @@ function hasCountedBetween(runs: Runs, from: number, back: number, isOf: (run: R
   let together: Run | undefined;
   for (let place = from + 1; place < back; place += 1) {
     const run = runs.at(place)!;
-    together = isOf(run) ? joined(together, run) : undefined;
+    together = isOf(run) ? joinRuns(together, run) : undefined;
     if (together && hasCounted(together)) return true;
   }
   return false;
 }
 
 /** A run and the one before it, where it goes on from that. */
-export function joined(before: Run | undefined, run: Run): Run {
+export function joinRuns(before: Run | undefined, run: Run): Run {
   if (!before || !continues(before, run)) return run;
   return { ...run, firstMs: before.firstMs, firstValue: before.firstValue };
 }
@@ -215,7 +215,7 @@ export function joined(before: Run | undefined, run: Run): Run {
  * Whether the very first run is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
  * in between. That is a value which a device shows while it sleeps, and the recording began with it. Or the day began with the value of the day before.
  */
-export function hasStoodStill(runs: Runs, from: number, back: number): boolean {
+export function startedAsleep(runs: Runs, from: number, back: number): boolean {
   if (runs.at(from)!.firstMs !== Number.NEGATIVE_INFINITY) return false;
   if (runs.at(back)!.firstValue !== runs.at(from)!.lastValue) return false;
   return hasCountedBetween(runs, from, back, (run) => run.firstValue > 0);

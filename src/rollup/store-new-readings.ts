@@ -1,0 +1,128 @@
+import { type Bounds, type RollUpContext, readRow, run } from './rollup-context.ts';
+
+/** How many readings of new messages count, and how many were rejected. */
+export interface NewReadingsCount {
+  readings: number;
+  rejected: number;
+}
+
+/** What is taken in. */
+export interface NewReadingsOptions {
+  /** The batches after this one, up to and including that one. */
+  afterBatchId: bigint;
+  batchId: bigint;
+  /** There are messages of the lake that are read again. */
+  archived: boolean;
+  /** There are corrections. */
+  corrected: boolean;
+  nowMs: bigint;
+  /** Rules or settings have changed: what is stored is looked at again too. */
+  rejudges: boolean;
+}
+
+/** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
+export async function storeNewReadings(
+  context: RollUpContext,
+  { afterBatchId, batchId, archived, corrected, nowMs, rejudges }: NewReadingsOptions,
+): Promise<NewReadingsCount> {
+  const batches = { after: afterBatchId, upto: batchId };
+  let extracted = await run(context, 'extract_readings', { ...batches, archived, now_ms: nowMs });
+  if (archived) extracted -= await dropReread(context, batchId);
+  if (rejudges) extracted += await rejectStored(context, nowMs);
+  await run(context, 'find_series');
+  const found = await readRow<{
+    readings: bigint;
+    low_ms: bigint | null;
+    high_ms: bigint | null;
+    has_new_series: boolean;
+    widens_series: boolean;
+  }>(context, 'describe_incoming');
+  const rejected = extracted - Number(found.readings);
+  if (rejected > 0) {
+    await run(context, 'find_rejected', { now_ms: nowMs });
+    await run(context, 'count_rejected');
+    await run(context, 'mark_rejections_dirty');
+  }
+  if (found.has_new_series) {
+    await run(context, 'add_series');
+    await run(context, 'find_series');
+  }
+  const taken = await run(context, 'find_incoming');
+  if (found.low_ms === null || found.high_ms === null) return { readings: 0, rejected };
+  const bounds = { low_ms: found.low_ms, high_ms: found.high_ms };
+  const incoming = taken - (taken > 1 ? await dropRepeated(context) : 0);
+  const hasExclusions =
+    corrected && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
+  const known = await supersede(context, bounds, hasExclusions);
+  const excluded = hasExclusions ? await storeIncomingExclusions(context) : 0;
+  await run(context, 'store_readings');
+  if (found.widens_series) await run(context, 'update_series_bounds');
+  if (hasExclusions) await run(context, 'update_excluded_bounds');
+  return { readings: incoming - known - excluded, rejected };
+}
+
+/**
+ * New readings of a time that a correction excludes are kept where they count for nothing.
+ * @returns how many there are
+ */
+async function storeIncomingExclusions(context: RollUpContext): Promise<number> {
+  const excluded = await run(context, 'store_incoming_exclusions');
+  if (excluded > 0) await run(context, 'drop_incoming_exclusions');
+  return excluded;
+}
+
+/** Rejects stored readings that an earlier version took in, and that cannot be computed with. @returns how many */
+async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<number> {
+  if ((await run(context, 'find_invalid_stored', { now_ms: nowMs })) === 0) return 0;
+  const rejected = await run(context, 'reject_invalid_stored');
+  await run(context, 'delete_invalid_readings');
+  await run(context, 'delete_invalid_superseded');
+  if ((await run(context, 'find_successors')) > 0) {
+    await run(context, 'store_successors');
+    await run(context, 'delete_used_successors');
+  }
+  await run(context, 'delete_invalid_quarters');
+  await run(context, 'delete_invalid_days');
+  await run(context, 'delete_invalid_intervals');
+  await run(context, 'update_invalid_bounds', { now_ms: nowMs });
+  return rejected;
+}
+
+/** Takes out of the messages of the lake that are read again what was made of them before. @returns how many readings that were */
+async function dropReread(context: RollUpContext, batchId: bigint): Promise<number> {
+  const archived = await readRow<Bounds | { low_ms: null; high_ms: null }>(context, 'find_archived_range', {
+    upto: batchId,
+  });
+  if (archived.low_ms === null) return 0;
+  const bounds = { low_ms: archived.low_ms, high_ms: archived.high_ms };
+  return (
+    (await run(context, 'drop_reread_readings', bounds)) +
+    (await run(context, 'drop_reread_rejections', bounds))
+  );
+}
+
+/**
+ * One of several new readings of the same series and time counts; the others are kept aside.
+ * @returns how many others there are
+ */
+async function dropRepeated(context: RollUpContext): Promise<number> {
+  if ((await run(context, 'find_repetitions')) === 0) return 0;
+  const dropped = await run(context, 'drop_repetitions');
+  await run(context, 'store_repetitions');
+  return dropped;
+}
+
+/**
+ * Of a new and a stored reading of the same series and time one counts; the other is kept aside.
+ * @returns how many new readings do not count
+ */
+async function supersede(context: RollUpContext, bounds: Bounds, hasExclusions: boolean): Promise<number> {
+  if ((await run(context, 'find_superseded', bounds)) === 0) return 0;
+  await run(context, 'store_superseded');
+  await run(context, 'update_repeated_reading', bounds);
+  if (hasExclusions) await run(context, 'update_repeated_exclusion', bounds);
+  const known = await run(context, 'drop_losing_incoming');
+  await run(context, 'delete_replaced_readings', bounds);
+  if (hasExclusions) await run(context, 'delete_replaced_exclusions', bounds);
+  return known;
+}

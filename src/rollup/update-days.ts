@@ -1,0 +1,114 @@
+import { dayStart, type LocalDate } from '../lib/time.ts';
+import {
+  correctCandidates,
+  type DayEffect,
+  hasCorrections,
+  noteCorrectedDays,
+  readEffects,
+} from './apply-corrections.ts';
+import type { Restatement } from './bind-streams.ts';
+import { asBounds, type StretchRow, stretchesOf } from './find-stretches.ts';
+import {
+  type Bounds,
+  bindDays,
+  type RollUpContext,
+  readRow,
+  readRows,
+  run,
+  runIf,
+} from './rollup-context.ts';
+import { keepUnavailable, touchOmittedDays } from './set-aside.ts';
+
+export interface DayOptions {
+  closeAfterMs: number;
+  nowMs: bigint;
+  batchId: bigint;
+  /** Readings of later batches have arrived since the last roll-up. */
+  arrivedAfterId: bigint;
+  /** Which settings have changed, so that every day there is has to be looked at. */
+  restated: Restatement | undefined;
+  /** What brings the new versions about, where that is a correction. */
+  cause?: 'correction';
+  /** Takes what each day was and is. */
+  effects?: DayEffect[];
+  /** Series that had been set aside are computed again. */
+  retries?: boolean;
+  /** There are corrections. */
+  corrected: boolean;
+  /** Devices are declared to have sources. */
+  declares: boolean;
+  /** A source has more than one series, so that one may contradict another. */
+  several: boolean;
+}
+
+/**
+ * Sums the noted days of their intervals and stores those that have changed as new versions, once, whatever has been computed on the way.
+ * @returns how many days of a device and source have changed
+ */
+export async function updateDays(context: RollUpContext, options: DayOptions): Promise<number> {
+  if (options.restated) return restateAllDays(context, options);
+  const { declares } = options;
+  if (context.omitsSeries) await touchOmittedDays(context);
+  if (declares) await run(context, 'touch_other_sources');
+  const isCorrected = options.corrected && (await hasCorrections(context, { all: false }));
+  if (isCorrected) {
+    await noteCorrectedDays(context, { all: false });
+    if (declares) await run(context, 'touch_other_sources');
+  }
+  let changed = 0;
+  const noted = await readRows<StretchRow>(context, 'list_touched_days');
+  for (const { lowMs, highMs } of stretchesOf(noted)) {
+    await bindDays(context, lowMs, highMs, true);
+    changed += await storeDays(context, asBounds({ lowMs, highMs }), { ...options, isCorrected });
+  }
+  return changed;
+}
+
+async function restateAllDays(context: RollUpContext, options: DayOptions): Promise<number> {
+  const { first_day, last_day } = await readRow<{ first_day: LocalDate | null; last_day: LocalDate | null }>(
+    context,
+    'find_all_days_range',
+  );
+  if (first_day === null || last_day === null) return 0;
+  const { timezone } = context;
+  await bindDays(context, dayStart(first_day, timezone), dayStart(last_day, timezone), true);
+  await run(context, 'touch_all_days');
+  const isCorrected = options.corrected && (await hasCorrections(context, { all: true }));
+  if (isCorrected) await noteCorrectedDays(context, { all: true });
+  if (options.declares) await run(context, 'touch_other_sources');
+  return storeDays(context, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
+    ...options,
+    isCorrected,
+  });
+}
+
+async function storeDays(
+  context: RollUpContext,
+  bounds: Bounds,
+  options: DayOptions & { isCorrected: boolean },
+): Promise<number> {
+  const { closeAfterMs, nowMs, batchId, arrivedAfterId, restated, isCorrected, several } = options;
+  await run(context, 'find_candidates', bounds);
+  if (several || context.runAll) await run(context, 'substitute_methods');
+  if (isCorrected) await correctCandidates(context, bounds);
+  await runIf(several, context, 'find_contradictions');
+  if (isCorrected) await run(context, 'drop_decided_contradictions');
+  const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
+  const { runAll = false } = context;
+  let changed = await run(context, 'find_day_changes', {
+    ...closing,
+    declares: options.declares || runAll,
+    several: several || runAll,
+  });
+  if (context.omitsSeries) changed = await keepUnavailable(context, closing);
+  if (changed > 0) {
+    options.effects?.push(...(await readEffects(context)));
+    const cause = options.cause ?? restated ?? (options.retries ? 'retried' : null);
+    const arrived = { arrived_after: arrivedAfterId };
+    await run(context, 'store_versions', { now_ms: nowMs, batch_id: batchId, restated: cause, ...arrived });
+    await run(context, 'delete_changed_days');
+    await run(context, 'store_days', { now_ms: nowMs, batch_id: batchId });
+  }
+  await run(context, 'mark_dirty', { ...bounds, now_ms: nowMs });
+  return changed;
+}
