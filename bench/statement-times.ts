@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
-import { withConstants } from '../src/rollup/rules.ts';
+import { withConstants } from '../src/rollup/rule-macros.ts';
 import { readStatements } from '../src/warehouse/load-sql.ts';
 
 /** What the runs of one statement take together. */

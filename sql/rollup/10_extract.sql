@@ -1,18 +1,20 @@
 -- 10 Extract: from messages to readings.
 --
--- Reads   message (what has landed), archived_message (messages of the lake that are read again), stream_setting (the configured energy
---         streams), unit_factor.
--- Writes  extracted, one row for each field of a message that an energy stream reads: the value in Wh or W, or the reason why it is
---         rejected. Rejected readings are counted in rejected_reading, with samples, and go nowhere else.
--- Why     Units, range and validity of a new reading are judged here and nowhere else. What passes can be rolled up and published: it is a
---         finite number within the range of its method, at a time that is possible.
+-- Reads   message (landed messages), archived_message (messages of the lake that are read again), stream_setting, unit_factor.
+-- Writes  extracted: one row for each field of a message that an energy stream reads, with the value in Wh or W, or with the reason why it is
+--         rejected. Rejected readings are only counted, with samples, in rejected_reading.
+-- Why     This chapter alone decides about units, range and validity of a new reading. So every later chapter can rely on it: a value is a finite
+--         number in the range of its method, and its time is possible.
 
 -- name: next_batches
--- The next batches: as many whole ones as hold at most $messages_max messages, at least one. And what there is to see whether a connection that is
--- kept still holds the settings of now.
--- Returns batch_id: the last of them (null: none is new), newest_id: the newest that has landed, messages: how many they hold, batches: how many
--- they are; after_id: the last batch that every configured stream has taken in, taken_id: that any stream has; waits: there are devices whose limits have moved (chapter 36); archived: there are messages of the lake to read again;
--- set_aside, corrections: how many series are set aside, how many corrections there are; streams, sources: fingerprints of what is stored of the energy streams and of the declared sources.
+-- Returns one row: the next batches to roll up, and what the caller compares with its last call. The batches are whole ones with at most
+-- $messages_max messages together, but at least one batch.
+-- batch_id: the last of these batches; null if no batch is new. newest_id: the newest batch of the warehouse. messages, batches: how many messages
+-- and batches are next.
+-- all_taken_id: the last batch that was rolled up for every configured stream. any_taken_id: the last one that was rolled up for any stream.
+-- has_pending: devices wait for new limits (chapter 36). archived: there are messages of the lake to read again. set_aside, corrections: number of
+-- rows in these tables.
+-- streams, sources: fingerprints of the stored energy streams and declared sources. A kept connection binds its settings again if they differ.
 WITH stream AS MATERIALIZED (
   SELECT min(batch_id) FILTER (settings IS NOT NULL) AS all_taken_id, max(batch_id) AS any_taken_id,
     string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams
@@ -35,10 +37,11 @@ SELECT next.*, stream.*,
 FROM next, stream;
 
 -- name: extract_readings
--- $after, $upto: the batches after the one and up to the other are taken in; $now_ms: now. A stream reads those after the last one it has seen.
--- $archived: there are messages of the lake to read again.
--- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: the reading counts), text (what was
--- received, of rejected ones), message_id, stream_offset, batch_id
+-- Makes one row for each field of a new message that an energy stream reads. Each stream reads the batches after $after up to $upto that it has not
+-- read yet.
+-- $now_ms: the current time. $archived: there are messages of the lake to read again.
+-- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: valid), text (the received value of a rejected
+-- reading), message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
   SELECT
@@ -47,7 +50,7 @@ WITH raw AS (
     coalesce(m.source_id, -1) AS source_id,
     m.event_time_ms, m.store_time_ms, m.message_id, m.stream_offset, m.batch_id,
     m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
-    -- What earlier versions stored may be no JSON.
+    -- try, because earlier versions could store text that is not JSON.
     CASE WHEN m.other IS NOT NULL THEN try(json_extract(m.other, s.field_pointer)) END AS json,
     CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN try(json_extract_string(m.other, s.unit_pointer)) END AS unit
   FROM (FROM message UNION ALL SELECT * FROM archived_message WHERE $archived) AS m
@@ -75,15 +78,15 @@ WITH raw AS (
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'
-      -- A store time that another vendor's server says is not believed beyond our own clock, with a day for clocks that differ: a reading of
-      -- the year 9999 would spread its energy over millennia.
+      -- The store time can come from the server of another vendor. It counts only up to a day after our own clock, because a reading of the year
+      -- 9999 would spread its energy over thousands of years.
       WHEN event_time_ms > least(store_time_ms, $now_ms::BIGINT + day_ms()) + future_ms() THEN 'future'
       WHEN event_time_ms < clock_set_ms() THEN 'clock_not_set'
       WHEN number IS NULL AND json_type(json) = 'NULL' THEN 'null'
       WHEN number IS NULL THEN 'not_a_number'
       WHEN NOT isfinite(number) THEN 'not_finite'
       WHEN is_unit_unknown THEN 'unknown_unit'
-      -- The least number of a signed integer says that there is no value.
+      -- Devices send the smallest or largest number of an integer type if they have no value.
       WHEN number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
       WHEN number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
         AND (modulus_wh IS NULL OR method = 'power_curve') THEN 'sentinel'
@@ -100,8 +103,8 @@ SELECT
 FROM checked;
 
 -- name: drop_reread_readings
--- Messages of the lake are read again ($low_ms, $high_ms: their event times). This removes what was made of them before, so that every
--- reading is kept once. A message is known by its device, offset and event time.
+-- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the extracted readings that are stored already. A message is
+-- identified by its device, offset and event time.
 DELETE FROM extracted USING (
   SELECT s.stream_id, s.device, r.event_time_ms, r.stream_offset, NULL AS reason
   FROM known_reading r JOIN series s USING (series_id)
@@ -119,15 +122,15 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.reason IS NOT DISTINCT FROM known.reason;
 
 -- name: find_archived_range
--- Event times of the messages of the lake that are read again with the batches up to $upto; null: there are none.
+-- Returns the first and last event time of the messages of the lake that are read again, up to batch $upto; nulls if there are none.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived_message WHERE batch_id <= $upto::BIGINT;
 
 -- name: delete_archived
--- Removes the messages of the lake that every stream has read again.
+-- Deletes the messages of the lake that every stream has read.
 DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
 
 -- name: drop_reread_rejections
--- The same of readings that were rejected before: those of the time that is counted for their device, source, field and reason.
+-- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the counted time range.
 DELETE FROM extracted USING (
   SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
   FROM rejected_reading r JOIN stream_setting t USING (field)
@@ -141,7 +144,8 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.event_time_ms BETWEEN known.first_ms AND known.last_ms;
 
 -- name: find_rejected
--- What is rejected now, by device, source, field and reason. $now_ms: when. Null says that there is nothing to say: it is counted, and no more.
+-- Groups the rejected readings by device, source, field and reason. $now_ms: the current time. Nulls are counted without samples, because they
+-- contain nothing to show.
 -- rejected_now: columns of rejected_reading
 CREATE OR REPLACE TEMP TABLE rejected_now AS
 SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason, count(*) AS readings,
@@ -150,7 +154,7 @@ SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device
     min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id, 'text': left("text", 200)},
       coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
 FROM (
-  -- A reading that several streams read counts once.
+  -- DISTINCT, because a reading that several streams read counts once.
   SELECT DISTINCT CASE WHEN b.origin LIKE 'import:%' THEN e.batch_id // 1000000000 ELSE 0 END AS import_id,
     e.device, coalesce(n.name, 'default') AS source, s.field, e.reason, e.event_time_ms, e.stream_offset, e.batch_id, e."text"
   FROM extracted e
@@ -162,7 +166,7 @@ FROM (
 GROUP BY import_id, device, source, field, reason;
 
 -- name: count_rejected
--- Adds them to what was rejected before on the same day.
+-- Adds the counts to the rejections of the same UTC day.
 MERGE INTO rejected_reading AS r USING rejected_now AS n
 ON r.day_start_ms = n.day_start_ms AND r.import_id = n.import_id AND r.device IS NOT DISTINCT FROM n.device AND r.source = n.source
   AND r.field = n.field AND r.reason = n.reason
@@ -171,9 +175,10 @@ WHEN MATCHED THEN UPDATE SET readings = r.readings + n.readings, first_ms = leas
 WHEN NOT MATCHED THEN INSERT BY NAME;
 
 -- name: mark_rejections_dirty
+-- Marks the UTC day, so that it is published again.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_now;
 
 -- name: advance_streams
--- The configured streams have taken in every batch up to $batch_id.
+-- Stores that all batches up to $batch_id are rolled up for the configured streams.
 UPDATE energy_stream SET batch_id = greatest(batch_id, $batch_id::BIGINT) WHERE stream_id IN (SELECT stream_id FROM stream_setting);

@@ -1,22 +1,24 @@
--- 20 Readings: one for each series and event time.
+-- 20 Readings: one reading for each series and event time.
 --
--- Reads   extracted.
--- Writes  series (a stream of a device and source), reading (the readings that count), superseded_reading (the readings that do not,
---         because another one of the same series and event time does), excluded_reading (the readings that a correction excludes), incoming (the
---         new readings that count).
--- Why     A device may send a reading twice, or revise it. Which one counts must not depend on which came first: the one with the highest
---         message id counts, then the one with the highest offset.
+-- Reads   extracted, and the readings that are stored already.
+-- Writes  series (one energy stream of one device and source), reading (the readings that are used), superseded_reading (valid readings that are not
+--         used, because another reading of the same series and time is), excluded_reading (readings that a correction excludes), incoming (the new
+--         readings that are used).
+-- Why     A device can send a reading twice or revise it. The used reading must not depend on the order of arrival. So the reading with the highest
+--         message id is used, then the one with the highest offset.
 
 -- name: find_invalid_stored
--- Readings that an earlier version took in and this one would reject: beyond the range of their method, or at a time that cannot be. $now_ms: now.
--- beyond: series_id, event_time_ms, value, reason, stream_offset, batch_id, is_superseded (they did not count)
+-- Finds stored readings that an earlier version accepted and this version rejects: their value is out of range, or their time is impossible. $now_ms:
+-- the current time.
+-- invalid_stored: series_id, event_time_ms, value, reason, stream_offset, batch_id, is_superseded (the reading was not used)
 CREATE OR REPLACE TEMP TABLE invalid_stored AS
 SELECT r.series_id, r.event_time_ms, r.value, r.stream_offset, r.batch_id, r.is_superseded,
   CASE WHEN r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future' WHEN r.event_time_ms < clock_set_ms() THEN 'clock_not_set'
     WHEN NOT isfinite(r.value) THEN 'not_finite' ELSE 'out_of_range' END AS reason
 FROM (
   FROM (SELECT *, false AS is_superseded FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded FROM superseded_reading)
-  -- Without what every method takes: DuckDB mostly sees by the least and the largest value of a column that nothing is left, and reads nothing.
+  -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest and largest values, and mostly reads
+  -- nothing.
   WHERE value > least_value_max() OR value < -least_value_max()
     OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
 ) AS r
@@ -26,24 +28,26 @@ WHERE NOT isfinite(r.value) OR abs(r.value) > value_max(t.method)
   OR r.event_time_ms < clock_set_ms() OR r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
 
 -- name: reject_invalid_stored
--- They are rejected with those of the new messages.
+-- Adds these readings to the rejected readings of the new messages.
 INSERT INTO extracted (stream_id, device, source_id, event_time_ms, value, reason, "text", stream_offset, batch_id)
 SELECT s.stream_id, s.device, coalesce((SELECT min(name_id) FROM name WHERE name = s.source), -1), b.event_time_ms, NULL, b.reason, b.value::VARCHAR,
   b.stream_offset, b.batch_id
 FROM invalid_stored b JOIN series s USING (series_id);
 
 -- name: delete_invalid_readings
+-- Deletes them from reading.
 DELETE FROM reading USING invalid_stored b
 WHERE reading.series_id = b.series_id AND reading.event_time_ms = b.event_time_ms AND NOT b.is_superseded;
 
 -- name: delete_invalid_superseded
+-- Deletes them from superseded_reading.
 DELETE FROM superseded_reading USING invalid_stored b
 WHERE superseded_reading.series_id = b.series_id AND superseded_reading.event_time_ms = b.event_time_ms AND b.is_superseded
   AND superseded_reading.value IS NOT DISTINCT FROM b.value;
 
 -- name: find_successors
--- What counts instead of a reading that is gone: of the others of the same series and event time the one that comes first.
--- instead: columns of superseded_reading
+-- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same series and time.
+-- successor_reading: columns of superseded_reading
 CREATE OR REPLACE TEMP TABLE successor_reading AS
 SELECT r.series_id, r.event_time_ms, r.value, r.message_id, r.stream_offset, r.batch_id
 FROM superseded_reading r
@@ -53,27 +57,30 @@ QUALIFY row_number() OVER (
 ) = 1;
 
 -- name: store_successors
+-- Adds the successors to reading.
 INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM successor_reading;
 
 -- name: delete_used_successors
+-- Deletes the successors from superseded_reading.
 DELETE FROM superseded_reading USING successor_reading i
 WHERE superseded_reading.series_id = i.series_id AND superseded_reading.event_time_ms = i.event_time_ms
   AND superseded_reading.stream_offset IS NOT DISTINCT FROM i.stream_offset AND superseded_reading.batch_id = i.batch_id;
 
 -- name: delete_invalid_quarters
--- Nothing stays of what was learnt from them.
+-- Deletes everything that was learnt with the invalid readings.
 DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: delete_invalid_days
+-- The same for the days.
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: delete_invalid_intervals
--- All their intervals are computed anew; some may lie where no reading is any more.
+-- Deletes all intervals of these series. They are computed again. Some of them may be at a time without any reading now.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: update_invalid_bounds
--- The first and the last reading time of what is left of them.
+-- Updates the first and the last reading time of these series.
 UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)), last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
 FROM (
   SELECT b.series_id, min(r.event_time_ms) AS first_ms, max(r.event_time_ms) AS last_ms
@@ -83,8 +90,9 @@ FROM (
 WHERE series.series_id = k.series_id;
 
 -- name: find_series
--- series_key: the series of the new readings as messages name them: stream_id, device, source_id, readings, first_ms, last_ms, source, series_id (null: it
--- appears for the first time), extends (the new readings begin before its first one or end after its last one)
+-- Groups the new readings by series, as messages name it.
+-- incoming_series: stream_id, device, source_id, readings, first_ms, last_ms, source, series_id (null: the series is new), widens (the new readings
+-- begin before the first stored one, or end after the last one)
 CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT k.*, s.series_id, coalesce(k.first_ms < s.first_ms OR k.last_ms > s.last_ms, false) AS widens
 FROM (
@@ -99,14 +107,14 @@ FROM (
 LEFT JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source;
 
 -- name: describe_incoming
--- Returns readings: how many new readings count, low_ms, high_ms: their event times, appear: there are series that are not registered, extend: there
--- are series whose first or last reading time moves.
+-- Returns one row: readings (number of valid new readings), low_ms and high_ms (their first and last event time), has_new_series (some series are not
+-- stored yet), widens_series (the first or last reading time of some series moves).
 SELECT coalesce(sum(readings), 0)::BIGINT AS readings, min(first_ms) AS low_ms, max(last_ms) AS high_ms,
   coalesce(bool_or(series_id IS NULL), false) AS has_new_series, coalesce(bool_or(widens), false) AS widens_series
 FROM incoming_series;
 
 -- name: add_series
--- Registers the series that appear for the first time.
+-- Stores the new series.
 INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms)
 SELECT
   (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (ORDER BY stream_id, device, source),
@@ -116,7 +124,7 @@ WHERE series_id IS NULL
 GROUP BY stream_id, device, source;
 
 -- name: find_incoming
--- The new readings that are valid; of those that share their series and time all but one go with drop_repetitions.
+-- Takes the valid new readings. If several have the same series and time, drop_repetitions keeps only one of them.
 -- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT k.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id
@@ -125,8 +133,8 @@ JOIN incoming_series k ON k.stream_id = e.stream_id AND k.device = e.device AND 
 WHERE e.reason IS NULL;
 
 -- name: find_repetitions
--- repeated: new readings that share their series and event time: row (in incoming), series_id, event_time_ms, value, message_id, stream_offset, batch_id,
--- place (1: counts)
+-- Ranks the new readings that have the same series and event time.
+-- repeated_reading: row (rowid in incoming), series_id, event_time_ms, value, message_id, stream_offset, batch_id, preference (1: is used)
 CREATE OR REPLACE TEMP TABLE repeated_reading AS
 SELECT i.rowid AS row, i.*,
   row_number() OVER (
@@ -137,22 +145,23 @@ FROM incoming i
 JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS r USING (series_id, event_time_ms);
 
 -- name: drop_repetitions
--- Takes the repeated readings out of incoming that do not count.
+-- Keeps the best reading of each time in incoming.
 DELETE FROM incoming WHERE rowid IN (SELECT row FROM repeated_reading WHERE preference > 1);
 
 -- name: store_repetitions
--- Keeps the repeated readings that do not count, to explain them.
+-- Stores the others, so that explain can show them.
 INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
 -- name: find_superseded
--- Where a new reading has the series and event time of a stored one, one of the two counts: the one with the higher message id. Where these
--- are equal, the same value again changes nothing, and of different values the one with the higher offset counts, then the one of the later batch.
--- A value that came again counts as what came last of it, because of three readings the one between two of the same value may come later.
--- Stored readings are the excluded ones, too, so that which one counts does not depend on what people exclude.
--- $low_ms, $high_ms: event times of incoming, so that only the stored readings around them are read.
--- superseded: series_id, event_time_ms, value, message_id, stream_offset, batch_id (of the one that does not count), is_new (the value of the stored
--- one counts), counts_offset, counts_batch (of the new one, where it is the stored value that came again later; else null)
+-- Compares each new reading with the stored reading of the same series and time. One of the two is used: the one with the higher message id. If the
+-- message ids are equal, the same value again changes nothing; of different values the one with the higher offset is used, then the one of the later
+-- batch.
+-- If a stored value comes again, it gets the offset and batch of the repetition, because a different value can have come between the two.
+-- The stored readings include the excluded ones, so that exclusions do not influence which reading is used. $low_ms, $high_ms: event times of
+-- incoming, so that only stored readings of that time are read.
+-- superseded_now: series_id, event_time_ms; value, message_id, stream_offset, batch_id (of the reading that is not used); is_new (the value of the
+-- stored reading is used); counts_offset, counts_batch (offset and batch of the repetition; null if the stored value did not come again)
 CREATE OR REPLACE TEMP TABLE superseded_now AS
 SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN incoming ELSE stored END), is_new,
   CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset, CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch
@@ -170,58 +179,59 @@ FROM (
 );
 
 -- name: store_superseded
--- Keeps the readings that do not count, to explain them.
+-- Stores the readings that are not used, so that explain can show them.
 INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM superseded_now;
 
 -- name: update_repeated_reading
--- Stored values that came again count as what came last of them. $low_ms, $high_ms: as in find_superseded.
+-- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in find_superseded.
 UPDATE reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
 FROM superseded_now s
 WHERE s.counts_batch IS NOT NULL AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms
   AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: update_repeated_exclusion
+-- The same for excluded readings.
 UPDATE excluded_reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
 FROM superseded_now s
 WHERE s.counts_batch IS NOT NULL AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms
   AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: drop_losing_incoming
--- Takes the new readings out of incoming that change nothing.
+-- Drops the new readings that are not used.
 DELETE FROM incoming USING superseded_now s
 WHERE s.is_new AND incoming.series_id = s.series_id AND incoming.event_time_ms = s.event_time_ms;
 
 -- name: delete_replaced_readings
--- Removes the stored readings that a new one replaces. $low_ms, $high_ms: as in find_superseded.
+-- Deletes the stored readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
 DELETE FROM reading USING superseded_now s
 WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
 
 -- name: count_exclusions
--- How many corrections exclude readings. Where there is none, the statements on excluded readings are not run; where there is no correction, nor is this one.
+-- Returns the number of corrections that exclude readings. If there are none, the statements about excluded readings do not run.
 SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: delete_replaced_exclusions
--- Removes the excluded readings that a new one replaces. $low_ms, $high_ms: as in find_superseded.
+-- Deletes the excluded readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
 DELETE FROM excluded_reading USING superseded_now s
 WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT s.is_new AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms;
 
 -- name: store_incoming_exclusions
--- New readings of a time that is excluded are kept aside.
+-- Moves new readings of an excluded time to excluded_reading.
 INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
 FROM incoming i
 SEMI JOIN excluded_range x ON x.series_id = i.series_id AND i.event_time_ms >= x.from_ms AND i.event_time_ms < x.to_ms;
 
 -- name: drop_incoming_exclusions
--- No later chapter knows of them.
+-- Drops them from incoming, so that no later chapter sees them.
 DELETE FROM incoming USING excluded_range x
 WHERE incoming.series_id = x.series_id AND incoming.event_time_ms >= x.from_ms AND incoming.event_time_ms < x.to_ms;
 
 -- name: update_excluded_bounds
--- The first and the last reading that counts, of the touched series of which readings are excluded.
+-- Updates the first and last used reading of the new readings' series, if some of their readings are excluded.
 UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
@@ -232,14 +242,14 @@ FROM (
 WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
 
 -- name: store_readings
--- Stores the new readings in the order of time, so that later scans of a stretch of time read few row groups.
+-- Stores the new readings in the order of time, so that a later scan of a time range reads few row groups.
 INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
 FROM incoming
 ORDER BY event_time_ms, series_id;
 
 -- name: update_series_bounds
--- Moves the first and the last reading time of the touched series outwards.
+-- Moves the first and last reading time of the series outwards.
 UPDATE series
 SET first_ms = least(series.first_ms, k.first_ms), last_ms = greatest(series.last_ms, k.last_ms)
 FROM (SELECT series_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM incoming_series WHERE widens GROUP BY series_id) AS k

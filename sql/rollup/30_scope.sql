@@ -1,17 +1,19 @@
--- 30 Scope: what has to be computed again.
+-- 30 Scope: which time is computed again.
 --
 -- Reads   incoming (new readings), restated_stream (streams whose rules have changed), reading, energy_event.
--- Writes  touched (which time of which series has changed), asked (the part of it that is computed now), scope (the whole intervals to
---         compute again, and the readings that takes).
--- Why     A reading changes the line to the reading before it and the line to the reading after it, and nothing else. So the scope of a
---         change goes from the interval of the reading before it to the interval of the reading after it. Readings that were left out
---         (glitches, spikes) are no neighbours. A register that restarts every day is computed by whole local days.
+-- Writes  touched (the time of each series that has changed), requested_time (the part of it that is computed now), scope (the whole intervals to
+--         compute again, and the readings for that).
+-- Why     A new reading changes two lines only: the line from the reading before it, and the line to the reading after it. So the scope of a change
+--         goes from the interval of the reading before it to the interval of the reading after it. Readings that are left out (glitches, spikes,
+--         standstills) do not count as neighbours. A register that restarts every day is computed by whole local days.
 
 -- name: find_rules
--- The rules of every series of the touched devices ($all: of every device): what is configured. Limits that are not configured are learnt
--- for each day, see chapter 45. learns: whether a limit is learnt, or only the usual step of power that is integrated over more than an hour, because
--- that says whether it tells when energy flowed. step_ms: the usual time between two readings.
--- series_rule: series_id, stream_id, position, device, source, first_ms, last_ms, step_ms, resolution, and the settings of the stream in Wh, W and ms
+-- Makes one row for each series of the touched devices ($all: of every device), with its configured rules. Limits that are not configured are learnt
+-- for each day (chapter 45).
+-- learns: the series learns a limit, or the usual time between its readings. That time is also learnt for power that is integrated over more than an
+-- hour, because it tells whether the time of its energy is known.
+-- series_rule: series_id, stream_id, position, device, source, first_ms, last_ms, step_ms (usual time between two readings), resolution, and the
+-- settings of the stream in Wh, W and ms
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
   s.series_id, s.stream_id, t.position, s.device, s.source, s.first_ms, s.last_ms, s.step_ms, s.resolution,
@@ -23,14 +25,14 @@ SELECT
     WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL OR t.max_power_w IS NULL OR t.max_gap_ms > gap_max_ms()
     ELSE t.interval_ms IS NULL OR t.max_power_w IS NULL
   END AS learns,
-  -- How far a reading reaches by itself.
+  -- The time that one reading covers by itself.
   reach(t.method, t.sampling, t.interval_ms, s.step_ms) AS reach_ms
 FROM series s
 JOIN stream_setting t USING (stream_id)
 WHERE $all OR s.device IN (SELECT device FROM incoming_series);
 
 -- name: find_register_changes
--- Declared changes of registers (a replaced meter), by series.
+-- Lists the declared changes of registers (such as a replaced meter) for each series.
 -- register_change: series_id, at_ms, final_value, initial_value (Wh)
 CREATE OR REPLACE TEMP TABLE register_change AS
 SELECT s.series_id, c.at_ms, c.final_value, c.initial_value
@@ -38,9 +40,10 @@ FROM stream_register_change c
 JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.source IS NULL OR s.source = c.source);
 
 -- name: find_touched
--- New readings, by UTC day; the whole of the series whose rules have changed, as far as they reached by the old rules. A lifetime register is
--- touched by the power and the daily register beside it: they say how it grew while it was silent.
--- $is_restated: rules have changed; $beside: there is more than one stream.
+-- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series whose rules have changed, including the
+-- intervals of the old rules. A lifetime register is also touched by the power and the daily register of the same source, because they tell how it
+-- grew during a silence.
+-- $is_restated: rules have changed. $beside: there is more than one stream.
 -- touched: series_id, from_ms, to_ms (event times of the first and the last change), is_new (there are new readings)
 CREATE OR REPLACE TEMP TABLE touched AS
 WITH changed AS (
@@ -66,46 +69,49 @@ JOIN series_rule own ON own.device = beside.device AND own.source = beside.sourc
 WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
 
 -- name: list_touched_time
--- The touched time by UTC day, in order. first_ms, last_ms: readings of its series; by_day: one of them restarts every day;
--- several: a source has more than one series.
+-- Returns the touched time by UTC day, in order. first_ms, last_ms: first and last reading of the touched series. by_day: one of them restarts every
+-- day. several: a source has more than one series.
 SELECT min(t.from_ms) AS low_ms, max(t.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
   bool_or(r.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
 FROM touched t JOIN series_rule r USING (series_id)
 GROUP BY utc_day(t.from_ms) ORDER BY low_ms;
 
 -- name: is_silent
--- Whether no touched series has a reading between two times ($low_ms, $high_ms).
+-- Returns true if no touched series has a reading between two times ($low_ms, $high_ms).
 SELECT NOT EXISTS (
   SELECT 1 FROM reading
   WHERE event_time_ms > $low_ms::BIGINT AND event_time_ms < $high_ms::BIGINT AND series_id IN (SELECT series_id FROM touched)
 ) AS silent;
 
 -- name: request_stretch
--- The touched time between $low_ms and $high_ms is computed now.
--- asked: series_id, from_ms, to_ms, is_new
+-- Takes the touched time between $low_ms and $high_ms, which is computed now.
+-- requested_time: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM touched WHERE from_ms >= $low_ms::BIGINT AND to_ms <= $high_ms::BIGINT
 GROUP BY series_id;
 
 -- name: describe_request
--- Returns series: how many; low_ms, high_ms: the asked time; first_ms, last_ms: readings of these series; by_day: one restarts every day.
+-- Returns one row: series (how many), low_ms and high_ms (the requested time), first_ms and last_ms (readings of these series), by_day (one of them
+-- restarts every day).
 SELECT count(*) AS series, min(a.from_ms) AS low_ms, max(a.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
   coalesce(bool_or(r.method = 'daily_energy'), false) AS by_day
 FROM requested_time a JOIN series_rule r USING (series_id);
 
 -- name: create_scope
--- scope: series_id, method, from_ms, to_ms (the asked time), reach_ms (how far a reading reaches by itself), lo_ms, hi_ms (the intervals to compute again: from lo_ms up to, not including, hi_ms), first_ms, last_ms (the readings
--- that takes, both included: those inside, the two before them and the one after them), anchor_ms (the last reading before lo_ms; the mark that the
--- register held there is known), is_new (there are new readings to learn from), goes_on (there are readings after hi_ms, whose intervals stay)
+-- Creates table scope: one row for each series that is computed again.
+-- scope: series_id, method; from_ms, to_ms (the requested time); reach_ms (the time that one reading covers by itself); compute_from_ms,
+-- compute_to_ms (the intervals to compute again start at or after the first and before the second); first_ms, last_ms (the readings for that, both
+-- included: those inside, two before and one after); anchor_ms (the last reading before compute_from_ms; the high-water mark there is stored); is_new
+-- (there are new readings to learn from); has_later (there are readings after compute_to_ms, whose intervals stay the same)
 CREATE OR REPLACE TEMP TABLE scope (
   series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT, compute_to_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
 );
 
 -- name: find_scope
--- The asked series whose neighbours are no further away than $near_ms, beside those that were found nearer ($is_first: none were). Where $is_last, adds
--- all that are missing.
--- $low_ms, $high_ms: everything that is asked and $near_ms more on either side. $by_day: a series restarts every day.
+-- Finds the neighbours of the requested time within $near_ms, and makes a row of scope for each series whose neighbours are found. Rows that an
+-- earlier call has found stay, unless $is_first. If $is_last, makes rows for all series that are left.
+-- $low_ms, $high_ms: the requested time and $near_ms on either side. $by_day: some series restart every day.
 CREATE OR REPLACE TEMP TABLE scope AS
 WITH found AS (
   FROM scope WHERE NOT $is_first
@@ -131,7 +137,7 @@ WITH found AS (
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
   FROM wanted w
   LEFT JOIN (
-    -- Two readings after, because a register also learns from a pair by the reading before it.
+    -- Two readings after a register's change, because the statistics of a pair also use the reading before the pair.
     SELECT w.series_id, max(n.t) FILTER (n.t < w.from_ms) AS prev_ms,
       CASE WHEN is_register(any_value(w.method)) THEN min(n.t, 2) FILTER (n.t > w.to_ms) ELSE [min(n.t) FILTER (n.t > w.to_ms)] END AS next_ms
     FROM wanted w JOIN near n USING (series_id) GROUP BY w.series_id
@@ -147,7 +153,7 @@ WITH found AS (
   SELECT w.*, n.before_ms, n.after_ms
   FROM whole w
   LEFT JOIN (
-    -- Two readings before, because a pair is also judged by the reading before it.
+    -- Two readings before, because the reading before a pair also decides whether the pair is a break.
     SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.compute_from_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.compute_to_ms + w.reach_ms) AS after_ms
     FROM whole w JOIN near n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
@@ -155,7 +161,7 @@ WITH found AS (
 FROM found
 UNION ALL
 SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
-  -- Where nothing before counts, the readings with which the series begins may have been left out: they are judged with the rest.
+  -- If no reading before is used, the first readings of the series may have been left out. Then they are judged again too.
   coalesce(before_ms[2], least(compute_from_ms - reach_ms, begins_ms)),
   coalesce(before_ms[1], least(compute_from_ms - reach_ms, begins_ms)),
   coalesce(after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
@@ -167,9 +173,9 @@ WHERE $is_last
     AND (len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms)) AND (after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms));
 
 -- name: find_reshaped_silences
--- Lifetime registers beside power in scope whose silences may be shaped anew: the line of power changes from the reading before a new one to the one after it,
--- and so does how a silence in between is spread.
--- shaped: series_id, from_ms, to_ms (readings between which the line has changed): only those whose scope is less than that
+-- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that power. The power changes between the
+-- reading before a new one and the reading after it.
+-- reshaped_silence: series_id, from_ms, to_ms (between these readings the power has changed): only registers whose scope is smaller than that
 CREATE OR REPLACE TEMP TABLE reshaped_silence AS
 SELECT *
 FROM (
@@ -182,7 +188,7 @@ FROM (
 ANTI JOIN scope s ON s.series_id = w.series_id AND s.compute_from_ms <= w.from_ms AND s.compute_to_ms > w.to_ms;
 
 -- name: request_reshaped_silences
--- The scope, and what is shaped anew.
+-- Requests the scope and the reshaped silences.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
@@ -193,10 +199,12 @@ FROM (
 GROUP BY series_id;
 
 -- name: describe_scope
--- What the next chapters have to do. low_ms, high_ms: everything that the scope reaches over; methods: of its series; learns: there is something to
--- learn; goes_on: there are lifetime registers whose later intervals stay; anchored, shaped: there are lifetime registers beside daily ones, beside
--- power; breaks: a series may have breaks to judge again though none has changed: in scope; or the next one after it, a rise whose standstill may begin
--- in scope; or at the beginning of the series. intervals: how many there are.
+-- Returns one row that tells the next chapters what they have to do. low_ms, high_ms: bounds of the scope. methods: methods of its series. intervals:
+-- number of intervals.
+-- learns: there are new readings to learn from. has_later: lifetime registers have later intervals that stay. beside_daily, beside_power: lifetime
+-- registers have a daily register or power of the same source.
+-- may_rejudge: breaks can have to be judged again although none has changed. These are breaks in scope; the next break after it, if it is a rise,
+-- because its standstill can begin in scope; and breaks at the beginning of a series.
 SELECT count(*) AS series, min(least(s.first_ms, s.compute_from_ms)) AS low_ms, max(greatest(s.last_ms, s.compute_to_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
   coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
@@ -215,35 +223,36 @@ LEFT JOIN (
 ) AS b ON b.series_id = s.series_id;
 
 -- name: bind_days
--- The local days of the scope and the local day of every interval. Joining them is many times faster than asking the tz database a reading.
--- $days, $starts_ms, $ends_ms: the days and their bounds, from the tz database.
+-- Stores the local days around the scope. Joining them is many times faster than asking the time zone database for each reading.
+-- $days, $starts_ms, $ends_ms: the days and their bounds, from the time zone database.
 -- local_day: day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE local_day AS
 SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms;
 
 -- name: bind_intervals
+-- Makes one row for each interval of the local days.
 -- interval_day: interval_index (interval start / 15 min), day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE interval_day AS
 SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_index, day, start_ms, end_ms
 FROM local_day;
 
 -- name: divide_scope
--- The scope in parts of whole devices, of about $intervals_max intervals each, or of one device that has more.
+-- Divides the scope into parts of whole devices, with about $intervals_max intervals each. A device with more intervals is a part of its own.
 -- divided_scope: columns of scope, part
 CREATE OR REPLACE TEMP TABLE divided_scope AS
 SELECT s.*, (sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
 FROM scope s JOIN series_rule r USING (series_id);
 
 -- name: list_scope_parts
--- The parts of the divided scope.
+-- Returns the numbers of the parts.
 SELECT DISTINCT part FROM divided_scope ORDER BY part;
 
 -- name: load_scope_part
--- One part of the divided scope as the scope. $part: which.
+-- Makes one part ($part) the scope.
 CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope WHERE part = $part;
 
 -- name: count_readings
--- How many readings are in scope, up to $count_max. $low_ms, $high_ms: its bounds.
+-- Counts the readings in scope ($low_ms, $high_ms: its bounds), up to $count_max.
 SELECT count(*) AS count
 FROM (
   SELECT 1 FROM reading r JOIN scope s ON s.series_id = r.series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last_ms
@@ -252,7 +261,7 @@ FROM (
 );
 
 -- name: request_changed_limits
--- The scope, and the days whose limits have changed.
+-- Requests the scope and the days whose limits have changed.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
@@ -263,7 +272,7 @@ FROM (
 GROUP BY series_id;
 
 -- name: request_changed_events
--- The scope, and the spans of the events that have come, gone or changed.
+-- Requests the scope and the time of the changed events.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
@@ -271,14 +280,14 @@ FROM (
   UNION ALL
   SELECT e.series_id, e.from_ms, least(e.to_ms, r.last_ms), false FROM changed_event e JOIN series_rule r USING (series_id)
   UNION ALL
-  -- Whether the first reading of a day goes on from the day before hangs on a restart later in the day.
+  -- A restart later in the day decides whether the first reading of the day continues the day before.
   SELECT e.series_id, d.start_ms, e.to_ms, false
   FROM changed_event e
   JOIN series_rule r ON r.series_id = e.series_id AND r.method = 'daily_energy'
   JOIN local_day d ON e.to_ms >= d.start_ms AND e.to_ms < d.end_ms
   WHERE e.kind = 'reset'
   UNION ALL
-  -- A daily register tells the lifetime register beside it how it stood at midnight.
+  -- A daily register tells what the lifetime register beside it showed at midnight.
   SELECT own.series_id, greatest(e.from_ms, own.first_ms), least(e.to_ms, own.last_ms), false
   FROM changed_event e
   JOIN series_rule beside ON beside.series_id = e.series_id AND beside.method = 'daily_energy'
@@ -288,8 +297,8 @@ FROM (
 GROUP BY series_id;
 
 -- name: request_after_moved_marks
--- The scope, and two days more or twice the scope where another high-water mark is held at its end than before: the intervals after it are
--- different as well. $low_ms, $high_ms: bounds of the scope.
+-- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope has changed: two days, or the length of
+-- the scope if that is longer. $low_ms, $high_ms: bounds of the scope.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT s.series_id, s.from_ms, CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(2 * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
 FROM scope s

@@ -1,14 +1,13 @@
 -- 35 Set aside: series whose roll-up fails.
 --
--- Reads   set_aside (which they are), series, incoming, touched_day, day_candidate, daily_energy.
--- Writes  set_aside; day_change, where days of such series keep what they had.
--- Why     One series must not stop a workgroup. What fails is found by trial (src/rollup/find-failing-series.ts), and the others are rolled up without it. Where
---         no series is set aside, none of these statements is run.
+-- Reads   set_aside (these series), series, incoming, touched_day, day_candidate, daily_energy.
+-- Writes  set_aside; day_change, so that days of these series keep their energy.
+-- Why     One series must not stop a workgroup. Trials find the failing series (src/rollup/find-failing-series.ts), and the others are rolled up
+--         without it. If no series is set aside, none of these statements runs.
 
 -- name: find_retried_series
--- Series that were set aside and are tried again, because the program, its rules, the configuration or somebody says so. $version: of the
--- program.
--- retried: stream_id, device, source, series_id (null where it has no reading)
+-- Finds the series that are tried again: another version of the program ($version), other rules, another configuration, or a request of a person.
+-- retried_series: stream_id, device, source, series_id (null: the series has no reading)
 CREATE OR REPLACE TEMP TABLE retried_series AS
 SELECT a.stream_id, a.device, a.source, s.series_id
 FROM set_aside a
@@ -17,10 +16,11 @@ WHERE a.program_version <> $version OR a.stream_id IN (SELECT stream_id FROM res
   OR a.stream_id NOT IN (SELECT stream_id FROM stream_setting);
 
 -- name: release_retried_series
+-- Removes them from set_aside.
 DELETE FROM set_aside USING retried_series r WHERE set_aside.stream_id = r.stream_id AND set_aside.device = r.device AND set_aside.source = r.source;
 
 -- name: delete_retried_intervals
--- Everything that follows from the readings of a series that is tried again is computed anew.
+-- Deletes everything that follows from their readings, because it is computed again.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: delete_retried_quarters
@@ -36,18 +36,19 @@ DELETE FROM series_break WHERE series_id IN (SELECT series_id FROM retried_serie
 DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: touch_retried_series
--- The whole of the series that are tried again, by the time of their readings.
+-- Touches the whole time of these series.
 INSERT INTO touched
 SELECT s.series_id, s.first_ms, s.last_ms, true FROM series s JOIN series_rule USING (series_id) WHERE s.series_id IN (SELECT series_id FROM retried_series);
 
 -- name: find_omitted_series
--- left_out: stream_id, position, device, source, series_id of the series that are set aside
+-- Lists the series that are set aside, because this roll-up omits them.
+-- omitted_series: stream_id, position, device, source, series_id
 CREATE OR REPLACE TEMP TABLE omitted_series AS
 SELECT r.stream_id, r.position, r.device, r.source, r.series_id
 FROM series_rule r JOIN set_aside a ON a.stream_id = r.stream_id AND a.device = r.device AND a.source = r.source;
 
 -- name: omit_trial_series
--- Leaves series out of a trial. $streams, $devices, $sources: which, lists side by side.
+-- Adds the series that a trial omits. $streams, $devices, $sources: lists of the same length.
 INSERT INTO omitted_series
 SELECT r.stream_id, r.position, r.device, r.source, r.series_id
 FROM series_rule r
@@ -55,7 +56,7 @@ JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) 
   ON a.stream_id = r.stream_id AND a.device = r.device AND a.source = r.source;
 
 -- name: drop_omitted_rules
--- The chapters after this know nothing of the series that are left out.
+-- Drops the rules of the omitted series, so that the later chapters do not see these series.
 DELETE FROM series_rule WHERE series_id IN (SELECT series_id FROM omitted_series);
 
 -- name: drop_omitted_touched
@@ -65,19 +66,19 @@ DELETE FROM touched WHERE series_id IN (SELECT series_id FROM omitted_series);
 SELECT series_id FROM omitted_series;
 
 -- name: list_touched_series
--- The series that are touched. touched: see chapter 30.
+-- Returns the touched series. touched: see chapter 30.
 SELECT DISTINCT s.stream_id, s.device::VARCHAR AS device, s.source
 FROM touched t JOIN series s USING (series_id)
 ORDER BY ALL;
 
 -- name: list_omitted_days
--- When the series that are left out have new readings, by UTC day, in order.
+-- Returns the UTC days on which omitted series have new readings, in order.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms
 FROM incoming WHERE series_id IN (SELECT series_id FROM omitted_series)
 GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 
 -- name: touch_omitted_days
--- Notes the days of these readings.
+-- Adds the local days of these readings to touched_day.
 INSERT INTO touched_day
 SELECT DISTINCT l.device, l.source, d.day, d.start_ms, d.end_ms
 FROM incoming i
@@ -86,9 +87,9 @@ JOIN local_day d ON i.event_time_ms >= d.start_ms AND i.event_time_ms < d.end_ms
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_unavailable_days
--- The noted days of sources with a series that is set aside. A day that was read from that series keeps what is stored. Another one is what the
--- other fields say; it is unavailable where the series stands before the field that is chosen.
--- $low_ms, $high_ms: as in find_candidates; $now_ms, $close_after_ms: as in find_day_changes.
+-- Decides the days of sources that have an omitted series. A day that was read from that series keeps its stored energy. Any other day is read from
+-- the other fields, and is unavailable if the omitted series comes before the chosen one.
+-- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: as in find_day_changes.
 -- unavailable_day: columns of day_change
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted AS (
@@ -127,7 +128,7 @@ LEFT JOIN history k USING (day, device, source)
 WHERE (d.energy_wh, d.stream_id, d.flags, d.coverage) IS DISTINCT FROM (d.old.energy_wh, d.old.stream_id, d.old.flags, d.old.coverage);
 
 -- name: drop_unavailable_changes
--- Takes out what the other fields alone say of these days; a day that is withdrawn stays so.
+-- Drops the changes of these days that follow from the other fields alone. A withdrawn day stays withdrawn.
 DELETE FROM day_change USING touched_day t
 WHERE day_change.day = t.day AND day_change.device = t.device AND day_change.source = t.source
   AND (t.device, t.source) IN (SELECT (device, source) FROM omitted_series);
@@ -139,22 +140,22 @@ INSERT INTO day_change BY NAME FROM unavailable_day;
 SELECT count(*) AS count FROM day_change;
 
 -- name: update_set_aside
--- A series ($stream_id, $device, $source) that was set aside before fails again.
+-- Stores that a series ($stream_id, $device, $source) that is set aside has failed again.
 UPDATE set_aside SET error = $error, program_version = $version
 WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source;
 
 -- name: set_aside
--- Sets a series aside that was not. $now_ms: when; $error, $version: see set_aside.
+-- Sets a series aside, if it is not yet. $now_ms: the current time. $error, $version: see table set_aside.
 INSERT INTO set_aside (stream_id, device, source, since_ms, error, program_version)
 SELECT $stream_id, $device::UUID, $source, $now_ms::BIGINT, $error, $version
 WHERE NOT EXISTS (SELECT 1 FROM set_aside WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source);
 
 -- name: request_retry
--- Asks for all series that are set aside, or those of a device ($device; null: of all), to be tried again by the next roll-up.
+-- Lets the next roll-up try the series of a device again; $device null: all series that are set aside.
 UPDATE set_aside SET program_version = '' WHERE $device::UUID IS NULL OR device = $device::UUID;
 
 -- name: list_set_aside
--- The series that are set aside, with the place of their stream in the configuration (null: it is no longer configured).
+-- Returns the series that are set aside, with the position of their stream in the configuration (null: no longer configured).
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, a.device::VARCHAR AS device, a.source, e.identity->>'field' AS field,
   a.since_ms::DOUBLE AS since_ms, a.error, a.program_version AS version
 FROM set_aside a JOIN energy_stream e USING (stream_id)

@@ -1,21 +1,21 @@
--- 36 Pending: what a moved limit leaves for later calls.
+-- 36 Pending: devices whose learnt limits have changed and that wait for a later call.
 --
--- Reads   relearnt (days whose limits have changed, see chapter 45), scope, incoming, series_quarter.
--- Writes  pending_change (what is still to be computed, by device), and in a later call series_key, touched, relearnt and incoming, as if what waits were
---         all that has come.
--- Why     A limit that moves touches weeks of readings. Where these are many, one transaction would hold landing and publishing up. So the devices
---         wait, with all that is touched of them, and some are computed in each call. The rest of the scope is computed at once. A device
---         is never computed in parts, because its methods and its days follow from each other. Until its turn its days keep what they had.
+-- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series_quarter.
+-- Writes  pending_change (the waiting work of each device). A later call writes incoming_series, touched, changed_limit and incoming from it, as if
+--         the waiting work had just arrived.
+-- Why     A changed limit touches weeks of readings. If these are many, one transaction would delay landing and publishing. So these devices wait
+--         with everything that is touched of them, and each later call computes some of them. The rest of the scope is computed at once. A device is
+--         never split, because its methods and days depend on each other. A waiting device keeps its days.
 
 -- name: count_moved
--- How many readings there are on the days whose limits have changed.
+-- Counts the readings on the days whose limits have changed.
 SELECT coalesce(sum(q.step_count), 0)::BIGINT AS readings
 FROM series_quarter q JOIN changed_limit l ON l.series_id = q.series_id AND l.utc_day = utc_day(q.interval_start_ms)
 WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
--- Puts devices off: those that wait already, and ($is_much) those whose limits have changed. $complete_id: the last batch whose energy is complete;
--- $batch_id: the last batch that is taken in.
+-- Stores the waiting work of devices: of those that wait already, and, if $is_much, of those whose limits have changed. $complete_id: the last batch
+-- whose energy is complete. $batch_id: the last batch of this roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH moved AS (
   SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_much UNION SELECT device FROM pending_change
@@ -35,19 +35,20 @@ FROM changed_limit l JOIN series_rule r USING (series_id) LEFT JOIN counted c US
 WHERE r.device IN (SELECT device FROM moved);
 
 -- name: drop_deferred_scope
--- The scope without the devices that were put off.
+-- Drops the waiting devices from the scope.
 DELETE FROM scope WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
 
 -- name: drop_deferred_limits
--- Their limits are those of later calls.
+-- Drops their changed limits, which a later call applies.
 DELETE FROM changed_limit WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
 
 -- name: count_scope
--- How many series are left in the scope.
+-- Counts the series that are left in the scope.
 SELECT count(*) AS series FROM scope;
 
 -- name: store_deferred_arrivals
--- What has come of the devices that were put off, to say later what has changed them. Parameters as in defer_devices.
+-- Stores the batches and times of their new readings, because these are causes of later versions. $complete_id: as in defer_devices. $taken_id:
+-- readings of later batches are new.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, 0, i.batch_id, $complete_id::BIGINT
 FROM incoming i JOIN series s USING (series_id)
@@ -55,8 +56,8 @@ WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id
 GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
 
 -- name: load_pending_devices
--- The devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, at least one.
--- series_key: as in chapter 20, of these devices
+-- Takes the devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, but at least one.
+-- incoming_series: as in chapter 20, of these devices
 CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
   NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS widens
@@ -67,37 +68,39 @@ FROM (
 WHERE total <= $readings_max::BIGINT OR total = readings;
 
 -- name: load_pending_arrivals
--- incoming: as in chapter 20: what the devices that are computed now had brought, one row for each quarter of an hour and batch.
+-- Takes the new readings that had arrived of these devices: one row for each quarter of an hour and batch.
+-- incoming: as in chapter 20
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
 FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM incoming_series);
 
 -- name: load_pending_touched
--- touched: as in find_touched, of the devices that are computed now
+-- Takes the touched time of these devices.
+-- touched: as in find_touched
 CREATE OR REPLACE TEMP TABLE touched AS
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM incoming_series);
 
 -- name: add_pending_touched
--- The same of all that wait, beside what is touched anyway: where rules or settings have changed, everything is computed in one call.
+-- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then everything is computed in one call.
 INSERT INTO touched
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: load_pending_limits
--- The days of these devices whose limits have changed; what the limits are is stored.
+-- Takes the days of these devices whose limits have changed. The new limits are stored already.
 INSERT INTO changed_limit
 SELECT series_id, utc_day(from_ms), NULL, NULL, NULL, NULL, from_ms, to_ms
 FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM incoming_series) AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach
--- How far their readings reached before their limits moved.
+-- Uses the longer time that their readings covered before the limits changed, so that these intervals are computed again too.
 UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, p.reach_ms)
 FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS p
 WHERE series_rule.series_id = p.series_id;
 
 -- name: delete_pending
--- Removes what was computed. $all: everything.
+-- Deletes the work that is done. $all: all work.
 DELETE FROM pending_change WHERE $all OR device IN (SELECT device FROM incoming_series);
 
 -- name: count_pending
--- How many changes wait.
+-- Counts the waiting rows.
 SELECT count(*) AS waiting FROM pending_change;

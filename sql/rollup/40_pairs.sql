@@ -1,15 +1,16 @@
 -- 40 Pairs: neighbouring readings.
 --
 -- Reads   reading, scope.
--- Writes  reading_pair, one row for each reading in scope: the reading and the one before it.
--- Why     Everything that happens to a register shows between two neighbouring readings. Here all readings in scope are put in order once;
---         what comes after looks at pairs, or orders the few lines that it makes of them.
+-- Writes  reading_pair: one row for each reading in scope, with the reading before it.
+-- Why     Everything that happens to a register can be seen between two neighbouring readings. This chapter sorts all readings in scope once. Later
+--         chapters read the pairs.
 
 -- name: find_pairs
--- $low_ms, $high_ms: bounds of the readings in scope. $needs_all: every pair is needed, to learn from it. Else the pairs of lifetime registers
--- inside an interval are left out that grow plausibly, because nothing else looks at them; $least_power_w: the least limit (W) of any register in scope.
--- reading_pair: series_id, v_before (the value before the pair), t0, v0 (null for the first reading), t1, v1, is_last, is_kept
--- (whatever it shows)
+-- Makes one row for each reading in scope. Plausible pairs of lifetime registers inside one interval are dropped, because nothing else needs them,
+-- unless $needs_all (to learn from every pair).
+-- $low_ms, $high_ms: bounds of the readings in scope. $least_power_w: the lowest limit (W) of the registers in scope.
+-- reading_pair: series_id, v_before (value of the reading before the pair), t0, v0 (time and value of the first reading; null for the first reading
+-- of all), t1, v1 (the second reading), is_last, is_needed (the pair is never dropped)
 CREATE OR REPLACE TEMP TABLE reading_pair AS
 FROM (
   SELECT
@@ -22,7 +23,7 @@ FROM (
     FROM reading r
     JOIN (SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope) AS s ON s.series_id = r.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-      -- Differences, because DuckDB would make comparisons of both sides conditions of the join, which costs three times as much.
+      -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which takes three times as long.
       AND r.event_time_ms - s.first_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
   )
   WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)

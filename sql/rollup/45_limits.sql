@@ -1,27 +1,28 @@
--- 45 Limits: what is plausible, learnt from the readings.
+-- 45 Limits: what is possible, learnt from the readings.
 --
 -- Reads   reading_pair, series_rule, reading.
--- Writes  series_quarter (what the steps of a quarter of an hour look like), series_day (what a UTC day looks like, and the limits that hold on it),
---         relearnt (days whose limits have changed).
--- Why     By a limit a step is possible or impossible. Where none is configured it is learnt. The limits of a day follow from that day, from the days
---         before it (limit_days() in all), and from the days after it that come before it is closed. Later days change nothing: a closed day keeps its limits.
+-- Writes  series_quarter (statistics of each quarter of an hour), series_day (statistics of each UTC day, and the limits of that day), changed_limit
+--         (days whose limits have changed).
+-- Why     The limit decides whether a step is possible. If no limit is configured, it is learnt. The limits of a day follow from that day, the days
+--         before it (limit_days() in all), and the days that end before it is closed. Later days change nothing, so a closed day keeps its limits.
 
 -- name: delete_quarters
--- Removes what was learnt of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
+-- Deletes the statistics of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
 DELETE FROM series_quarter USING scope c
 WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND c.is_new
   AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.compute_from_ms AND series_quarter.interval_start_ms < c.compute_to_ms;
 
 -- name: store_quarters
--- What the steps look like that end in the intervals in scope, of the series with new readings and something to learn.
--- power_w: of a register the least power of a growing step, because a fault can only show more; of power and of interval readings the most that two
--- neighbours agree on. A register that comes back from a fall has grown since before the fall, because the way back is no growth.
--- resolution: the largest power of ten (Wh) that all values are multiples of, see decimal_step; or the smallest growth where that is less.
--- steps_ms: the time between the readings, in all; step_count: how many steps; change_count: how many of them change the value.
+-- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new readings that learn a limit.
+-- power_w: the power that is certain. Registers: the lowest power of a growing pair, because a fault can only show more. Power and interval readings:
+-- the highest power that two neighbouring readings agree on. If a register returns from a fall, its growth counts from before the fall, because the
+-- way back is not growth.
+-- resolution: the largest power of ten (Wh) of which all values are multiples (see decimal_resolution), or the smallest growth if that is less.
+-- steps_ms: total time of the pairs. step_count: number of pairs. change_count: number of pairs whose values differ.
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
   s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
-  -- The most of what is negative is the least of what is not: one aggregate for both.
+  -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of power.
   abs(min(CASE
     WHEN c.is_register THEN CASE WHEN s.v1 > s.grown_from THEN power_of(s.v1 - s.grown_from, s.t1 - s.t0) END
     WHEN c.method = 'power_curve' THEN -least(abs(s.v0), abs(s.v1))
@@ -35,23 +36,22 @@ FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0
 JOIN (
   SELECT series_id, c.method, is_register(c.method) AS is_register, compute_from_ms, compute_to_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns
 ) AS c USING (series_id)
--- Differences, as in find_pairs.
+-- Differences instead of comparisons, as in find_pairs.
 WHERE s.t0 IS NOT NULL AND s.t1 - c.compute_from_ms >= 0 AND c.compute_to_ms - s.t1 > 0
 GROUP BY s.series_id, interval_of(s.t1)
 ORDER BY interval_of(s.t1)::INTEGER;
 
 -- name: summarize_days
--- What the UTC days look like of which quarters were learnt.
--- power_w: the usual power. Of a register the median of its quarters. Of power and of interval readings a part (busy_part()) of what the second busiest
--- quarter needs: power itself says more of what is possible than the growth of a register does, and one busy quarter alone may be a fault.
--- It is rounded up to a power of power_step_times(), so that the limit does not move with every reading.
--- resolution: that of the finest quarters, resolution_share() of them, because a single value with more digits than all others says nothing.
+-- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms: bounds of the UTC days.
+-- power_w: the usual power. Registers: the median of the quarters. Power and interval readings: a part (1 / busy_part()) of the second busiest
+-- quarter, because a single busy quarter can be a fault. It is rounded up to a power of usual_power_base(), so that the limit does not change with
+-- every reading.
+-- resolution: the resolution of the finest quarters (resolution_share() of them), because a single value with more digits proves nothing.
 -- step_ms: the median time between readings, rounded, because time stamps jitter.
--- at_once: a lifetime register that hardly grows rises in faulty quarters only, so the median of these would be learnt from faults. The limit that it
--- teaches is at most at_once_times() the power that brings all growth of the day within one interval, and a day without growth teaches none. That is
--- looked at where the median would raise the limit above the least one.
--- $low_ms, $high_ms: bounds of the UTC days.
--- learnt_day: series_id, utc_day, power_w, resolution, step_ms, step_count, change_count: only days that look different now
+-- day_growth: a lifetime register that hardly grows rises only in faulty quarters, and their median would teach a fault. So its limit is at most
+-- day_growth_times() the power that would bring the growth of the whole day in one interval. A day without growth teaches nothing. This is only
+-- needed if the median would raise the limit above the lowest one.
+-- learnt_day: series_id, utc_day, power_w, resolution, step_ms, step_count, change_count
 CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
@@ -69,7 +69,7 @@ WITH summary AS (
   SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
     SELECT r.series_id, s.utc_day,
-      -- Medians, because a fault may stand at either end.
+      -- Medians, because the first or the last reading can be a fault.
       list_aggregate(arg_min(r.value, r.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
       list_aggregate(arg_max(r.value, r.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
     FROM summary s
@@ -96,24 +96,24 @@ SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_coun
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
 -- name: update_known_days
--- Renews what the days look like that are known already. Their limits stay, because they may be the same still: find_limits compares them.
+-- Updates the days that are stored already. Their limits stay for now, because find_limits compares them.
 UPDATE series_day SET power_w = l.power_w, resolution = l.resolution, step_ms = l.step_ms, step_count = l.step_count, change_count = l.change_count
 FROM learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
 
 -- name: store_new_days
--- Stores what the days look like that were not known. Their limits follow, see find_limits.
+-- Stores the other days. find_limits adds their limits.
 INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
 SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.change_count
 FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 
 -- name: find_limits
--- The limits of the days that look different now, and of the days around each of them.
--- The limit of power is limit_times() times the usual power of a busy day, at least learnt_power_min_w(), because energy that was real must not be
--- refused, and at most learnt_power_max_w(). The resolution is that of the finer days. The usual step is that of the day itself where it has enough
--- readings, else the median of the days.
--- $look_ahead: how many later days are taken into account: those that have come for certain before the day is closed.
--- relearnt: series_id, utc_day, learnt_power_w, usual_power_w (of registers that restart every day), learnt_resolution, learnt_step_ms, from_ms,
--- to_ms (of the day): only days of which one that the configuration leaves open has changed
+-- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have changed.
+-- Power: limit_times() times the usual power of a busy day, at least learnt_power_min_w(), because real energy must not be refused, and at most
+-- learnt_power_max_w(). Resolution: that of the finer days. Time between readings: that of the day, if it has enough readings, else the median of the
+-- days.
+-- $look_ahead: number of later days that also count, because they end before the day is closed.
+-- changed_limit: series_id, utc_day, learnt_power_w, usual_power_w (of registers that restart every day), learnt_resolution, learnt_step_ms, from_ms,
+-- to_ms (of the day). Only limits that are not configured count.
 CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
@@ -125,7 +125,7 @@ WITH around AS (
 ), learnt AS (
   SELECT *,
     coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near, quantile_disc(power_w, 0.5) OVER near) AS usual_w,
-    -- A handful of values says nothing of what the register counts by.
+    -- Too few values do not show the resolution of a register.
     CASE WHEN sum(change_count) OVER near >= informative_changes() THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
     CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
   FROM near_day
@@ -147,12 +147,14 @@ FROM wanted
 WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms);
 
 -- name: store_limits
+-- Stores the changed limits.
 UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual_power_w, learnt_resolution = r.learnt_resolution,
   learnt_step_ms = r.learnt_step_ms
 FROM changed_limit r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
 
 -- name: store_series_steps
--- How far the readings of a series reach follows from its longest usual step. The newest resolution is stored beside it.
+-- Stores the longest usual time between readings of each series, because an interval reading covers up to that time. Stores the newest resolution
+-- too.
 UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
 FROM (
   SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
@@ -161,17 +163,18 @@ FROM (
 WHERE r.series_id = series.series_id;
 
 -- name: apply_series_steps
--- The same in the rules of this roll-up. Where readings reach less far than before, the intervals that they reached are computed as well.
+-- Uses them in the rules of this roll-up. If readings cover less time than before, the longer time stays, so that the intervals that they covered are
+-- computed again.
 UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
   reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms))
 FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM changed_limit);
 
 -- name: note_changed_limits
--- Notes the UTC days whose limits have changed, because that may be why a local day has another energy.
+-- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another energy.
 INSERT INTO noted_limit_change SELECT series_id, from_ms, to_ms FROM changed_limit;
 
 -- name: count_limits_beyond_scope
--- How many days whose limits have changed reach out of the scope: not all of their readings are in it, or these reach further now.
+-- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the readings cover more time now.
 SELECT count(*) AS count
 FROM changed_limit l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
 WHERE (l.from_ms - r.reach_ms < s.compute_from_ms AND r.first_ms - r.reach_ms < s.compute_from_ms)
@@ -179,8 +182,8 @@ WHERE (l.from_ms - r.reach_ms < s.compute_from_ms AND r.first_ms - r.reach_ms < 
   OR r.reach_ms > s.reach_ms;
 
 -- name: delete_outdated_quarters
--- Removes what was learnt of series that have nothing to learn any more, so that nothing outdated is there when they learn again. Removes also what was
--- learnt of series that have something else to learn than before: that is learnt from all their readings.
+-- Deletes the statistics of restated series that no longer learn, so that nothing old is left if they learn again; and of series that now learn other
+-- limits, because these follow from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
   SELECT r.series_id
   FROM series_rule r JOIN restated_stream USING (stream_id)
@@ -190,22 +193,23 @@ DELETE FROM series_quarter WHERE series_id IN (
   WHERE NOT r.learns OR (r.max_power_w IS NULL) <> d.knows_power OR (is_register(r.method) AND r.jitter_wh IS NULL) <> d.knows_resolution);
 
 -- name: delete_stream_quarters
--- Removes what was learnt of a stream ($stream_id) by other rules than those of now, before what is left is restated.
+-- Deletes the statistics of a stream ($stream_id) that other rules of the program computed. They are computed again.
 DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM series WHERE stream_id = $stream_id);
 
 -- name: delete_outdated_days
+-- Deletes the days of restated series that have no quarters left.
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream))
   AND series_id NOT IN (SELECT series_id FROM series_quarter);
 
 -- name: load_day_limits
--- The limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.
+-- Takes the limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.
 -- day_limit: columns of series_day
 CREATE OR REPLACE TEMP TABLE day_limit AS
 FROM series_day
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND series_id IN (SELECT series_id FROM scope);
 
 -- name: find_least_limit
--- The least limit (W) that any register in scope is judged by; null: a net register is.
+-- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
 SELECT min(least(power_limit(r.max_power_w, d.power_w), power_limit_after_reset(r.max_power_w, d.power_w, d.usual_w))) AS least_power_w
 FROM scope s
 JOIN series_rule r USING (series_id)

@@ -1,18 +1,21 @@
--- 50 Events: what is unusual, and what it is.
+-- 50 Events: pairs that are not plain growth, and what happened there.
 --
 -- Reads   reading_pair, series_rule, day_limit, register_change.
--- Writes  series_break (pairs that no plain growth explains), energy_event (what they are: reset, rollover, rebase, register_change, glitch, spike,
---         standstill).
--- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) tells what they are, because that takes a look ahead from break to break. It judges
---         from the last break before the change that was decided without the change, up to a break from which on nothing is different.
+-- Writes  series_break (the pairs that are not plain growth), energy_event (what happened there: reset, rollover, rebase, register_change, glitch,
+--         spike, standstill).
+-- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) judges them, because that needs a look ahead from break to
+--         break. It begins at the last break that was decided without the changed readings. It ends at a break after which nothing is different.
 
 -- name: find_changed_breaks
--- A break of a register: a fall beyond the jitter, a rise beyond the most plausible power, the first two steps away from zero (the first one may
--- end at an average), a step that is back at once where the register was before a fall, a declared change. A register that restarts every day is only looked at inside a day. A break of power and of
--- interval readings: from a plausible value to one beyond the limit, and back; the very first reading is a step from itself. Breaks are looked for up to
--- the reading after the scope, because the pair that ends there may have another reading before it now.
--- $least_power_w: see find_least_limit. $of_power: there is power or interval readings; $changes: there are declared changes.
--- break_change: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break is gone)
+-- Compares the breaks in scope with the stored ones. The search goes up to the reading after the scope, because that pair can have another first
+-- reading now.
+-- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; the first two pairs away from zero (the first one
+-- can end at an average); a pair that returns at once to the value before a fall; a declared change. A register that restarts every day has breaks
+-- only inside a day.
+-- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first reading of a series is compared with
+-- itself.
+-- $least_power_w: see find_least_limit. $of_power: there is power or interval readings. $changes: there are declared changes.
+-- changed_break: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break no longer exists)
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
   SELECT p.*
@@ -44,7 +47,7 @@ WITH suspect AS MATERIALIZED (
     SELECT p.*, is_beyond(p.v1, r.method, reading_interval(r.interval_ms, d.learnt_step_ms), coalesce(r.max_power_w, d.learnt_power_w)) AS is_beyond,
       CASE WHEN p.t0 IS NULL AND p.t1 > r.first_ms THEN NULL
         ELSE is_beyond(p.v0, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
-    -- Without registers first, because the planner would take all pairs for few.
+    -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
     FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
     JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.compute_from_ms AND s.last_ms
     JOIN series_rule r ON r.series_id = p.series_id
@@ -64,40 +67,42 @@ UNION ALL
 (SELECT *, false AS is_new FROM (FROM stored EXCEPT FROM now));
 
 -- name: delete_breaks
--- Removes the breaks that are gone.
+-- Deletes the breaks that no longer exist.
 DELETE FROM series_break USING changed_break c
 WHERE NOT c.is_new AND series_break.series_id = c.series_id AND series_break.to_ms = c.to_ms AND series_break.from_ms = c.from_ms;
 
 -- name: store_breaks
+-- Stores the new breaks.
 INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
 SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE is_new;
 
 -- name: find_judging_ranges
--- Which breaks are judged again. Of a lifetime register: from the last break before the first change that was decided without what has changed
--- (its decided_ms is before it), up to the break that is the $ahead-th decided one after the last change. Of power, where each break is judged by the
--- next one alone: from the last break before the first change, up to the first one after the last change. Of a register that restarts every
--- day: all breaks of the days that have changed. $is_restated: rules have changed, so everything in scope is judged again.
--- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from the changes breaks are looked for; where that is too near, all later or earlier ones are
--- judged, and the statement is run again to look further.
--- judged: series_id, method, after_ms (the break to begin with; null: the series begins there), from_ms, to_ms (breaks after from_ms up to to_ms are judged),
--- seen_ms (up to there breaks are looked at), changed_ms (the last change)
+-- Finds the range of breaks that are judged again, for each series with a change.
+-- Lifetime registers: from the last break before the first change that was decided without the changed readings (its decided_ms is before them), up
+-- to the $ahead-th decided break after the last change. Registers that restart every day: all breaks of the changed days. Power and interval
+-- readings, whose breaks depend only on the next one: from the break before the first change to the break after the last one. $is_restated: rules
+-- have changed, so everything in scope is judged again.
+-- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from a change breaks are searched. If no start or end is found, the range is open, and
+-- the caller runs the statement again with a longer time.
+-- judging_range: series_id, method, after_ms (the break to begin with; null: judging begins with the series), from_ms, to_ms (breaks after from_ms up
+-- to to_ms are judged), seen_ms (breaks up to here are read), changed_ms (the last change)
 CREATE OR REPLACE TEMP TABLE judging_range AS
 WITH changed AS (
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
-    -- From the reading before it, because the readings up to there were looked at for the breaks before.
+    -- The range begins at the reading before the break, because the breaks before were decided with the readings up to there.
     SELECT series_id, from_ms, to_ms FROM changed_break
     UNION ALL
     SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
     UNION ALL
     SELECT series_id, compute_from_ms, compute_to_ms FROM scope WHERE $is_restated
     UNION ALL
-    -- The first break of a day is judged by the first reading of that day and the last one of the days before, so by more than breaks.
+    -- The first break of a day also depends on the first reading of that day and on the last reading before that day.
     SELECT series_id, compute_from_ms, compute_to_ms - 1 FROM scope
     WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
     UNION ALL
-    -- Whether a rise is possible depends on how long the register had stood still before it: not on the scope where it has moved since, at another break.
-    -- One that restarts every day stands still within a day.
+    -- A rise after a standstill depends on how long the register stood still, so on readings up to standstill_max_ms() before. It does not depend on the
+    -- scope if the register moved at another break in between. A register that restarts every day stands still within a day.
     SELECT series_id, to_ms, to_ms
     FROM (
       SELECT b.*, min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
@@ -106,7 +111,7 @@ WITH changed AS (
     )
     WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
     UNION ALL
-    -- What was left out at the beginning of a series begins with its first reading.
+    -- Readings that are left out at the beginning of a series are left out from its first reading on.
     SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)
     WHERE s.is_new AND s.compute_from_ms <= r.first_ms
       AND s.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
@@ -139,33 +144,34 @@ SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS
 FROM bounded;
 
 -- name: check_judging_ends
--- Whether the judged breaks of a series begin where the series does, or end where it does: then all that is stored was looked at, or not enough.
+-- Returns open = true if some range begins with its series or has no end. Then either there is no earlier or later break, or $near_ms was too short.
 SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judging_range;
 
 -- name: judge_everything
--- Judges all breaks of all judged series, to compare. A register that restarts every day is judged day by day.
+-- Extends every range to all breaks of its series, for tests that compare. A register that restarts every day is judged day by day.
 UPDATE judging_range SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
 
 -- name: extend_judging
--- Up to where breaks are judged after all, because there is none from which on nothing is different: to the end. $ends: JSON array of
--- {series_id, to_ms}.
+-- Extends ranges to the given ends, because no break was found after which nothing is different. $ends: JSON array of {series_id, to_ms}.
 UPDATE judging_range SET to_ms = e.to_ms, seen_ms = e.to_ms
 FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS e
 WHERE judging_range.series_id = e.series_id;
 
 -- name: count_breaks_to_judge
--- How many breaks are judged.
+-- Counts the breaks to judge.
 SELECT count(*) AS breaks
 FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.seen_ms
 WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
 -- name: list_breaks_to_judge
--- The breaks to judge, in order, with the rules to judge them by: of one of $parts parts of the series ($part: from 0). Where judging begins at a break, that break comes first (is_start).
--- day_ms: start of the local day, of a register that restarts every day; first_*, before_*: the first reading of that day and the one before it, of
--- an earlier day. series_ms, series_value: the first reading of the series. still_ms: where it rises, since when the register has shown the value
--- before. is_beyond: of power and of interval readings, whether the break ends beyond the limit of its day; else it is the way back. decided_ms: as it is
--- stored.
--- All that is joined is bounded in time first: much more is stored than is judged.
+-- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into $parts parts; this is part $part (from 0).
+-- If judging begins at a break, that break is the first row (is_start).
+-- Columns of the break: from_ms, from_value, to_ms, to_value; decided_ms (as stored); is_beyond (of power and interval readings: the break ends
+-- beyond the limit of its day, else it is the way back); standstill_since_ms (of a rise: since when the register has shown the value before; null if
+-- longer than a standstill can last).
+-- Columns of the series: series_ms, series_value (its first reading), last_ms (its last one). Columns of the day, of a register that restarts every
+-- day: day_ms (its start), first_* (its first reading), before_* (the last reading before that day).
+-- Each subquery is bounded in time, because much more is stored than is judged.
 WITH judged_break AS MATERIALIZED (
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
   FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
@@ -181,7 +187,7 @@ WITH judged_break AS MATERIALIZED (
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
   WHERE is_register(method) AND is_judged AND to_value > from_value AND from_value > 0
 ), still AS (
-  -- Null where it has shown the same for longer than a standstill may last.
+  -- standstill_since_ms is null if the register has shown the value for longer than a standstill can last.
   SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
     SELECT b.series_id, b.to_ms, r.event_time_ms, b.from_ms - standstill_max_ms() <= s.first_ms AS is_since_first,
@@ -212,7 +218,7 @@ SELECT
 FROM judging_range j
 JOIN series_rule r ON r.series_id = j.series_id
 LEFT JOIN judged_break b ON b.series_id = j.series_id
--- Breaks before the scope are judged again as well, so their limits are not in day_limit.
+-- Not day_limit, because breaks before the scope are judged too, and day_limit has the days in scope only.
 LEFT JOIN (
   SELECT * FROM series_day
   WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
@@ -225,15 +231,16 @@ WHERE j.series_id % $parts::BIGINT = $part::BIGINT
 ORDER BY j.series_id, b.to_ms;
 
 -- name: list_register_changes
--- Declared changes of the registers that are judged.
+-- Returns the declared changes of the registers that are judged.
 SELECT g.series_id, g.at_ms, g.final_value, g.initial_value
 FROM register_change g WHERE g.series_id IN (SELECT series_id FROM judging_range)
 ORDER BY g.series_id, g.at_ms;
 
 -- name: find_changed_events
--- Events that have come, gone or changed among the judged breaks. $events: what the events are now, JSON array of {series_id, kind, from_ms, to_ms,
--- value_before, value_after, energy_wh}. $ends: JSON array of {series_id, to_ms}: the break from which on nothing is different, where there is one.
--- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new
+-- Compares the judged events with the stored ones.
+-- $events: the judged events, JSON array of {series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh}. $ends: JSON array of {series_id,
+-- to_ms}: the break of a series after which nothing is different.
+-- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new (false: the event no longer exists)
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
   SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true)
@@ -249,18 +256,19 @@ UNION ALL
 (SELECT *, false AS is_new FROM (SELECT * FROM stored EXCEPT SELECT * FROM event_now));
 
 -- name: delete_events
--- Removes the events that are gone.
+-- Deletes the events that no longer exist.
 DELETE FROM energy_event USING changed_event c
 WHERE NOT c.is_new AND energy_event.series_id = c.series_id AND energy_event.kind = c.kind AND energy_event.from_ms = c.from_ms
   AND energy_event.to_ms = c.to_ms;
 
 -- name: store_events
+-- Stores the new events.
 INSERT INTO energy_event (series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh)
 SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM changed_event WHERE is_new;
 
 -- name: store_decided_times
--- Notes up to when breaks looked ahead, where that is another time than before. $decided: JSON array of objects {series_id, to_ms, decided_ms}; null:
--- the break decides nothing by itself.
+-- Stores the changed decided_ms of breaks. $decided: JSON array of {series_id, to_ms, decided_ms}; decided_ms is null if the register is not believed
+-- at the break.
 UPDATE series_break SET decided_ms = d.decided_ms
 FROM (SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)) AS d
 WHERE series_break.series_id = d.series_id AND series_break.to_ms = d.to_ms;

@@ -1,15 +1,17 @@
 -- 60 Index: from readings of registers to a line that never falls.
 --
 -- Reads   reading, reading_pair, energy_event, interval_energy (the high-water mark where the scope begins).
--- Writes  index_line, the index of the registers that need one: straight lines (t0, c0) to (t1, c1) in Wh, each with what is to be said of it.
--- Why     Most registers only grow: then the pair of readings is the line. The others need more: readings that were left out are passed over, a
---         fall within the jitter holds the high-water mark, a reset begins anew, a register that restarts every day has its days.
+-- Writes  index_line: the index of the registers that need it, as straight lines from (t0, c0) to (t1, c1) in Wh, with flags.
+-- Why     Most registers only grow. For them each pair of readings is already a line of the index. The other registers need more: lines that pass
+--         over readings that are left out, a high-water mark that is held while the register falls a little, a new segment after a reset, and days of
+--         registers that restart every day.
 
 -- name: find_needs_full_index
--- Registers whose lines are not simply the pairs of neighbouring readings: something fell or was left out, the high-water mark was above the
--- reading where the scope begins, or the day matters (registers that restart every day; lifetime registers beside one of them, or read within the
--- day only). $all: every register, to compare. $beside_daily: there are lifetime registers beside daily ones.
--- needs_index: series_id
+-- Lists the registers whose index is not simply their pairs of readings. They fell; or readings are left out; or their high-water mark was above the
+-- reading where the scope begins; or the day matters (registers that restart every day, lifetime registers beside such a one, and registers with
+-- boundary within_day).
+-- $all: every register, for tests that compare. $beside_daily: there are lifetime registers beside daily ones.
+-- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 SELECT DISTINCT s.series_id
 FROM (SELECT series_id FROM reading_pair WHERE v1 < v0) AS p
@@ -34,10 +36,11 @@ JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = in
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
--- The readings of the registers that need an index, without those that are left out. mark: what the register is taken to show; where the scope
--- begins, the high-water mark that is held above the reading. frame: counts the resets, rollovers, rebases and declared changes before it.
--- $low_ms, $high_ms: bounds of the readings in scope.
--- kept_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (what the event at this reading is, and books), frame
+-- Takes the readings of these registers, without the readings that are left out.
+-- mark: the value for the index. It is the reading, or the stored high-water mark if that is higher where the scope begins. index_segment: number of
+-- resets, rollovers, rebases and declared changes before the reading. $low_ms, $high_ms: bounds of the readings in scope.
+-- index_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (the event at this reading, and the energy that it books),
+-- index_segment
 CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH event AS (
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
@@ -57,7 +60,7 @@ FROM (
 ) AS k
 LEFT JOIN event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
 LEFT JOIN (
-  -- One interval of each register, because an outer join with all of them costs minutes where many readings are in scope.
+  -- Only the interval of the anchor of each register, because an outer join with all intervals would take minutes.
   SELECT i.series_id, i.last_ms, i.last_value
   FROM interval_energy i
   JOIN scope a ON a.series_id = i.series_id AND a.anchor_ms = i.last_ms
@@ -66,8 +69,8 @@ LEFT JOIN (
 ) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
 -- name: find_drift
--- Readings of lifetime registers that have fallen, little by little, further below the high-water mark than the jitter: all readings
--- between two events of such a register, in order.
+-- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter. Returns all readings of such an index
+-- segment, in order.
 SELECT k.series_id, k.index_segment, k.event_time_ms AS t, k.value AS v, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
 FROM (
   SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
@@ -79,7 +82,7 @@ QUALIFY bool_or(k.value < k.running_mark - jitter(r.jitter_wh, d.learnt_resoluti
 ORDER BY k.series_id, k.event_time_ms;
 
 -- name: apply_drift_rebases
--- Where a register has drifted below its mark, the mark gives way: a rebase to the jitter above the reading, and a new frame. $drifted: JSON array of
+-- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index segment begins. $drifted: JSON array of
 -- {series_id, t, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
 SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END AS kind,
@@ -90,9 +93,9 @@ LEFT JOIN (
 ) AS d ON d.series_id = k.series_id AND d.t = k.event_time_ms;
 
 -- name: find_skipped_readings
--- Lines that pass over readings which were left out: the flags that say so.
--- $low_ms, $high_ms: bounds of the readings in scope.
--- passed_over: series_id, from_ms (the first reading that was left out), t1 (the reading after them), flags
+-- Finds the pairs of index readings that pass over readings that are left out, with the flags for their lines. $low_ms, $high_ms: bounds of the
+-- readings in scope.
+-- skipped_reading: series_id, from_ms (the first reading that is left out), t1 (the reading after them), flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
 SELECT k.series_id, min(e.from_ms) AS from_ms, k.t1, bit_or(event_flag(e.kind)) AS flags
 FROM (
@@ -103,9 +106,10 @@ WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 GROUP BY k.series_id, k.t1;
 
 -- name: find_lines
--- The index of lifetime registers between neighbouring readings: the high-water mark is held, each reset, rollover, rebase and declared change
--- begins a new frame and books its own amount. A register that is read within the day only says nothing of the time from one day to the next.
--- index_line: series_id, t0, c0, t1, c1, covered, flags, held (the high-water mark at t0, in the frame before)
+-- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark only grows. The line to the first
+-- reading of a new segment books the energy of its event. If the boundary is within_day, the line from one day to the next has no energy and no
+-- coverage.
+-- index_line: series_id, t0, c0, t1, c1, covered, flags, mark_before (the high-water mark at t0, in the segment before)
 CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
   SELECT k.*, r.net, r.within_day,
@@ -126,18 +130,21 @@ SELECT
   (event_flag(l.kind) | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END | coalesce(e.flags, 0))::USMALLINT AS flags,
   l.previous_mark AS mark_before
 FROM lined l
--- One condition, because with another one of its left side DuckDB compares each reading with each interval.
+-- One join condition only, because with a second one DuckDB compares each reading with each interval.
 LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.t0) END
 LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.event_time_ms
 WHERE l.t0 IS NOT NULL;
 
 -- name: find_daily_lines
--- The index of registers that restart every day. Inside a local day: the growth, after a restart the new value. From one day to the next: a fall,
--- or a rise after a silence of more than an hour that is possible since midnight, is the new day's energy since midnight; the same value again is
--- the day before that is still shown (carry-over); any other rise goes on from the reading before, where it is possible.
--- restarts_late: the register has not restarted before this reading, because it does so later in the day, and no more than a day after the reading
--- before. Then it goes on from the day before. It does not where it has fallen by more than the jitter, or to hardly anything, and where it shows more
--- than twice what it showed in the evening: then nearly all of it came since, and a restart in between is as likely.
+-- Makes the lines of registers that restart every day. The column line_kind has one of these kinds:
+-- grow: the register has grown since the reading before. new_day: the register restarted at midnight; its value is the energy since then. carry: the
+-- register still shows the value of the day before, which is no energy. event: an event inside the day books its energy. rebase: an impossible
+-- change; no energy.
+-- From one day to the next: the same value is carry. A fall is new_day if the value is possible since midnight. So is a rise after a silence of more
+-- than restart_max_ms(). Another rise is grow if it is possible.
+-- restarts_late: the register restarts later on this day, at most a day after the reading before. So it has not restarted yet, and continues the day
+-- before (grow). There are two exceptions: the value has fallen by more than the jitter or to almost zero; or it is more than twice the value of the
+-- evening, because then most of it came after midnight.
 -- $low_ms, $high_ms: bounds of the readings in scope.
 INSERT INTO index_line
 WITH daily_reading AS (
@@ -150,7 +157,7 @@ WITH daily_reading AS (
   LEFT JOIN day_limit l ON l.series_id = k.series_id AND l.utc_day = utc_day(k.event_time_ms)
   WHERE k.method = 'daily_energy'
 ), restart AS (
-  -- The first one of each day. As it is stored, because it may come after the last reading in scope.
+  -- The first restart of each day, from the stored events, because it can be after the last reading in scope.
   SELECT e.series_id, d.day, min(e.to_ms) AS restart_ms
   FROM energy_event e
   JOIN interval_day d ON d.interval_index = interval_of(e.to_ms)
@@ -193,7 +200,7 @@ WITH daily_reading AS (
       WHEN day <> day0 AND (v < v0 OR NOT continues) THEN 'rebase'
       WHEN day <> day0 THEN 'grow'
       WHEN kind = 'rebase' THEN 'rebase'
-      WHEN kind IS NOT NULL THEN 'join'
+      WHEN kind IS NOT NULL THEN 'event'
       WHEN showed_day_before AND v > v0 AND t - t0 > restart_max_ms() AND is_possible_since_midnight AND NOT restarts_late THEN 'new_day'
       WHEN shows_day_before THEN 'carry'
       ELSE 'grow'
@@ -203,20 +210,20 @@ WITH daily_reading AS (
 ), line AS (
   SELECT series_id,
     CASE WHEN line_kind = 'new_day' OR (line_kind = 'carry' AND day <> day0) THEN greatest(t0, start_ms) ELSE t0 END AS t0,
-    CASE line_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE least(v0, c) END WHEN 'new_day' THEN 0 WHEN 'join' THEN c - energy_wh ELSE c END AS c0,
+    CASE line_kind WHEN 'grow' THEN CASE WHEN day = day0 THEN least(c_before, c) ELSE least(v0, c) END WHEN 'new_day' THEN 0 WHEN 'event' THEN c - energy_wh ELSE c END AS c0,
     t AS t1, c AS c1,
     line_kind <> 'rebase' AND (line_kind <> 'carry' OR day_moves) AS covered,
-    -- The restart that ends the carry-over is what the register is for, and nothing to flag.
-    (CASE WHEN line_kind = 'rebase' THEN flag('rebase') WHEN line_kind <> 'join' OR (kind = 'reset' AND showed_day_before) THEN 0 ELSE event_flag(kind) END
+    -- The restart that ends a carry-over is normal, so it has no flag.
+    (CASE WHEN line_kind = 'rebase' THEN flag('rebase') WHEN line_kind <> 'event' OR (kind = 'reset' AND showed_day_before) THEN 0 ELSE event_flag(kind) END
       | CASE WHEN shows_day_before THEN flag('carry_over') ELSE 0 END
       | CASE WHEN line_kind = 'grow' AND v < CASE WHEN day = day0 THEN c_before ELSE v0 END THEN flag('jitter') ELSE 0 END) AS flags,
     v0 AS mark_before
   FROM decided
   UNION ALL
-  -- Until midnight the register is known where it still shows the same after it.
+  -- If the register still shows the same value after midnight, its value at midnight is known.
   SELECT series_id, t0, v0, day0_end_ms, v0, true, 0, v0 FROM decided WHERE line_kind = 'carry' AND day <> day0
   UNION ALL
-  -- The very first reading of a series shows the energy since midnight, unless a restart later in the day says that it was carry-over.
+  -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that it was the value of the day before.
   SELECT series_id, start_ms, 0, t, v, true, 0, 0
   FROM compared
   WHERE t0 IS NULL AND t = first_ms AND day_segment = 0 AND v > 0 AND t > start_ms AND v <= wh_of(max_power_after_reset_w, t - start_ms) + jitter_wh
@@ -225,11 +232,11 @@ SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
 FROM line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.t1 AND e.from_ms > l.t0;
 
 -- name: find_midnight_anchors
--- Local midnights inside silences of more than two hours at which a lifetime register is known after all: a register that restarts every day,
--- read together with the first reading after the silence, shows how much of the growth came after midnight. Where that is all of it, both agree;
--- else it is an estimate, because a daily register that has lost energy in the night looks the same.
+-- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is known. A daily register that was read
+-- together with the first reading after the silence shows how much of the growth came after midnight. If that is all of the growth, both registers
+-- agree. Otherwise it is an estimate, because a daily register that lost energy in the night looks the same.
 -- $low_ms, $high_ms: bounds of the readings in scope.
--- midnight_anchor: columns of index_line, midnight_ms, midnight_value (Wh of the index at midnight), estimated
+-- midnight_anchor: columns of index_line, midnight_ms, midnight_value (index at midnight, Wh), estimated
 CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
   SELECT l.*, daily.series_id AS daily_id,
@@ -248,10 +255,10 @@ WITH silent AS MATERIALIZED (
       WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms
         AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
 )
--- Outer joins, because they keep the planner from multiplying the readings with each other.
+-- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner joins.
 SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.mark_before,
   day.start_ms AS midnight_ms, greatest(s.c0, s.c1 - after.value) AS midnight_value,
-  abs(s.c1 - after.value - s.c0) > s.jitter_wh + 1e-6 AS estimated
+  abs(s.c1 - after.value - s.c0) > s.jitter_wh + float_tolerance_wh() AS estimated
 FROM silent s
 JOIN interval_day day ON day.interval_index = interval_of(s.t1)
 LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms = s.t1
@@ -259,23 +266,24 @@ LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time
 WHERE s.t0 < day.start_ms AND s.t1 > day.start_ms AND after.value <> before.value;
 
 -- name: drop_lines_over_midnight
--- Takes out the lines that are cut at a midnight.
+-- Drops the lines that such a midnight cuts.
 DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.t1 = p.t1;
 
 -- name: add_lines_at_midnight
--- Puts both parts of the cut lines. Where the midnight is an estimate, both ends of it are marked as other wide bounds are.
+-- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like any other bound inside a silence.
 INSERT INTO index_line
 SELECT series_id, t0, c0, midnight_ms, midnight_value, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_end') ELSE 0 END, mark_before FROM midnight_anchor
 UNION ALL
 SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_start') ELSE 0 END, midnight_value FROM midnight_anchor;
 
 -- name: find_silence_shape
--- How the growth of a lifetime register over a silence of more than two hours is spread where power is known beside it: as the power was, scaled
--- so that it stays the register's. Time without power takes its even share, and so do the intervals at both ends, which are silent in part only. They
--- take no more than power leaves of the growth, because a device that sleeps brings nothing.
+-- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same source is known there. The growth follows the
+-- power, scaled so that its sum stays the growth of the register. Time without power gets its even share of the growth. So do the intervals at both
+-- ends, because the silence fills only a part of them. Their share is at most what power leaves of the growth, because a sleeping device produces
+-- nothing.
 -- $low_ms, $high_ms: bounds of the scope.
--- silence_shape: series_id, i (interval start / 15 min), share (0 to 1, of the growth up to then), nwh, known_ms (the power up to then, and the
--- time that it is known of), nwh_all, known_ms_all (of the whole silence)
+-- silence_shape: series_id, i (interval start / 15 min), share (0 to 1: part of the growth before i), nwh, known_ms (energy of power before i in
+-- billionths of a Wh, and the time for which it is known), nwh_all, known_ms_all (the same of the whole silence)
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
@@ -307,8 +315,8 @@ SELECT series_id, i + 1 AS i, coalesce(unknown_ms / nullif(t1 - t0 - known_ms_al
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
   SELECT *, ((i + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
-    -- What time without power takes of the growth: its even share, and no more than power leaves.
-    least((t1 - t0 - known_ms_all) / (t1 - t0), greatest(0, 1 - nwh_all / 1e9 / grown_wh)) AS rest_share
+    -- The share of time without power: its even share, but at most what power leaves of the growth.
+    least((t1 - t0 - known_ms_all) / (t1 - t0), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
   FROM summed
   WHERE nwh_all > 0
 );

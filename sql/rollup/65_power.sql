@@ -1,14 +1,14 @@
--- 65 Power: from samples of power and readings of intervals to energy.
+-- 65 Power: from samples of power and interval readings to energy.
 --
 -- Reads   reading_pair, series_rule, day_limit, energy_event.
--- Writes  power_line, a view: power (W) along straight lines, cut at the bounds of intervals, each with its energy.
--- Why     instantaneous: the area under straight lines between samples that are no further apart than the longest gap; zero to zero is covered however
---         long. on_change: the last value is held until the next. interval_average and interval_energy: each value over its own interval, by
---         its label, which ends at the next reading where that comes sooner. Spikes are left out.
+-- Writes  power_line, a view: power (W) along straight lines, cut at the bounds of intervals, with the energy of each piece.
+-- Why     The sampling of a stream says what lies between two samples. instantaneous: a straight line, if the samples are no further apart than the
+--         longest gap; between two zeros also if they are. on_change: the last value until the next one. interval_average and interval_energy: the
+--         value over its own interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line
--- power_line: series_id, i (interval start / 15 min), a, pa, b, pb (power (W) along a straight line from (a, pa) to (b, pb)), covered,
--- exact_nwh (energy in whole billionths of a Wh, so that parts add up to the same whatever their order)
+-- power_line: series_id, i (interval start / 15 min), a, pa, b, pb (a straight line of power in W from instant a to instant b), covered (the energy
+-- is known), exact_nwh (energy in whole billionths of a Wh, so that sums are exact in any order)
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
   SELECT s.series_id, lag(s.t1) OVER w AS t0, lag(s.v1) OVER w AS v0, s.t1, s.v1, lead(s.t1) OVER w AS t2,
@@ -41,14 +41,14 @@ WITH sample AS (
     FROM sample WHERE sampling = 'interval_energy'
   )
   UNION ALL
-  -- Silence between two averages is not integrated, and said so.
+  -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
   SELECT series_id, direction, t0 + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0, t1 - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
     v0 = 0 AND v1 = 0
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND t1 - t0 > interval_ms
 ), directed AS (
   SELECT series_id, a, pa, b, pb, covered FROM line WHERE direction IS NULL
   UNION ALL
-  -- Only what flows in the declared direction, as a positive amount. A line that crosses zero is cut there, and its other part is zero.
+  -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there, and its other part is zero.
   SELECT series_id, part.a, greatest(part.pa, 0), part.b, greatest(part.pb, 0), covered
   FROM (
     SELECT series_id, covered, unnest(CASE
@@ -69,5 +69,5 @@ WITH sample AS (
     FROM directed WHERE b > a AND floor(a / interval_ms()) < ceil(b / interval_ms()) - 1
   )
 )
-SELECT series_id, i, a, pa, b, pb, covered, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / 0.0036)::BIGINT ELSE 0 END AS exact_nwh
+SELECT series_id, i, a, pa, b, pb, covered, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / watt_ms_per_nwh())::BIGINT ELSE 0 END AS exact_nwh
 FROM cut;

@@ -1,14 +1,14 @@
--- 70 Intervals: energy of each quarter of an hour.
+-- 70 Intervals: the energy of each quarter of an hour.
 --
 -- Reads   reading_pair, index_line, silence_shape, power_line.
--- Writes  interval_energy, one row for each series and interval: energy_wh, covered_ms, flags, the last reading and the mark there. Intervals in scope are
---         replaced as a wunknown_time.
--- Why     Intervals of absolute time are the stored truth, because every zone's days begin on their bounds. The index is rounded at the bounds,
---         never the difference, so intervals add up to days, months and the wunknown_time.
+-- Writes  interval_energy: one row for each series and interval, with energy_wh, covered_ms, flags, and the last reading with its high-water mark.
+--         Intervals in scope are replaced as a whole.
+-- Why     Intervals of absolute time are stored, because the days of every time zone begin at their bounds. The index is rounded at the bounds, and
+--         the energy is the difference of the rounded values. So intervals add up exactly to days, months and the total.
 
 -- name: find_stored_marks
--- The high-water marks at the end of the scope as they are stored, of lifetime registers that go on. $low_ms, $high_ms: bounds of the scope.
--- mark_before: series_id, last_ms, last_value
+-- Takes the stored high-water marks at the end of the scope, of lifetime registers that have later readings. $low_ms, $high_ms: bounds of the scope.
+-- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
 FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
@@ -16,20 +16,20 @@ WHERE s.has_later AND s.method = 'total_energy' AND i.interval_start_ms BETWEEN 
 GROUP BY i.series_id;
 
 -- name: delete_intervals
--- Removes the intervals that are computed again. $low_ms, $high_ms: bounds of all of them.
+-- Deletes the intervals that are computed again. $low_ms, $high_ms: bounds of all of them.
 DELETE FROM interval_energy USING scope c
 WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND interval_energy.series_id = c.series_id
   AND interval_energy.interval_start_ms >= c.compute_from_ms AND interval_energy.interval_start_ms < c.compute_to_ms;
 
 -- name: store_power_intervals
--- Energy of power and of interval readings in each interval, in billionths of a Wh; round_intervals rounds it.
+-- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals makes whole Wh of it.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
 WITH part AS (
   SELECT series_id, i, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
   FROM power_line
   UNION ALL
-  -- Readings that were left out.
+  -- Intervals with readings that are left out get the flag spike.
   SELECT e.series_id, unnest(range(interval_of(greatest(e.from_ms, s.compute_from_ms)), interval_of(least(e.to_ms, s.last_ms)) + 1)), 0, 0, flag('spike')
   FROM energy_event e JOIN scope s USING (series_id)
   WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.compute_from_ms
@@ -41,8 +41,8 @@ GROUP BY p.series_id, p.i
 ORDER BY p.i, p.series_id;
 
 -- name: round_intervals
--- Rounds the energy of power and of interval readings on its running sum since local midnight, so that the intervals of a day add up to the day.
--- Wunknown_time days of the series in scope are rounded again.
+-- Rounds the energy of power and of interval readings to whole Wh. The running sum since local midnight is rounded, so the intervals of a day add up
+-- to the day. All intervals of the local days in scope are rounded again.
 UPDATE interval_energy SET energy_wh = rounded.energy_wh
 FROM (
   WITH rounded_day AS (
@@ -55,7 +55,7 @@ FROM (
     sum_wh - coalesce(lag(sum_wh) OVER (PARTITION BY series_id, day ORDER BY interval_start_ms), 0) AS energy_wh
   FROM (
     SELECT i.series_id, i.interval_start_ms, i.energy_wh, d.day,
-      round(sum(i.exact_nwh) OVER (PARTITION BY i.series_id, d.day ORDER BY i.interval_start_ms) / 1e9)::BIGINT AS sum_wh
+      round(sum(i.exact_nwh) OVER (PARTITION BY i.series_id, d.day ORDER BY i.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
     FROM interval_energy i
     JOIN interval_day d ON d.interval_index = interval_of(i.interval_start_ms)
     JOIN rounded_day t ON t.series_id = i.series_id AND t.day = d.day
@@ -68,26 +68,28 @@ WHERE interval_energy.series_id = rounded.series_id
   AND rounded.energy_wh <> rounded.energy_before;
 
 -- name: find_not_plain_series
--- Series in scope whose energy is not simply that of neighbouring readings. A list of the few, because leaving none out costs nothing.
--- indexed: series_id
+-- Lists the series in scope whose index is not simply their pairs of readings. A list of these few series is faster than a list of all others.
+-- not_plain_series: series_id
 CREATE OR REPLACE TEMP TABLE not_plain_series AS
 SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_full_index);
 
 -- name: store_register_intervals
--- Energy of registers in each interval: the growth of the rounded index between the interval's bounds. Only lines that cross a bound are looked
--- at, because the growth inside an interval adds up to the difference at its bounds. $lines: there are lines of an index.
+-- Stores the energy of registers in each interval: the difference of the rounded index at the bounds of the interval. Only lines that cross a bound
+-- are needed. $lines: table index_line has rows.
+-- The steps: booked_line adds up the whole Wh of the index lines; line joins them with the plain pairs; bound has the index at each bound of an
+-- interval; energy is the difference of two bounds; line_flag adds flags and time without coverage.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
-  -- booked: wunknown_time Wh of the index at t0
+  -- booked: the index at t0 in whole Wh
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
   FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM index_line WHERE $lines)
-  -- Two end at midnight where a daily register is read exactly then and still shows the day before.
+  -- Ordered by t0 too: two lines end at midnight if a daily register is read exactly then and still shows the value of the day before.
   WINDOW w AS (PARTITION BY series_id ORDER BY t1, t0 ROWS UNBOUNDED PRECEDING)
 ), unknown_time AS (
-  -- time between two lines of which nothing is known
+  -- The time between two lines, for which nothing is known.
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, mark_before FROM booked_line WHERE $lines AND t_before < t0
 ), line AS NOT MATERIALIZED (
-  -- frame_wh: what is booked beyond the index itself; i: the interval of t1
+  -- segment_offset_wh: the booked index minus the rounded index of this segment. i: the interval of t1.
   SELECT *, interval_of(t1) AS i
   FROM (
     SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS segment_offset_wh, v0 AS mark_before FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
@@ -97,8 +99,7 @@ WITH booked_line AS MATERIALIZED (
     SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, mark_before FROM unknown_time WHERE $lines
   )
 ), silence AS (
-  -- Lines over more than one bound: a row for each of these. Null is no such line anyway; it is said because DuckDB would copy all lines for two
-  -- readers that ask alike.
+  -- Lines over more than one bound: one row for each bound. The condition on t0 changes nothing, but without it DuckDB would copy all lines.
   SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM line
   WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
 ), first_point AS (
@@ -110,12 +111,13 @@ WITH booked_line AS MATERIALIZED (
   UNION ALL
   SELECT series_id, t1, booked + grown, c1 FROM booked_line WHERE $lines AND is_last
 ), bound AS (
-  -- index_wh at at_ms, where interval i starts or the readings do, and the last reading before it; the last row of a series ends its intervals
+  -- index_wh: the index at at_ms, which is the start of interval i, or the first or last reading of the series. last_ms, last_value: the last
+  -- reading before.
   SELECT series_id, i, i * interval_ms() AS at_ms, segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS wide,
     t0 AS last_ms, mark_before AS last_value
   FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
   UNION ALL
-  -- Only silences are long enough to be wide, and to be shaped.
+  -- Only silences can be wide (more than two hours) and have a shape.
   SELECT series_id, i, i * interval_ms(), segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_wide(i * interval_ms(), t0, c0, t1, c1), t0, mark_before
   FROM silence LEFT JOIN silence_shape USING (series_id, i)
   UNION ALL
@@ -155,7 +157,7 @@ WHERE p.i * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to_ms - p.i * i
 ORDER BY p.i::INTEGER;
 
 -- name: find_moved_marks
--- Registers that hold another mark at the end of the scope than before. $low_ms, $high_ms: bounds of the scope.
+-- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms, $high_ms: bounds of the scope.
 -- moved_mark: series_id
 CREATE OR REPLACE TEMP TABLE moved_mark AS
 SELECT b.series_id

@@ -1,12 +1,13 @@
--- 80 Days: sums of intervals, and the method that each day is read from.
+-- 80 Days: sums of intervals, and the method from which each day is read.
 --
 -- Reads   interval_energy, series_rule, declared_source.
--- Writes  touched_day (the days to look at), day_candidate (what each method says of them), day_contradiction, day_change (what is different now).
--- Why     A source may have several methods. Each day is read from one of them, the first in the workgroup's order that covers the day, unless what
---         the others say proves it wrong: then from the next one (substituted). What contradicts the chosen one is kept.
+-- Writes  touched_day (the days to compute), day_candidate (the energy of each day by each series), day_contradiction, day_change (the days that are
+--         different now).
+-- Why     A source can have several methods, and each day is read from one of them: the first in the workgroup's order that covers the day. If the
+--         other methods prove it wrong, the day is read from the next one (substituted). Contradictions are kept.
 
 -- name: touch_days
--- Notes the days of the series in scope, beside those that are noted already ($is_first: none are).
+-- Adds the local days of the scope to touched_day. $is_first: touched_day is empty before.
 CREATE OR REPLACE TEMP TABLE touched_day AS
 SELECT * FROM touched_day WHERE NOT $is_first
 UNION
@@ -16,8 +17,8 @@ JOIN series_rule r USING (series_id)
 JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms;
 
 -- name: touch_all_days
--- Notes every day that may have or had energy, of every device and source: the days of its readings, and one more on either side, because an interval
--- may lie before or after its reading.
+-- Adds every day of each device and source that has energy or can have it: the days of its readings and one more on either side, because an interval
+-- can lie before or after its reading.
 INSERT INTO touched_day
 SELECT n.device, n.source, n.day, coalesce(d.start_ms, 0) AS start_ms, coalesce(d.end_ms, 0) AS end_ms
 FROM (
@@ -30,7 +31,7 @@ LEFT JOIN local_day d USING (day)
 EXCEPT SELECT * FROM touched_day;
 
 -- name: touch_other_sources
--- Notes the same days of the other sources that the devices are declared to have: whether one is missing shows on the days of all.
+-- Adds the same days of the other declared sources of the devices, because a missing source makes all of them incomplete.
 INSERT INTO touched_day
 SELECT t.device, s.source, t.day, t.start_ms, t.end_ms
 FROM touched_day t JOIN declared_source s USING (device)
@@ -38,28 +39,29 @@ WHERE t.source IN (SELECT d.source FROM declared_source d WHERE d.device = t.dev
 EXCEPT SELECT * FROM touched_day;
 
 -- name: list_touched_days
--- The noted days, in the order of time.
+-- Returns the bounds of the touched days, in order.
 SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY low_ms;
 
 -- name: find_all_days_range
--- The first and the last day that may have energy, in any zone.
+-- Returns the first and the last day that can have energy, in any time zone.
 SELECT
   least(min(day), (SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS first_day,
   greatest(max(day), (SELECT make_timestamp(max(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS last_day
 FROM daily_energy;
 
 -- name: find_candidates
--- Energy of the noted days between the bounds ($low_ms, $high_ms), by device, source and series, and which series each day is read from: the first in the
--- workgroup's order among those that cover the day. A register that stands still all day covers nothing where another method has measured more
--- than standing_power_w() on average, and more than the register may hold back.
--- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands, held_wh
--- (Wh that it may hold back), peak_wh (the most that one interval has), limit_wh (what its limit allows on the day),
--- coverage, place (1: chosen), substituted (false)
+-- Sums the intervals of each touched day between $low_ms and $high_ms, one row for each series, and ranks the series. The first in the workgroup's
+-- order is chosen among those that cover the day. A register that stands still all day comes last if another method has measured more than
+-- standing_power_w() on average, and more than twice tolerance_wh.
+-- tolerance_wh: the energy that the register may not show yet, because it counts in steps (its jitter).
+-- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands_still,
+-- tolerance_wh, peak_wh (the highest energy of one interval), limit_wh (the most energy of a day by the limit), coverage, preference (1: chosen),
+-- substituted (false)
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
 ), summed AS (
-  -- by numbers, because grouping millions of intervals by device and source costs more than all the rest
+  -- Grouped by series_id, because grouping millions of intervals by device and source is slow.
   SELECT i.series_id, d.day,
     sum(i.energy_wh)::BIGINT AS energy_wh,
     sum(i.covered_ms)::BIGINT AS covered_ms,
@@ -78,14 +80,14 @@ WITH wanted AS (
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
     r.method, r.stream_id, r.position,
     r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands_still,
-    -- What it may hold back, because it counts in steps: where nothing is known of them, what its value is a multiple of.
+    -- If no resolution is known, the power of ten that divides the value is the step.
     CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND is_register(r.method) AND s.last_value > 0 THEN decimal_resolution(s.last_value)
       ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
     wh_of(power_limit(r.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
   FROM summed s
   JOIN series_rule r USING (series_id)
   JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
-  -- Of these days alone, because an outer join reads all that is on its other side.
+  -- Only these days, because an outer join reads its whole right side.
   LEFT JOIN (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
   ) AS l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
@@ -97,21 +99,22 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
   covered_ms / (end_ms - start_ms) AS coverage,
   row_number() OVER (
     PARTITION BY device, source, day
-    ORDER BY covered_ms < best_ms - 0.5 * (end_ms - start_ms),
+    ORDER BY covered_ms < best_ms - covering_share() * (end_ms - start_ms),
       stands_still AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), 2 * tolerance_wh), position
   ) AS preference,
   false AS substituted
 FROM best;
 
 -- name: substitute_methods
--- Days that are read from another method than the first in order, because the first one must be wrong. Registers of a source are one witness, power is
--- another one. Where no source has two series, this is not run. Three rules, for days of which power covers as much:
--- 1. The register and power are apart, and the other register agrees with power: the other register is right.
--- 2. The register had to be repaired (reset, rebase, glitch, spike) and is far apart from power, and no other register agrees with it: power is right.
--- 3. The register is more than possible_times() what its time at the highest measured power brings, as after a change of its unit: power is right. Where it is
---    other_unit_times() the energy of power, power is in another unit itself.
--- Power that is beyond the limit of the register is never right.
--- day_candidate: as before, with the places that this gives; substituted: the day was to be read from another method
+-- Chooses another method for days whose first method must be wrong. The registers of a source are one witness, because they can be one counter. Power
+-- is another witness. There are three rules, for days on which power covers as much time:
+-- 1. The register and power are apart, and the other register agrees with power. Then the other register is right.
+-- 2. The register had to be repaired (reset, rebase, glitch, spike), is far apart from power, and no other register agrees with it. Then power is
+-- right.
+-- 3. The register counts more than possible_times() the energy that its time at the highest measured power brings, for example after a change of its
+-- unit. Then power is right. But if the register counts other_unit_times() the energy of power, power itself is in another unit.
+-- Power beyond the limit of the register is never right. If no source has two series, this does not run.
+-- day_candidate: as before, with the new preference; substituted: the day is read from another method
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
@@ -151,10 +154,10 @@ FROM day_candidate d
 LEFT JOIN substitute s USING (device, source, day);
 
 -- name: find_contradictions
--- Methods that contradict the one that a day is read from: their energies are apart. Which of them is right cannot be known, unless a third one
--- agrees with the chosen one: for the two registers of one counter that is power. Where a day begins or ends at an estimate, only half of the energy
--- says so. A register that may fall tells another thing than power.
--- day_contradiction: device, source, day, stream_id, energy_wh (of the other)
+-- Finds methods whose energy is too far from the chosen one. Nobody knows which of them is right, unless another witness agrees with the chosen one:
+-- power for registers, a register for power. If a day begins or ends at an estimate, a larger difference is needed. Net registers are left out,
+-- because they measure something else.
+-- day_contradiction: device, source, day, stream_id, energy_wh (of the other method)
 CREATE OR REPLACE TEMP TABLE day_contradiction AS
 SELECT device, source, day, stream_id, energy_wh
 FROM (
@@ -164,7 +167,7 @@ FROM (
       is_register(other.method) AS of_register, is_register(chosen.method) AS chosen_of_register,
       other.covered_ms >= witness_share() * chosen.covered_ms AS speaks,
       are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
-        CASE WHEN chosen.estimated OR other.estimated THEN 0.5 ELSE contradiction_share() END,
+        CASE WHEN chosen.estimated OR other.estimated THEN contradiction_share_estimated() ELSE contradiction_share() END,
         contradiction_min_wh() + chosen.tolerance_wh + other.tolerance_wh) AS contradicts
     FROM (SELECT * FROM day_candidate WHERE preference > 1 AND NOT net) AS other
     JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
@@ -173,11 +176,11 @@ FROM (
 WHERE contradicts AND NOT agreed;
 
 -- name: find_day_changes
--- What is different from the stored days: a day that is the same has no row here and gets no new version. $low_ms, $high_ms: as in
--- find_candidates; $now_ms, $close_after_ms: when a day is final; $declares: devices are declared to have sources; $several: a source has more than one
--- series.
--- day_change: day, device, source, energy_wh (null: nothing is known any more), method, stream_id, flags, coverage, end_ms, version (the next one once the
--- day is over, else the same), status, kept_version (the newest in the history)
+-- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new version.
+-- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: decide whether a day is final. $declares: devices have declared sources.
+-- $several: a source has more than one series.
+-- day_change: day, device, source, energy_wh (null: the day has no energy any more), method, stream_id, flags, coverage, end_ms, version (a new one
+-- if the day is over), status, history_version (the newest version in the history)
 CREATE OR REPLACE TEMP TABLE day_change AS
 WITH incomplete AS (
   SELECT DISTINCT t.device, t.day
@@ -185,7 +188,7 @@ WITH incomplete AS (
   WHERE $declares AND NOT EXISTS (SELECT 1 FROM day_candidate c WHERE c.device = t.device AND c.source = t.source AND c.day = t.day)
 ), day_now AS (
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
-    (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < 0.999 THEN flag('partial') ELSE 0 END
+    (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
       | CASE WHEN n.device IS NOT NULL AND s.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
       | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
     round(c.coverage, 4) AS coverage,

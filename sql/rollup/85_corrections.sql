@@ -1,21 +1,21 @@
--- 85 Corrections: what people say stands in place of what was measured.
+-- 85 Corrections: what people corrected.
 --
--- Reads   correction (what people have said), touched_day, day_candidate, interval_energy (what is measured).
--- Writes  corrected_interval (energy of intervals that was set or estimated), day_candidate (the days with it), reading and excluded_reading (readings
---         change places).
--- Why     A correction never changes what was measured. Excluded readings leave table reading, so that no other chapter knows of them. Energy that
---         is set stands beside the measured intervals of the series that the day is read from, and is worked out anew whenever they change. So the
---         order of corrections and data does not matter, and what is undone leaves nothing behind.
+-- Reads   correction (the corrections of people), touched_day, day_candidate, interval_energy (the measured energy).
+-- Writes  corrected_interval (energy of intervals that was set or estimated), day_candidate (with the corrected energy), reading and excluded_reading
+--         (readings move between them).
+-- Why     A correction never changes measured data. Excluded readings leave table reading, so no other chapter sees them. Set or estimated energy is
+--         stored beside the measured intervals of the series from which the day is read, and is computed again whenever these change. So the order of
+--         corrections and data does not matter, and an undone correction leaves nothing behind.
 
 -- name: count_corrections
--- How many corrections have a part in a noted day ($all: how many there are), undone ones among them. Where there is none, nothing of this chapter is run.
+-- Counts the corrections, undone ones too, that overlap a touched day ($all: all corrections). If there are none, nothing of this chapter runs.
 SELECT count(*) AS count FROM correction c
 WHERE $all OR EXISTS (
   SELECT 1 FROM touched_day t WHERE t.device = c.device AND t.source = c.source AND t.start_ms < c.to_ms AND t.end_ms > c.from_ms);
 
 -- name: list_corrected_ranges
--- The stretches that were set or estimated and have a noted day ($all: all of them). Energy that is set keeps the shape of what is measured, so
--- that all days of a stretch are looked at together.
+-- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days of a range are computed together,
+-- because set energy follows the measured shape of the whole range.
 SELECT DISTINCT c.device::VARCHAR AS device, c.source, c.from_ms, c.to_ms
 FROM correction_in_force c
 WHERE c.kind <> 'exclude' AND ($all OR EXISTS (
@@ -23,15 +23,15 @@ WHERE c.kind <> 'exclude' AND ($all OR EXISTS (
 ORDER BY ALL;
 
 -- name: touch_corrected_days
--- Notes days: $devices, $sources, $days, $starts_ms, $ends_ms, lists side by side.
+-- Adds days to touched_day. $devices, $sources, $days, $starts_ms, $ends_ms: lists of the same length.
 INSERT INTO touched_day
 SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]), unnest($days::DATE[]), unnest($starts_ms::BIGINT[]), unnest($ends_ms::BIGINT[])
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_days_to_correct
--- The noted days between the bounds ($low_ms, $high_ms) that somebody has corrected, with the series that each is read from; where none has
--- measured anything, the first in the workgroup's order.
--- told_day: device, source, day, start_ms, end_ms, series_id
+-- Takes the touched days between $low_ms and $high_ms that have set or estimated energy, with the series from which each is read. If no series has
+-- measured anything, it is the first one in the workgroup's order.
+-- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
 SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, coalesce(c.series_id, f.series_id) AS series_id
 FROM touched_day t
@@ -43,8 +43,8 @@ WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT AND coalesc
     WHERE k.kind <> 'exclude' AND k.device = t.device AND k.source = t.source AND k.from_ms < t.end_ms AND k.to_ms > t.start_ms);
 
 -- name: find_ready_corrections
--- The corrections whose days are all noted: their intervals are worked out again.
--- settled: columns of correction
+-- Takes the corrections whose days are all in day_to_correct. Their intervals are computed again.
+-- ready_correction: columns of correction
 CREATE OR REPLACE TEMP TABLE ready_correction AS
 SELECT k.*
 FROM correction_in_force k
@@ -57,16 +57,16 @@ JOIN (
 WHERE k.kind <> 'exclude' AND n.noted_ms = k.to_ms - k.from_ms;
 
 -- name: delete_corrected_intervals
--- Removes the intervals that are worked out again, those of corrections that were undone, and those of streams that are no longer configured: their days
--- are gone as well, and come back with the stream.
+-- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are no longer configured. The days of such a
+-- stream are deleted too, and come back with the stream.
 DELETE FROM corrected_interval
 WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
   OR series_id IN (SELECT series_id FROM series WHERE stream_id NOT IN (SELECT stream_id FROM stream_setting));
 
 -- name: store_corrected_intervals
--- The energy that was set, spread over its intervals: in the shape of what is measured, scaled. Time without measurements takes its even share
--- of that. Where rises and falls of a net register leave no shape to scale, each interval takes an even share of the difference; where nothing is
--- measured, an even share of all. The running sum is rounded, so that the parts add up to what was set. Estimates are taken as they were worked out.
+-- Spreads the set energy over its intervals in the shape of the measured energy, scaled. Time without measurements gets its even share of the
+-- measured energy as weight. If the weights have both signs (net registers) or their sum is zero, each interval gets an even share of the difference
+-- instead. The running sum is rounded, so the parts add up to the set energy. Estimates are copied as they were computed.
 INSERT INTO corrected_interval (correction_id, series_id, interval_start_ms, energy_wh, flags)
 WITH slot AS (
   SELECT k.correction_id, k.kind, k.energy_wh AS total_wh, t.series_id, d.interval_index * interval_ms() AS start_ms
@@ -111,7 +111,7 @@ FROM slot s JOIN correction_value v ON v.correction_id = s.correction_id AND v.i
 WHERE s.kind = 'fill';
 
 -- name: move_corrected_intervals
--- Where a day is read from another series now, what was corrected of it stands there.
+-- Moves the corrected intervals of a day to the series from which the day is read now.
 UPDATE corrected_interval SET series_id = m.series_id
 FROM (
   SELECT c.correction_id, c.interval_start_ms, t.series_id
@@ -123,8 +123,9 @@ FROM (
 WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.interval_start_ms = m.interval_start_ms;
 
 -- name: find_corrected_days
--- The days of which intervals were set or estimated: sums of their intervals as they are told. What was said counts as covered.
--- corrected_day: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, is_whole (every interval was corrected)
+-- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as covered.
+-- corrected_day: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, is_whole (every interval of the day is
+-- corrected)
 CREATE OR REPLACE TEMP TABLE corrected_day AS
 SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id,
   sum(i.energy_wh)::BIGINT AS energy_wh, sum(i.covered_ms)::BIGINT AS covered_ms,
@@ -143,14 +144,14 @@ GROUP BY t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id
 HAVING bool_or(i.flags & flag('corrected') > 0);
 
 -- name: correct_candidates
--- The series that a day is read from says what was corrected of it.
+-- Puts the corrected energy into the chosen candidate of each day.
 UPDATE day_candidate SET energy_wh = c.energy_wh, covered_ms = c.covered_ms, flags = c.flags, estimated = c.estimated,
   substituted = substituted AND NOT c.is_whole, coverage = c.covered_ms / (c.end_ms - c.start_ms)
 FROM corrected_day c
 WHERE day_candidate.preference = 1 AND day_candidate.device = c.device AND day_candidate.source = c.source AND day_candidate.day = c.day;
 
 -- name: add_corrected_candidates
--- Days of which nothing is measured.
+-- Adds candidates for days on which nothing is measured.
 INSERT INTO day_candidate BY NAME
 SELECT c.device, c.source, c.day, c.start_ms, c.end_ms, c.series_id, c.energy_wh, c.covered_ms, c.flags, c.estimated, r.method, r.stream_id,
   c.covered_ms / (c.end_ms - c.start_ms) AS coverage, 1 AS preference
@@ -159,7 +160,7 @@ JOIN series_rule r USING (series_id)
 WHERE NOT EXISTS (SELECT 1 FROM day_candidate d WHERE d.preference = 1 AND d.device = c.device AND d.source = c.source AND d.day = c.day);
 
 -- name: flag_excluded_days
--- Days with time of which readings are excluded are corrected, whether there are such readings or not.
+-- Flags all days that overlap an exclusion as corrected, also if they have no readings in that time.
 UPDATE day_candidate SET flags = flags | flag('corrected')
 WHERE preference = 1 AND EXISTS (
   SELECT 1 FROM correction_in_force k
@@ -167,17 +168,17 @@ WHERE preference = 1 AND EXISTS (
     AND k.from_ms < day_candidate.end_ms AND k.to_ms > day_candidate.start_ms);
 
 -- name: drop_decided_contradictions
--- What other methods measured contradicts nothing where a person has said all of the day.
+-- Drops the contradictions of days that a person has corrected as a whole.
 DELETE FROM day_contradiction USING corrected_day c
 WHERE c.is_whole AND day_contradiction.device = c.device AND day_contradiction.source = c.source AND day_contradiction.day = c.day;
 
 -- name: add_corrected_device
--- The device of a correction ($correction_id), to find the rules of its series.
+-- Adds the device of a correction ($correction_id) to incoming_series, so that find_rules finds its series.
 INSERT INTO incoming_series (device) SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
 -- name: find_moved_readings
--- The readings in the time of a correction ($correction_id) that are excluded now and were not, or the other way round.
--- moved_reading: columns of reading, is_excluded
+-- Finds the readings in the time of a correction ($correction_id) that have to move between reading and excluded_reading.
+-- moved_reading: columns of reading, is_excluded (now)
 CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
   SELECT s.series_id, c.from_ms, c.to_ms FROM correction c JOIN series s USING (device, source) WHERE c.correction_id = $correction_id::BIGINT
@@ -195,24 +196,28 @@ SELECT *, false FROM excluded_now k
 ANTI JOIN excluded_range x ON x.series_id = k.series_id AND k.event_time_ms >= x.from_ms AND k.event_time_ms < x.to_ms;
 
 -- name: store_moved_exclusions
+-- Copies newly excluded readings to excluded_reading.
 INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE is_excluded;
 
 -- name: delete_moved_readings
+-- Deletes them from reading.
 DELETE FROM reading USING moved_reading m
 WHERE m.is_excluded AND reading.series_id = m.series_id AND reading.event_time_ms = m.event_time_ms;
 
 -- name: restore_readings
+-- Copies readings that are no longer excluded to reading.
 INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE NOT is_excluded
 ORDER BY event_time_ms, series_id;
 
 -- name: delete_restored_exclusions
+-- Deletes them from excluded_reading.
 DELETE FROM excluded_reading USING moved_reading m
 WHERE NOT m.is_excluded AND excluded_reading.series_id = m.series_id AND excluded_reading.event_time_ms = m.event_time_ms;
 
 -- name: update_moved_bounds
--- The first and the last reading of the series that have lost or got some; of one that has none left they stay.
+-- Updates the first and last reading of these series. They stay if a series has no reading left.
 UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms FROM reading
@@ -221,8 +226,8 @@ FROM (
 WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
 
 -- name: touch_moved_readings
--- What has moved, as if it had come; and the first and last reading of the days whose limits follow from it, so that they are learnt anew.
--- $look_ahead: see find_limits. The batch is none, because nothing has landed.
+-- Treats the moved readings as new readings. Adds the first and last reading of each day whose limits can change, so that they are learnt again.
+-- $look_ahead: see find_limits. The batch is -1, because nothing has landed.
 -- incoming: series_id, event_time_ms, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH moved AS (
@@ -241,24 +246,24 @@ FROM (
 GROUP BY series_id, utc_day(event_time_ms);
 
 -- name: delete_moved_limits
--- Forgets what was learnt of these days.
+-- Deletes the limits of these days.
 DELETE FROM series_day USING (
   SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day FROM moved_reading GROUP BY series_id
 ) AS m
 WHERE series_day.series_id = m.series_id AND series_day.utc_day BETWEEN m.low_day - $look_ahead::INTEGER AND m.high_day + limit_days() - 1;
 
 -- name: create_empty_incoming
--- No reading has moved.
+-- Creates an empty table incoming, because no reading has moved.
 CREATE OR REPLACE TEMP TABLE incoming (series_id INTEGER, event_time_ms BIGINT, batch_id BIGINT);
 
 -- name: update_steps_after_correction
--- What is kept beside the limits of days follows from those that are left.
+-- Updates the step and the resolution of the series from the days that are left.
 UPDATE series SET step_ms = d.step_ms, resolution = d.resolution
 FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM series_day GROUP BY series_id) AS d
 WHERE series.series_id = d.series_id AND series.series_id IN (SELECT series_id FROM moved_reading);
 
 -- name: find_effects
--- What the days were that change, and what they are: before the changed days are stored.
+-- Returns the changed days with their energy and flags before and after, before they are stored.
 SELECT c.day::VARCHAR AS day, c.device::VARCHAR AS device, c.source, o.energy_wh AS before_wh, c.energy_wh AS after_wh,
   coalesce(o.flags, 0) AS before_flags, c.flags AS after_flags
 FROM day_change c

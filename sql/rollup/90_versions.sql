@@ -1,22 +1,23 @@
--- 90 Versions: what has changed, and why.
+-- 90 Versions: which days have changed, and why.
 --
--- Reads   day_change, incoming, relearnt, batch.
--- Writes  daily_energy (the current version of each day), daily_energy_history (every version of a day that is over, with its causes), dirty_partition (what
---         has to be published again).
--- Why     A number that people have seen never changes silently.
+-- Reads   day_change, incoming, noted_limit_change, batch.
+-- Writes  daily_energy (the current version of each day), daily_energy_history (every version of a day that is over, with its causes),
+--         dirty_partition (the parts of the lake to publish again).
+-- Why     A number that people have seen never changes without a trace.
 
 -- name: store_versions
--- Keeps every version of days that are over, with what the day ended at where it has changed since: before the changed days are stored.
--- $now_ms, $batch_id: as in store_days. $restated: which settings have changed (configuration or zone), null for none.
--- $arrived_after: readings of later batches are new.
--- What brings a version about: new readings of the day itself count before others of the source, those before readings of other sources of the device,
--- for which a day may wait. Where limits of the day have been learnt anew, those may be why it has changed, if it has no new readings.
+-- Stores a new version of each changed day that is over. If the history does not have the version before yet, stores that too. This runs before
+-- store_days replaces the days.
+-- The cause of a version: new readings of the day itself; else new readings of its source; else new readings of other sources of the device. If
+-- limits of the day were learnt again and the day has no new readings, the cause learnt is added.
+-- $now_ms, $batch_id: as in store_days. $restated: the changed settings (configuration, zone, rules) or another cause; null for none. $arrived_after:
+-- readings of later batches are new.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
 ),
 arrived AS (
-  -- by numbers first, because grouping millions of readings by device and source costs more than all the rest
+  -- Grouped by numbers first, because grouping millions of readings by device and source is slow.
   SELECT a.series_id, a.batch_id, d.day
   FROM (
     SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
@@ -62,7 +63,7 @@ version_cause AS (
     CASE
       WHEN $restated::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
       WHEN $restated::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
-      -- What has never been there needs no other reason than its readings.
+      -- The first version of a day has its readings as cause.
       WHEN c.version = 1 THEN coalesce(n.causes, [$restated::VARCHAR])
       ELSE list_prepend($restated::VARCHAR, coalesce(n.causes, []))
     END AS causes
@@ -80,20 +81,20 @@ FROM day_change c
 JOIN version_cause v USING (day, device, source);
 
 -- name: delete_changed_days
--- Removes the days that have changed.
+-- Deletes the changed days.
 DELETE FROM daily_energy USING day_change c
 WHERE daily_energy.day = c.day AND daily_energy.device = c.device AND daily_energy.source = c.source;
 
 -- name: store_days
--- Stores the days that have changed; a day of which nothing is known any more has no row. $now_ms, $batch_id: when and with what it was computed.
+-- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its last batch.
 INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
 SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, $now_ms::BIGINT, $batch_id::BIGINT
 FROM day_change
 WHERE energy_wh IS NOT NULL;
 
 -- name: mark_dirty
--- What has to be published again: the months of the days that have changed, and of versions of days that are over ($now_ms); the UTC days of
--- the noted days between the bounds.
+-- Marks the parts of the lake to publish again: the months of changed days, the months of new versions ($now_ms), and the UTC days of the touched
+-- days between $low_ms and $high_ms.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
 UNION ALL
@@ -103,6 +104,6 @@ SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c
 WHERE c.start_ms >= $low_ms::BIGINT AND c.end_ms <= $high_ms::BIGINT;
 
 -- name: close_days
--- Days that are final by now: over for longer than late data are waited for. $before: first local day that is not.
+-- Makes days final that ended longer ago than late data is waited for. $before: the first local day that is not final.
 UPDATE daily_energy SET status = 'final' WHERE status = 'provisional' AND day < $before::DATE;
 

@@ -1,4 +1,4 @@
-import { ruleConstants } from '../rollup/rules.ts';
+import { ruleConstants } from '../rollup/rule-constants.ts';
 import { plainDuration } from './explain-words.ts';
 import type { Boundary, Event, ExplainedCorrection, Flag } from './explained-schema.ts';
 

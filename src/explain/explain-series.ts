@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
-import { ruleConstants } from '../rollup/rules.ts';
+import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
 import { instant, maybeInstant, plainDuration, plainNumber } from './explain-words.ts';
 import type { Day } from './explained-day.ts';

@@ -3,7 +3,7 @@ import type { EnergyMethod } from '../config/energy-stream.ts';
 import { HOUR_MS, type UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
 import { bindDays, run } from '../rollup/rollup-context.ts';
-import { trace } from '../rollup/trace-energy.ts';
+import { traceEnergy } from '../rollup/trace-energy.ts';
 import { query } from '../warehouse/query.ts';
 import { flagsOf } from './explain-flags.ts';
 import { gapsOf, partsOf, powerSum, readPower, wattHours } from './explain-power.ts';
@@ -48,7 +48,7 @@ export async function explainSource(
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   const context = { connection, timezone, closeAfterMs: 0 };
   await query(connection, 'explain/request_day', { ...key, ...bounds });
-  if (!(await trace(context))) {
+  if (!(await traceEnergy(context))) {
     await bindDays(context, startMs, endMs, true);
   }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });

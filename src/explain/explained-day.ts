@@ -1,5 +1,5 @@
 import type { LocalDate, UtcMs } from '../lib/time.ts';
-import { flagBits as bits } from '../rollup/rules.ts';
+import { flagBits as bits } from '../rollup/flag-bits.ts';
 import type { Clock } from './explain-words.ts';
 
 /** The day that is explained. */

@@ -2,7 +2,7 @@ import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { type Bounds, type RollUpContext, readRow, run } from './rollup-context.ts';
 
-/** What a correction makes of a day: Wh, null where there is no energy. */
+/** The energy of a day before and after a correction (Wh); null if there is none. */
 export interface DayEffect {
   day: LocalDate;
   device: string;
@@ -11,12 +11,12 @@ export interface DayEffect {
   afterWh: number | null;
 }
 
-/** Whether people have corrected a noted day. @param options.all any day, noted or not */
+/** True if people have corrected a touched day. @param options.all any day, touched or not */
 export async function hasCorrections(context: RollUpContext, { all }: { all: boolean }): Promise<boolean> {
   return (await readRow<{ count: bigint }>(context, 'count_corrections', { all })).count > 0n;
 }
 
-/** A part of time of a device and source. */
+/** A time range of a device and source. */
 export interface CorrectedStretch {
   device: string;
   source: string;
@@ -25,8 +25,8 @@ export interface CorrectedStretch {
 }
 
 /**
- * Notes the other days of what was set or estimated of a noted day, because the energy of a stretch is spread over all of it.
- * @param options.all of every day, noted or not
+ * Touches all days of each range that was set or estimated and has a touched day, because its energy is spread over the whole range.
+ * @param options.all all ranges
  */
 export async function noteCorrectedDays(context: RollUpContext, { all }: { all: boolean }): Promise<void> {
   const rows = await query<{ device: string; source: string; from_ms: bigint; to_ms: bigint }>(
@@ -45,7 +45,7 @@ export async function noteCorrectedDays(context: RollUpContext, { all }: { all: 
   );
 }
 
-/** Notes the local days that stretches have a part of. */
+/** Touches the local days of time ranges. */
 export async function noteDays(
   context: RollUpContext,
   stretches: readonly CorrectedStretch[],
@@ -66,7 +66,7 @@ export async function noteDays(
   });
 }
 
-/** Puts what people say in place of what was measured, in the candidates of the noted days between the bounds. */
+/** Replaces measured energy by corrected energy, in the candidates of the touched days between the bounds. */
 export async function correctCandidates(context: RollUpContext, bounds: Bounds): Promise<void> {
   await run(context, 'find_days_to_correct', bounds);
   await run(context, 'find_ready_corrections');
@@ -79,7 +79,7 @@ export async function correctCandidates(context: RollUpContext, bounds: Bounds):
   await run(context, 'flag_excluded_days');
 }
 
-/** The days that change, before they are stored. */
+/** Reads the changed days, before they are stored. */
 export async function readEffects({ connection }: RollUpContext): Promise<DayEffect[]> {
   const rows = await query<{
     day: string;

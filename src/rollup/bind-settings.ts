@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
 import { type RollUpContext, readRow } from './rollup-context.ts';
 
-/** What there is to take in, and what is stored of the settings; see the statement `next_batches`. */
+/** The next batches, and what is stored of the settings. The row of statement `next_batches`. */
 export type Pending = {
   batch_id: bigint | null;
   newest_id: bigint | null;
@@ -19,7 +19,7 @@ export type Pending = {
   sources: string;
 };
 
-/** The settings that a kept connection holds: of which configuration, and what was stored when they were bound. */
+/** The settings that a kept connection holds: the configuration, and the fingerprints of what was stored when they were bound. */
 interface Bound extends Pick<Pending, 'streams' | 'sources'> {
   settings: string;
 }
@@ -27,9 +27,9 @@ interface Bound extends Pick<Pending, 'streams' | 'sources'> {
 const bound = new WeakMap<DuckDBConnection, Bound>();
 
 /**
- * Sees to it that the connection holds the settings of the configuration, and looks what there is to take in. Settings that a roll-up before has bound
- * stay, where neither the configuration nor what is stored of it has changed.
- * @returns what there is to take in, and which settings have changed since the last roll-up
+ * Binds the settings of the configuration to the connection, and reads which batches are next. Settings of an earlier roll-up are kept if neither
+ * the configuration nor the stored settings have changed.
+ * @returns the next batches, and which settings have changed since the last roll-up
  */
 export async function bindSettings(
   context: RollUpContext,
@@ -50,14 +50,14 @@ export async function bindSettings(
   const restated = await bindStreams(connection, workgroup);
   const pending = await look();
   const { streams, sources } = pending;
-  // What is restated in this roll-up is not in the next one.
+  // After a restatement they are not kept, because the next roll-up must not restate again.
   if (restated === undefined) bound.set(connection, { settings, streams, sources });
   return { pending, restated };
 }
 
 const texts = new WeakMap<WorkgroupConfig, string>();
 
-/** What a roll-up reads of the configuration, as text to compare. */
+/** The settings that a roll-up depends on, as text to compare. */
 export function settingsOf(workgroup: WorkgroupConfig): string {
   const { timezone, energyStreams, devices } = workgroup;
   const sources = devices.map(({ id, sources = [] }) => [id, sources]);

@@ -5,32 +5,33 @@ import { unitFactor, unitTable } from '../lib/units.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
 import { forgetTemporaryTables } from './rollup-context.ts';
-import { constantMacros, ruleConstants, withConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
+import { ruleMacros, withConstants } from './rule-macros.ts';
 
 /**
- * The version of the rules of this program. Raise it with every change that gives the same readings another energy: the next roll-up of
- * every warehouse then learns its limits anew, computes all its days again, and says `rules` of those that change.
- * 2: the first quarter of an hour of a new warehouse was counted more than once.
+ * The version of the energy rules. Raise it with every change that gives the same readings another energy. The next roll-up of every warehouse
+ * then learns its limits again, computes all its days again, and gives changed days the cause `rules`.
+ * 2: the first quarter of an hour of a new warehouse is no longer counted more than once.
  * 3: limits are learnt for each day, from that day and the 27 days before it.
- * 4: where a register begins, stands still, changes its unit or is proven wrong by the methods beside it; readings beyond the range of their
- *    method, which earlier versions stored, are rejected.
+ * 4: new rules for the beginning of a register, standstills, changes of unit and days that other methods prove wrong; stored readings beyond the
+ * range of their method are rejected.
  */
 const RULES_VERSION = 4;
 
 /**
- * What days are computed by that has changed: streams or the sources of devices; the zone, whatever else has changed with it; or the
- * rules of the program, with nothing else.
+ * Which settings have changed, so that days are computed again: `configuration` (streams, or the sources of devices), `zone` (the time zone, also
+ * if other settings changed too), `rules` (only the rules of the program).
  */
 export type Restatement = 'configuration' | 'zone' | 'rules';
 
 type StoredStream = { stream_id: number; identity: string; settings: string | null; batch_id: bigint };
 
 /**
- * Brings the configured energy streams into the warehouse and into the temporary tables that the roll-up's statements read.
- * A stream whose readings would have other values (another unit, another field) is another stream and reads the kept messages
- * from the start; one whose rules have changed is computed again from its readings; one that is gone takes its intervals along
- * and goes on where it stopped if it comes back.
- * @returns what has changed, so that every day has to be looked at again; undefined where nothing has
+ * Stores the configured energy streams, and binds them to the temporary tables that the statements of the roll-up read.
+ * A stream with another identity (such as another unit or field) is a new stream, and reads the kept messages from the start. A stream with other
+ * rules is computed again from its readings. A stream that is no longer configured loses its intervals; it continues where it stopped when it is
+ * configured again.
+ * @returns which settings have changed; undefined if none has
  */
 export async function bindStreams(
   connection: DuckDBConnection,
@@ -71,7 +72,7 @@ export async function bindStreams(
     if (gone.settings === null) continue;
     if (restated !== 'zone') restated = 'configuration';
     await query(connection, 'rollup/delete_stream_intervals', { stream_id: gone.stream_id });
-    // What it said of the silences of lifetime registers beside it is gone as well.
+    // It can have given silences of lifetime registers their shape, so these are computed again.
     await query(connection, 'rollup/mark_lifetime_streams_restated');
     await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
   }
@@ -82,7 +83,7 @@ function hasOtherRules(before: string | null): boolean {
   return before !== null && (JSON.parse(before) as StreamSettings).rules !== RULES_VERSION;
 }
 
-/** What is different between the settings by which a stream was computed last (null: by none) and those of now. */
+/** What has changed between the stored settings of a stream (null: none) and the new ones. */
 function changeOf(before: string | null, now: string): Restatement {
   if (before === null) return 'configuration';
   const [stored, wanted]: [StreamSettings, StreamSettings] = [JSON.parse(before), JSON.parse(now)];
@@ -90,7 +91,7 @@ function changeOf(before: string | null, now: string): Restatement {
   return JSON.stringify({ ...stored, rules: wanted.rules }) === now ? 'rules' : 'configuration';
 }
 
-/** @returns whether the sources that devices are declared to have are others than before */
+/** Stores the declared sources of devices. @returns true if they have changed */
 async function declareSources(connection: DuckDBConnection, { devices }: WorkgroupConfig): Promise<boolean> {
   const before = await query<{ device: string; source: string }>(connection, 'rollup/list_declared_sources');
   const declared = new Map(
@@ -111,12 +112,12 @@ async function declareSources(connection: DuckDBConnection, { devices }: Workgro
   return true;
 }
 
-/** What the warehouse remembers of a configured stream; `rules` is missing where version 1 of the rules computed it. */
+/** The stored settings of a stream. Version 1 of the rules stored no `rules`. */
 export type StreamSettings = EnergyStream & { position: number; timezone: string; rules?: number };
 
 /**
- * Brings the energy streams into the temporary tables as the last roll-up had them. Changes nothing that is stored.
- * @returns those that were configured then, in their order
+ * Binds the energy streams as the last roll-up stored them. Changes nothing that is stored.
+ * @returns the streams that were configured then, in their order
  */
 export async function bindStoredStreams(
   connection: DuckDBConnection,
@@ -137,11 +138,9 @@ export async function bindStoredStreams(
 async function createSettings(connection: DuckDBConnection): Promise<void> {
   forgetTemporaryTables(connection);
   await connection.run(
-    [
-      constantMacros(),
-      withConstants(loadSql('rollup/create_macros')),
-      loadSql('rollup/create_settings'),
-    ].join('\n'),
+    [ruleMacros(), withConstants(loadSql('rollup/create_macros')), loadSql('rollup/create_settings')].join(
+      '\n',
+    ),
   );
   for (const dimension of ['energy', 'power'] as const) {
     const units = unitTable(dimension);
@@ -153,7 +152,7 @@ async function createSettings(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-/** What decides the value of a stored reading. */
+/** The settings that decide the value of a stored reading. */
 function identityOf(stream: EnergyStream) {
   const { table, field, method, unit, unitField, multiplier, register, as } = stream;
   return { table, field, method, unit, unitField, multiplier, register, as };
@@ -203,7 +202,7 @@ async function bindStream(
   }
 }
 
-/** RFC 6901: the path of a member by its name, whatever characters it has. */
+/** The JSON pointer (RFC 6901) of a member. */
 function jsonPointer(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

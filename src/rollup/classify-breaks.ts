@@ -18,14 +18,16 @@ import {
   type Run,
   type SeriesBreak,
 } from './register-rule.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
 import { runsBetween } from './runs-between.ts';
 
 /**
- * Judges the breaks of a register: says of each what it is, by the table of docs/rules.md, "What a break is", row by row. Works on the runs between the
- * breaks, in the order of time, from the run that is believed.
- * The result depends on the breaks and on what stands beside them, never on the order in which readings arrived.
- * @param breaks of one series, in time order; of one local day where the register restarts every day
+ * Judges the breaks of a register by the table "What a break is" of docs/rules.md, row by row. It compares the runs between the breaks, in order,
+ * with the run that is believed.
+ * The result depends only on the breaks and the rule, and never on the order in which readings arrived.
+ * @param breaks of one series, in order; of one local day if the register restarts every day
+ * @returns the events; decided: the time of each break at which a believed run begins, with the time of the last reading that was needed to decide
+ *   it
  */
 export function classifyBreaks(
   breaks: readonly SeriesBreak[],
@@ -33,17 +35,17 @@ export function classifyBreaks(
 ): { events: EnergyEvent[]; decided: Map<UtcMs, UtcMs> } {
   const runs = runsBetween(breaks, rule);
   const events: EnergyEvent[] = [];
-  /** The breaks at which a believed run begins, and up to when readings were looked at to get there. */
+
   const decided = new Map<UtcMs, UtcMs>();
   const spike = firstOfDaySpike(breaks, rule);
   if (spike) events.push(spike);
   let index = spike ? 1 : 0;
-  /** The register has counted where it was believed. */
+  /** True once the register has counted in a believed run. */
   let hasStarted = rule.start !== undefined;
   let believed = runs.at(index)!;
-  /** The last rise that was believed though it is impossible by what was learnt. */
+  /** The last rise that was believed although it is beyond the learnt limit. */
   let rise: { from: Run; to: Run } | undefined;
-  /** The believed runs that go on from each other. */
+  /** The believed runs that continue each other, as one run. */
   let together: Run | undefined;
   for (;;) {
     together = joinRuns(together, believed);
@@ -59,7 +61,7 @@ export function classifyBreaks(
       const after = runs.at(index + 2);
       if (isSkippedReading(believed, next, after, rule) && !declaredChangeBetween(next, after, rule)) {
         events.push(outlierEvent(believed, [next]));
-        runs.omitSeries(index + 1);
+        runs.leaveOut(index + 1);
         continue;
       }
       const back = findReturn(runs, index, rule);
@@ -111,7 +113,7 @@ export function classifyBreaks(
   return { events, decided };
 }
 
-/** The readings with which a series begins are left out, up to the end of a run. */
+/** The glitch from the first reading of the series to the end of a run, because the recording began with wrong values. */
 function beginningGlitch(
   last: Run,
   next: Run,
@@ -127,12 +129,15 @@ function beginningGlitch(
   };
 }
 
-/** The change of the register that was declared between two runs. */
+/** The declared change of the register between two runs. */
 function declaredChangeBetween(from: Run, to: Run | undefined, { changes }: RegisterRule) {
   return to && changes.find(({ atMs }) => atMs > from.lastMs && atMs <= to.firstMs);
 }
 
-/** The spike that the first reading of the day is, if it neither goes on from the day before nor can have been counted since midnight; else undefined. */
+/**
+ * The spike at the first reading of a day: the value does not continue the day before and is too high for the time since midnight. Undefined if
+ * there is none.
+ */
 function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent | undefined {
   const { morning } = rule;
   const first = breaks[0];
@@ -157,7 +162,10 @@ function hasRolledOver(from: Run, to: Run, rule: RegisterRule): boolean {
   return grownWh !== undefined && grownWh <= maxGrowthWh(to.firstMs - from.lastMs, to);
 }
 
-/** What a break is after which the register does not come back: a reset, rollover, rebase or standstill; undefined for a rise that is believed after all. */
+/**
+ * The event of a break after which the register does not come back: reset, rollover, rebase or standstill. Undefined for a rise that is real
+ * although it is beyond a learnt limit.
+ */
 function judgeLasting(
   from: Run,
   to: Run,
@@ -165,7 +173,7 @@ function judgeLasting(
   rule: RegisterRule,
 ): EnergyEvent | undefined {
   if (to.firstValue > from.lastValue) {
-    // A rise that goes on at the same pace is real: a car that charges, the first sunny day. So a learnt limit gives way to it.
+    // A rise that continues at the same pace is real, such as a car that charges or the first sunny day.
     if (rule.learnt && after && continuesAtPace(from, to, after)) return undefined;
     if (hasCaughtUp(from, to, rule)) return standstill(from, to);
     return joinEvent('rebase', from, to, 0);
@@ -175,21 +183,21 @@ function judgeLasting(
   return joinEvent('rebase', from, to, 0);
 }
 
-/** What a register has counted that passed its modulus (Wh); undefined where it has not. */
+/** The energy (Wh) of a register that passed its modulus; undefined if it did not. */
 function rollOverWh(from: Run, to: Run, { modulusWh }: RegisterRule): number | undefined {
   if (modulusWh === undefined) return undefined;
   const endShare = ruleConstants.modulus_end_share.value;
   if (from.lastValue < (1 - endShare) * modulusWh || to.firstValue > endShare * modulusWh) return undefined;
   const energyWh = modulusWh - from.lastValue + to.firstValue;
-  // Before, it showed more than its modulus: then the modulus says nothing of it.
+  // Negative if the register showed more than its modulus before. Then the modulus is wrong.
   return energyWh < 0 ? undefined : energyWh;
 }
 
-/** Whether a register that has stood still, because nobody read it, shows at last what it has counted since. */
+/** True if the register repeated an old value, and its rise is possible over the whole standstill. */
 function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   if (to.standstillSinceMs === undefined || to.standstillSinceMs >= from.lastMs || to.maxPowerW === undefined)
     return false;
-  // A register that still shows the day before does not stand still: the day has not begun for it.
+  // A daily register that still shows the value of the day before does not stand still.
   if (rule.morning && to.standstillSinceMs < rule.morning.dayMs) return false;
   const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
   return (
@@ -197,7 +205,7 @@ function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   );
 }
 
-/** The readings of a standstill are left out, because they repeat an old value. So what was caught up is spread over all of its time. */
+/** The standstill event. Its readings repeat an old value and are left out, so the growth is spread over the whole time. */
 function standstill(from: Run, to: Run): EnergyEvent {
   return {
     kind: 'standstill',
@@ -209,7 +217,7 @@ function standstill(from: Run, to: Run): EnergyEvent {
   };
 }
 
-/** Whether a rise to a single reading goes on: the rise after it is beyond the limit too, and about as fast. */
+/** True if a rise to a single reading is followed by another rise beyond the limit at about the same speed. */
 function continuesAtPace(from: Run, to: Run, after: Run): boolean {
   if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after)) return false;
   const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);
@@ -234,7 +242,7 @@ function joinEvent(
   };
 }
 
-/** Runs that are left out: a spike above the believed run, a glitch below it. */
+/** The event for runs that are left out: a spike above the believed run, a glitch below it. */
 function outlierEvent(from: Run, runs: readonly Run[]): EnergyEvent {
   const first = runs[0]!;
   const last = runs.at(-1)!;

@@ -8,19 +8,19 @@ import { storeIntervals } from './store-intervals.ts';
 
 /** How a stretch is computed. */
 export interface ComputeOptions {
-  /** Rules have changed, so every break in scope is judged again. */
+  /** True if rules have changed, so every break in scope is judged again. */
   isRestated: boolean;
-  /** Every register gets an index, also one that only grows: to compare both ways. */
+  /** Computes a full index for every register, also for one that only grows. For tests that compare both ways. */
   indexAll: boolean;
-  /** Limits have been learnt from the new readings already. */
+  /** True if limits have been learnt from the new readings already. */
   hasLearnt?: boolean;
-  /** How much of what a moved limit touches is computed now; undefined: all. */
+  /** How much work of changed limits this call does; undefined: all. */
   pendingBudget?: PendingBudget;
 }
 
 /**
- * Computes the intervals again that the changes of a stretch can have touched. What is found out on the way may reach further (a limit, an event, a
- * high-water mark): then that is computed as well. Notes the days that it has touched.
+ * Computes the intervals that the changes of a stretch can have touched. New limits, events or high-water marks can reach further; then the scope
+ * is widened. Adds the touched days to table `touched_day`.
  */
 export async function computeStretch(
   context: RollUpContext,
@@ -65,7 +65,7 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   context.hasTouched = true;
 }
 
-/** Puts the readings in scope in order. @returns the least limit (W) of any register in scope; null: of a net register, which has none */
+/** Sorts the readings in scope into pairs. @returns the lowest limit (W) of the registers in scope; null if there is no register with a limit */
 export async function findPairs(
   context: RollUpContext,
   { bounds }: Scope,

@@ -2,22 +2,22 @@ import { describeScope, type Scope } from './find-scope.ts';
 import type { Touched } from './find-stretches.ts';
 import { type RollUpContext, readRow, run } from './rollup-context.ts';
 
-/** How much of what a moved limit touches is computed in one call. */
+/** How much work of changed limits one call does. */
 export interface PendingBudget {
-  /** Readings on days whose limits have moved. */
+  /** The most readings on days whose limits have changed. */
   readingsMax: number;
-  /** The last batch whose energy is complete, and the last one that is taken in. */
+  /** The last batch whose energy is complete; `batchId`: the last batch of this roll-up. */
   completeId: bigint;
   batchId: bigint;
 }
 
-/** So many take about a second of CPU, which leaves room below two seconds for a machine that has other work. */
+/** This many readings take about a second of CPU. So a call stays below two seconds on a busy machine. */
 export const MOVED_READINGS_MAX = 100_000;
 
 /**
- * Puts the devices off whose limits have moved, where their days hold more readings than are computed in one call, and those that wait already.
- * @param hasMoved limits have changed of days that are not in scope
- * @returns the scope without them: `scope` itself where none was put off, undefined where nothing is left; `isMuch`: all whose limits have moved wait
+ * Lets devices wait whose limits have changed, if their days have more readings than one call computes. Devices that wait already wait on.
+ * @param hasMoved limits have changed on days that are not in scope
+ * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left); isMuch: all devices with changed limits wait
  */
 export async function deferDevices(
   context: RollUpContext,
@@ -39,32 +39,32 @@ async function countMoved(context: RollUpContext): Promise<number> {
   return Number((await readRow<{ readings: bigint }>(context, 'count_moved')).readings);
 }
 
-/** Takes some of the devices that wait, as if they were all that new readings have come of. To be called before the rules are read. */
+/** Takes some of the waiting devices, as if their readings had just arrived. Call it before the rules are read. */
 export async function loadPending(context: RollUpContext, readingsMax: number): Promise<void> {
   await run(context, 'load_pending_devices', { readings_max: readingsMax });
   await run(context, 'load_pending_arrivals');
 }
 
-/** What has touched the devices that are taken. */
+/** Touches the time of these devices. */
 export async function touchPending(context: RollUpContext): Promise<void> {
   await run(context, 'load_pending_touched');
 }
 
-/** The limits of these devices that have moved. To be called once the series are left out that are set aside. */
+/** Loads the changed limits of these devices. Call it after the series that are set aside are omitted. */
 export async function loadPendingLimits(context: RollUpContext): Promise<void> {
   await run(context, 'load_pending_limits');
   await run(context, 'note_changed_limits');
   await run(context, 'apply_pending_reach');
 }
 
-/** All of it as one stretch, because limits that moved hold in all of it. */
+/** Joins all stretches into one, because the limits hold in all of them. */
 export function asOneStretch(touched: Touched): Touched {
   const [first, last] = [touched.stretches.at(0), touched.stretches.at(-1)];
   const stretches = first && last ? [{ lowMs: first.lowMs, highMs: last.highMs }] : [];
   return { ...touched, stretches };
 }
 
-/** Forgets the devices that are computed now, or all. @returns whether others wait */
+/** Deletes the work that is done, or all. @returns true if other devices wait */
 export async function deletePending(context: RollUpContext, all: boolean): Promise<boolean> {
   await run(context, 'delete_pending', { all });
   return (await readRow<{ waiting: bigint }>(context, 'count_pending')).waiting > 0n;

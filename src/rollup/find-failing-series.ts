@@ -1,20 +1,19 @@
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import type { SeriesKey } from './set-aside.ts';
 
-/** A series with which the roll-up fails, and why. */
+/** A series that makes the roll-up fail, and the error. */
 export interface FailingSeries {
   key: SeriesKey;
   error: unknown;
 }
 
-/** Rolls up and takes it back, with some of the touched series only. @returns what it threw; undefined where it went well */
+/** Rolls up some of the touched series only, and rolls the transaction back. @returns the error; undefined if it succeeded */
 export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
 
 /**
- * Finds the series with which the roll-up fails, by trial. The smallest part of the list that fails, counted from its beginning, ends with one
- * of them: also where two fail only together. That one is taken out, and the rest is tried, until it goes well. Of n series each that fails
- * takes about log2(n) trials.
- * @returns them, each found to fail twice; none where nothing fails any more
+ * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing series, also if two fail only together.
+ * That one is removed, and the rest is tried again, until it succeeds. Each of n failing series takes about log2(list length) trials.
+ * @returns the series, each of which failed twice; empty if nothing fails any more
  */
 export async function findFailingSeries(
   series: readonly SeriesKey[],
@@ -22,7 +21,7 @@ export async function findFailingSeries(
 ): Promise<FailingSeries[]> {
   const failing: FailingSeries[] = [];
   let rest = series;
-  /** So many of the first go well together. */
+  /** This many series at the beginning succeed together. */
   let passing = 0;
   while ((await trial(rest)) !== undefined) {
     let shortest = rest.length;
@@ -32,7 +31,7 @@ export async function findFailingSeries(
       else shortest = middle;
     }
     const error = await trial(rest.slice(0, shortest));
-    // What fails once and then goes well is of the moment, and not of the series.
+    // If the second trial succeeds, the failure was not caused by the series.
     if (error === undefined) continue;
     passing = shortest - 1;
     failing.push({ key: rest[passing]!, error });
@@ -41,13 +40,13 @@ export async function findFailingSeries(
   return failing;
 }
 
-/** Whether a failure may come of the data: what is known (another owner, the disk, memory, a damaged file, a stop) does not. */
+/** True if an error can come from the data. Known errors do not: another owner, the disk, memory, a damaged file, a stop. */
 export function mayComeFromData(error: unknown): boolean {
   if (error instanceof TransientError || error instanceof TerminalError) return false;
   return !/^INTERRUPT Error/.test(errorMessage(error));
 }
 
-/** What failed, for people: the statement, and the kind of the failure. The database's own words hold values, so they are left out. */
+/** Describes an error for people: its kind and the statement. The text of the database is left out, because it contains values. */
 export function describeFailure(error: unknown): string {
   const statement = error instanceof Error && 'statement' in error ? ` (in ${error.statement})` : '';
   return `${kindOf(errorMessage(error))}${statement}`;

@@ -1,7 +1,10 @@
 import type { Scope } from './find-scope.ts';
 import { type RollUpContext, readRows, run, runIf } from './rollup-context.ts';
 
-/** The index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. @returns whether there are any */
+/**
+ * Computes the index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. @returns true if there are
+ * any
+ */
 export async function findIndexLines(
   context: RollUpContext,
   { bounds, methods, besideDaily }: Scope,
@@ -34,9 +37,9 @@ type DriftRow = {
 };
 
 /**
- * Lets the high-water mark of drifting registers give way: each fall is within the jitter, and all together are not. A mark that is held for ever
- * would swallow what the register counts below it, so the mark stays the jitter above the reading. That goes reading by reading, which SQL
- * cannot do; hardly any register drifts.
+ * Finds rebases for drifting registers: each fall is within the jitter, but together they are more. A mark that is held for ever would swallow
+ * what the register counts below it, so the mark becomes the jitter above the reading. Each rebase depends on the one before, which SQL cannot
+ * express well. Few registers drift.
  */
 async function rebaseDrift(context: RollUpContext): Promise<void> {
   const rows = await readRows<DriftRow>(context, 'find_drift');

@@ -1,25 +1,22 @@
 import type { EnergyEvent, SeriesBreak } from './register-rule.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
 
-/** What is plausible for power and for interval readings. */
+/** What is possible for power and for interval readings. */
 export interface PowerRule {
-  /** Whether the limit is learnt, not configured: then only a reading that stands alone is left out. */
+  /** True if the limit is learnt, not configured. Then only a single reading is a spike. */
   learnt: boolean;
 }
 
-/** A step from readings within the limit to one beyond it, or back. */
+/** Two neighbouring readings: from one within the limit to one beyond it, or back. */
 export interface PowerBreak extends SeriesBreak {
-  /**
-   * Whether it ends beyond the limit. Values do not tell, because the limits before and after midnight may differ, and with them what an interval can
-   * bring: then a smaller value may be beyond, and a larger one back.
-   */
+  /** True if the second reading is beyond the limit. The values alone do not show it, because the limits before and after midnight can differ. */
   isBeyond: boolean;
 }
 
 /**
- * Which readings of power are left out as spikes. All that are beyond a configured limit are, however long that lasts. A learnt limit
- * says less: by it only a single reading is, once the next one is possible again, because what two readings agree on has been measured.
- * @param breaks of one series in time order: readings beyond the limit after one that is not (or the very first, from itself), and back
+ * Finds the readings of power that are left out as spikes. With a configured limit these are all readings beyond it, however long. With a learnt
+ * limit it is only a single reading between possible ones, because two readings that agree were measured.
+ * @param breaks of one series in order: from a possible reading to one beyond the limit, and back; the very first reading is compared with itself
  */
 export function findPowerSpikes(breaks: readonly PowerBreak[], rule: PowerRule): EnergyEvent[] {
   return breaks.flatMap((beyond, index) => {

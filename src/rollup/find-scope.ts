@@ -1,37 +1,37 @@
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Stretch, Touched } from './find-stretches.ts';
 import { type Bounds, bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
 
-/** What is computed again, and what that takes. */
+/** The time that is computed again, and the work for it. */
 export interface Scope {
-  /** Bounds of the intervals and of the readings in scope. */
+  /** Bounds of the intervals and readings in scope. */
   bounds: Bounds;
   methods: ReadonlySet<string>;
-  /** There are new readings to learn limits from. */
+  /** True if there are new readings to learn limits from. */
   learns: boolean;
-  /** There are lifetime registers whose intervals after the scope stay as they are. */
+  /** True if lifetime registers have intervals after the scope, which stay the same. */
   hasLater: boolean;
-  /** There are lifetime registers beside daily ones, which may tell how they stood at midnight. */
+  /** True if a lifetime register has a daily register beside it, which can show its value at midnight. */
   besideDaily: boolean;
-  /** There are lifetime registers beside power, which may shape their silences. */
+  /** True if a lifetime register has power beside it, which can give its silences their shape. */
   besidePower: boolean;
-  /** There are series that may have breaks to judge again though none has changed. */
+  /** True if breaks can have to be judged again although none has changed. */
   mayRejudge: boolean;
   intervals: bigint;
 }
 
-/** How far neighbours are looked for: near by first, which reads little; then, for the series that are silent there, everywhere. */
+/** How far from a change neighbours are searched: near by first, which reads little; then everywhere, for series that are silent there. */
 const NEAR_MS = [6 * HOUR_MS, 2 * DAY_MS, ruleConstants.forever_ms.value];
 
-/** What is known of the requested time: of how many series, from when to when, and of the readings of these series. */
+/** The requested time: its range, the number of its series, and the range of their readings. */
 export interface RequestedTime extends Stretch, Pick<Touched, 'firstMs' | 'lastMs' | 'byDay'> {
   series: number;
 }
 
 /**
- * From the requested time of each series to the intervals to compute again and the readings that takes, in table `scope`.
- * @returns undefined where nothing is asked
+ * Finds the intervals to compute again and the readings for them, for the requested time of each series. The result is in table `scope`.
+ * @returns undefined if no time is requested
  */
 export async function findScope(context: RollUpContext, known?: RequestedTime): Promise<Scope | undefined> {
   const requested = known ?? (await describeRequest(context));
@@ -81,7 +81,7 @@ async function describeRequest(context: RollUpContext): Promise<RequestedTime> {
   };
 }
 
-/** What is in table `scope`; binds its local days. */
+/** Describes table `scope`, and binds its local days. */
 export async function describeScope(context: RollUpContext): Promise<Scope> {
   const row = await readRow<{
     low_ms: bigint;
@@ -107,15 +107,15 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
   };
 }
 
-/** As many intervals take some 150 MB to sort: six registers that are silent for ten years. */
+/** Sorting this many intervals takes about 150 MB: six registers that are silent for ten years. */
 const INTERVALS_MAX = 2_000_000n;
 
-/** Where there are more intervals than this for each reading, silences are what takes the memory; else the readings do. */
+/** If a scope has more intervals than this for each reading, silences take the memory. If not, the readings do. */
 const SILENT_INTERVALS_MIN = 4n;
 
 /**
- * Divides a scope that is made up of long silences, so that memory does not grow with how many devices are silent.
- * @returns the parts to take one after the other; none where the scope is computed as it is
+ * Divides a scope of long silences into parts, so that memory does not grow with the number of silent devices.
+ * @returns the parts, which are computed one after the other; empty if the scope is not divided
  */
 export async function divideScope(context: RollUpContext, { bounds, intervals }: Scope): Promise<number[]> {
   if (intervals <= INTERVALS_MAX) return [];

@@ -1,7 +1,7 @@
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import { type RollUpContext, readRow, readRows } from './rollup-context.ts';
 
-/** A part of time. */
+/** A time range. */
 export interface Stretch {
   lowMs: UtcMs;
   highMs: UtcMs;
@@ -9,25 +9,28 @@ export interface Stretch {
 
 export type StretchRow = { low_ms: bigint; high_ms: bigint };
 
-/** Parts that are less apart than this are one: what lies between is read for both anyway. */
+/** Ranges that are closer than this are joined, because the time between them is read for both anyway. */
 const APART_MS_MIN = 2 * DAY_MS;
 
-/** Each stretch costs dozens of statements and the memory of their tables, however little it holds: more than a look at the time between. */
+/**
+ * The most stretches of one roll-up. Each costs dozens of statements and the memory of their tables, which is more than reading the time between
+ * two.
+ */
 const STRETCHES_MAX = 8;
 
-/** What is touched, and what is known of the series of it. */
+/** The touched time, in stretches, and what is known about its series. */
 export interface Touched {
   stretches: Stretch[];
-  /** The first and the last reading of any of them. */
+  /** First reading of any touched series; `lastMs`: the last one. */
   firstMs: UtcMs;
   lastMs: UtcMs;
-  /** One of them restarts every day. */
+  /** True if one of the series restarts every day. */
   byDay: boolean;
-  /** A source of their devices has more than one series. */
+  /** True if a source of their devices has more than one series. */
   several: boolean;
 }
 
-/** The touched time, in stretches to be computed each by itself. */
+/** Divides the touched time into stretches. Each is computed by itself. */
 export async function findStretches(context: RollUpContext): Promise<Touched> {
   const days = await readRows<
     StretchRow & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
@@ -35,7 +38,7 @@ export async function findStretches(context: RollUpContext): Promise<Touched> {
   const stretches: Stretch[] = [];
   for (const stretch of stretchesOf(days)) {
     const last = stretches.at(-1);
-    // A silence would be computed for the stretches on either side of it.
+    // Without a reading between them, both stretches would compute the same silence.
     if (last && (await isSilent(context, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
     else stretches.push(stretch);
   }
@@ -55,7 +58,10 @@ async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Pr
   return (await readRow<{ silent: boolean }>(context, 'is_silent', asBounds({ lowMs, highMs }))).silent;
 }
 
-/** Joins parts of time, in order of their start, that are less than two days apart; then across the smallest gaps, until few are left. */
+/**
+ * Joins time ranges that are less than two days apart; then it joins across the smallest gaps until few ranges are left. @param rows in order of
+ * their start
+ */
 export function stretchesOf(rows: readonly StretchRow[]): Stretch[] {
   const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
   const stretches = joinStretches(parts, APART_MS_MIN);
@@ -64,7 +70,7 @@ export function stretchesOf(rows: readonly StretchRow[]): Stretch[] {
   return apartMs === undefined ? stretches : joinStretches(stretches, apartMs);
 }
 
-/** Joins those that are no further apart than that. */
+/** Joins ranges that are at most this far apart. */
 function joinStretches(parts: readonly Stretch[], apartMs: number): Stretch[] {
   const stretches: Stretch[] = [];
   for (const { lowMs, highMs } of parts) {
@@ -75,7 +81,7 @@ function joinStretches(parts: readonly Stretch[], apartMs: number): Stretch[] {
   return stretches;
 }
 
-/** As the parameters $low_ms and $high_ms of a statement. */
+/** The parameters $low_ms and $high_ms of a statement. */
 export function asBounds({ lowMs, highMs }: Stretch): StretchRow {
   return { low_ms: BigInt(lowMs), high_ms: BigInt(highMs) };
 }

@@ -3,7 +3,7 @@ import type { UtcMs } from '../lib/time.ts';
 import { classifyBreaks } from './classify-breaks.ts';
 import { findPowerSpikes } from './find-power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
 
 /** A row of statement `list_breaks_to_judge`. */
 export type BreakRow = {
@@ -37,15 +37,15 @@ export type BreakRow = {
 /** A row of statement `list_register_changes`. */
 export type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
 
-/** What the breaks of a series are that were judged together. */
+/** The result for breaks of a series that were judged together. */
 export interface Verdict {
   seriesId: number;
   events: readonly EnergyEvent[];
-  /** Breaks by their time for which readings were looked at up to another time than before; null: at such a break the register is not believed. */
+  /** The breaks whose decided time has changed, with the new time; null: the register is not believed at the break. */
   redecided: ReadonlyMap<UtcMs, UtcMs | null>;
-  /** Judging ends at this break, because from there on nothing is different; undefined where it goes on to the last one. */
+  /** The time of the break after which nothing is different; undefined if all breaks were judged. */
   endMs?: UtcMs;
-  /** Later breaks have to be judged as well, because nothing says that they are the same as before. */
+  /** True if later breaks must be judged too, because no break was found after which nothing is different. */
   isOpen: boolean;
 }
 
@@ -61,13 +61,13 @@ export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly Chan
   });
 }
 
-/** Judges the breaks of a series, or of one of its days where it restarts every day. */
+/** Judges the breaks of a series, or of one day of a daily register. */
 function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict {
   const first = rows[0]!;
   const seriesId = first.series_id;
   const breaks = rows.filter((row) => row.from_ms !== null && !row.is_start);
   if (first.method === 'power_curve' || first.method === 'interval_energy') {
-    // A reading of power is judged by itself and by the break after it.
+    // A reading of power depends only on itself and on the next break.
     const events = findPowerSpikes(
       breaks.map((row) => ({ ...readBreak(row), isBeyond: row.is_beyond })),
       { learnt: first.learnt },
@@ -88,7 +88,7 @@ function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[])
   });
   const foreverMs = ruleConstants.forever_ms.value;
   const isLast = first.method !== 'total_energy' || first.judging_to_ms >= BigInt(foreverMs);
-  // Judged as before without a look at where the judged breaks end: the breaks after it are what they were.
+  // The first break after the change with the same decided time as before: all later breaks are the same.
   const end = isLast
     ? undefined
     : breaks.find(({ to_ms, changed_ms, decided_ms }) => {

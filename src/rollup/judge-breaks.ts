@@ -3,13 +3,13 @@ import type { Scope } from './find-scope.ts';
 import { type BreakRow, type ChangeRow, judgeBreakRows, type Verdict } from './judge-break-rows.ts';
 import type { EnergyEvent } from './register-rule.ts';
 import { type Bounds, type RollUpContext, readRow, readRows, rowsOf, run } from './rollup-context.ts';
-import { ruleConstants, workBounds } from './rules.ts';
+import { ruleConstants, workBounds } from './rule-constants.ts';
 
 /**
- * Finds the breaks in scope, and where any has changed judges what they are now.
+ * Finds the breaks in scope. If some have changed, it judges what happened there.
  * @param options.isRestated rules have changed, so every break in scope is judged again
  * @param options.leastPowerW see statement `find_least_limit`
- * @returns whether events have come, gone or changed; table `changed_event` has them
+ * @returns true if events have changed; table `changed_event` has them
  */
 export async function judgeBreaks(
   context: RollUpContext,
@@ -27,13 +27,13 @@ export async function judgeBreaks(
     await run(context, 'delete_breaks');
     await run(context, 'store_breaks');
   }
-  // Without any of these no break is there that `find_judging_ranges` could find. Limits that have changed are those of breaks of their days.
+  // In all other cases `find_judging_ranges` would find nothing.
   const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
   if (!isWanted) return false;
   return (await findJudged(context, bounds, isRestated)) && (await judge(context));
 }
 
-/** Breaks so near a change are looked at first; where that is not enough, all are. */
+/** Breaks within this time of a change are searched first; if that is not enough, all are. */
 const NEAR_MS = 30 * DAY_MS;
 
 /** Finds which breaks are judged again, in table `judging_range`. @returns whether there are any */
@@ -73,15 +73,15 @@ async function judge(context: RollUpContext): Promise<boolean> {
   return true;
 }
 
-/** Up to where the breaks of each series are judged. */
+/** The ends of the ranges in which the breaks of each series are judged. */
 function endsOf(verdicts: readonly Verdict[], toMs?: UtcMs) {
   return verdicts.map(({ seriesId, endMs }) => ({ series_id: seriesId, to_ms: toMs ?? endMs }));
 }
 
-/** As many rows of breaks take some 60 MB. */
+/** Rows of this many breaks take about 60 MB. */
 const BREAKS_MAX = 20_000;
 
-/** Judges the breaks of all series, of some series at a time where there are many. */
+/** Judges the breaks of all series; if there are many breaks, some series at a time. */
 async function judgeAll(context: RollUpContext): Promise<Verdict[]> {
   const hasChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
   const changes = hasChanges ? await readRows<ChangeRow>(context, 'list_register_changes') : [];

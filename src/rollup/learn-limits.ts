@@ -3,9 +3,8 @@ import type { Scope } from './find-scope.ts';
 import { type RollUpContext, readRow, run } from './rollup-context.ts';
 
 /**
- * Learns from the new readings in scope what is usual for their series on each day (power, resolution, time between readings), for the limits that
- * the configuration leaves open. The limits of a day depend on the readings of that day, of the days before it and of the days that come before it
- * is closed.
+ * Learns from the new readings in scope what is usual on each day (power, resolution, time between readings), for limits that are not configured.
+ * The limits of a day follow from that day, the days before it and the days that end before it is closed.
  * @returns whether limits have changed, and on which days
  */
 export async function learnLimits(
@@ -30,7 +29,7 @@ export async function learnLimits(
   return count > 0n ? 'beyond the scope' : 'in scope';
 }
 
-/** How many days after a day have come for certain before it is closed: the last one before may still be on its way. */
+/** The number of days after a day that are certainly over when it is closed. The last one is not counted, because it can still be incomplete. */
 export function lookAheadDays({ closeAfterMs }: RollUpContext): number {
   return Math.max(0, Math.floor(closeAfterMs / DAY_MS) - 1);
 }

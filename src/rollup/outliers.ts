@@ -8,12 +8,12 @@ import {
   type RegisterRule,
   type Run,
 } from './register-rule.ts';
-import { ruleConstants, workBounds } from './rules.ts';
+import { ruleConstants, workBounds } from './rule-constants.ts';
 import type { Runs } from './runs-between.ts';
 
 /**
- * Where the series comes back to the run at `index`: the first later run that continues it and that cannot have been reached
- * from the excursion. Undefined where it does not come back: then the change has stayed.
+ * Finds the run at which the series comes back to the run at `index`: the first later run that continues it and that cannot be reached from the
+ * outliers between. Undefined if it does not come back: then the change has stayed.
  */
 export function findReturn(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   return runs.at(index + 1)!.firstValue > runs.at(index)!.lastValue
@@ -22,8 +22,8 @@ export function findReturn(runs: Runs, index: number, rule: RegisterRule): numbe
 }
 
 /**
- * Whether a single reading is left out, because the next one is below it and below the believed run. An impossible high one is, whatever the fall
- * is. A low one is by a learnt limit: it may be the average of what a register showed before a zero and the zero.
+ * True if a single reading is left out because the next one is below it and below the believed run. A high reading is left out after any fall. A
+ * low one is only left out if the limit is learnt, because it can be the average of a value and a zero.
  */
 export function isSkippedReading(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
   if (one.firstMs !== one.lastMs || !after) return false;
@@ -44,7 +44,7 @@ function findReturnFromHigh(runs: Runs, index: number): number | undefined {
   }
 }
 
-/** Looks for the way back from low values. They are read as those of a register that was reset, as long as that explains them. */
+/** Finds the way back from low values. Low values are taken for a reset register as long as a reset explains them. */
 function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   const from = runs.at(index)!;
   const endMs = from.lastMs + ruleConstants.glitch_max_ms.value;
@@ -53,7 +53,7 @@ function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): numbe
   for (let back = index + 2; ; back += 1) {
     const before = runs.at(back - 1)!;
     if (hasClimbedBack(before, from)) return undefined;
-    // A register does not come back from a spike among low values, but from the low values.
+    // A spike among low values is not followed as a low value.
     if (before.lastValue < from.lastValue) lows = appendLowRun(lows, before, from, rule);
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
@@ -68,7 +68,7 @@ function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): numbe
   }
 }
 
-/** Whether a single reading between zeros and what is at or above the value before them is an average of both. */
+/** True for a single reading after zeros that is the average of a zero and the value that continues the believed run. */
 function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
   const isLone =
     low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
@@ -76,8 +76,8 @@ function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
 }
 
 /**
- * Whether a fall is a single reading that is no reset, and that is over within the hour. Only by a learnt limit: that is far above what is usual, so
- * that the way back is hardly ever impossible by it. By a configured one the way back shows what the fall was.
+ * True if a fall is a single reading, is no reset, and is over within the hour. Only if the limit is learnt: a learnt limit is high, so the way
+ * back is hardly ever beyond it. With a configured limit the way back shows what the fall was.
  */
 function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
   const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
@@ -86,13 +86,13 @@ function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean
 
 /** A run of low values. */
 interface Low extends Run {
-  /** When the first of the low runs began that go on from each other to this one; excursions between them count for nothing. */
+  /** Start of the first low run that continues up to this one. Outliers between them do not count. */
   sinceMs: UtcMs;
-  /** The register has counted in them, so it has started again for certain. */
+  /** True if the register has counted in these runs, so it has certainly started again. */
   counts: boolean;
 }
 
-/** The runs of low values, the last first, when another follows: it goes on from one of them, or begins anew. */
+/** Adds a run to the low runs, the newest first. It continues one of them, or it is a new one. */
 function appendLowRun(lows: readonly Low[], run: Run, from: Run, rule: RegisterRule): Low[] {
   const origin = findOrigin(run, lows);
   const sinceMs = lows[origin]?.sinceMs ?? run.firstMs;
@@ -100,7 +100,10 @@ function appendLowRun(lows: readonly Low[], run: Run, from: Run, rule: RegisterR
   return [{ ...run, sinceMs, counts }, ...lows.slice(origin + 1)].slice(0, workBounds.low_runs_max);
 }
 
-/** The place of the low run that another goes on from: the last, or an earlier one past less than it lasted; -1 where it is none. */
+/**
+ * The index of the low run that another run continues: the newest, or an earlier one if the interruption is shorter than it lasted; -1 if there is
+ * none.
+ */
 function findOrigin(run: Run, lows: readonly Low[]): number {
   return lows.findIndex(
     (low, place) =>
@@ -110,8 +113,8 @@ function findOrigin(run: Run, lows: readonly Low[]): number {
 }
 
 /**
- * Whether zeros of a register that restarts every day are its restart after all. What it shows after a longer silence may have grown since. So may what
- * it shows straight after the value of the day before, unless it is still that value.
+ * True if zeros of a daily register are its restart. It can have grown to its value after a longer silence, or directly after the value of the day
+ * before, unless it still shows that value.
  */
 function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): boolean {
   if (!rule.restartsDaily) return false;
@@ -121,13 +124,13 @@ function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): 
   );
 }
 
-/** Whether the register, after a fall, has reached by plain growth what it showed before: then it was reset, whatever comes later. */
+/** True if the register has grown back to the value before the fall. Then it was reset, whatever comes later. */
 function hasClimbedBack(low: Run, from: Run): boolean {
   const level = from.lastValue - low.jitterWh;
   return low.firstValue < level && low.lastValue >= level;
 }
 
-/** Whether the run that seems to come back is itself the excursion: shorter than the low stretch, which goes on after it. */
+/** True if the run that seems to come back is itself the outlier: it is shorter than the low runs, and these continue after it. */
 function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
   // Zeros say nothing of what the register would go on from.
   const lows = all.filter(({ lastValue }) => lastValue > 0);
@@ -143,8 +146,8 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
 }
 
 /**
- * Whether a register has begun: it has counted in the believed run, or stood still there for long. Until then it may be read as zero, or as an average
- * over its start, because a recording may begin at night.
+ * True if a register has counted in the believed run, or has stood still there for long. Before that, the run can be zeros or an average, because
+ * a recording can begin at night.
  */
 export function hasStartedCounting(
   run: Run,
@@ -153,14 +156,15 @@ export function hasStartedCounting(
   if (restartsDaily) return true;
   const isFirst = run.firstMs === Number.NEGATIVE_INFINITY;
   return (
+    /** True if the register has grown by more than its jitter, for long enough. */
     hasCounted(isFirst ? { ...run, firstMs: firstReadingMs, firstValue: firstReadingValue } : run) ||
     run.lastMs - firstReadingMs > ruleConstants.beginning_max_ms.value
   );
 }
 
 /**
- * Whether a register goes on in another unit: at exactly 10 or 1000 times of what it showed, or a part of that. Nobody knows its energy until it is back,
- * or until somebody says which unit it is.
+ * True if a register continues in another unit: at exactly 10 or 1000 times its value, or a tenth or a thousandth. Its energy is unknown until it
+ * comes back, or until a person declares the unit.
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
   if (from.lastValue <= 0) return false;
@@ -174,13 +178,13 @@ export function isOtherUnit(from: Run, to: Run): boolean {
     const isPart = to.firstValue < from.lastValue;
     const offWh = isPart ? to.firstValue * factor - from.lastValue : to.firstValue / factor - from.lastValue;
     const roundedWh = to.jitterWh * (isPart ? factor : 1);
-    // Where more growth is possible, a factor that is rounded proves nothing.
+    // A rounded factor proves nothing if more growth is possible.
     if (possibleWh > exactWh && roundedWh > exactWh) return false;
     return less > 0 && more > less && offWh >= -roundedWh && offWh <= grownWh + roundedWh;
   });
 }
 
-/** Where a register is back at what it showed before it changed its unit; undefined where it is not. */
+/** The position of the run that continues the value before the change of unit; undefined if there is none. */
 export function returnInUnit(runs: Runs, index: number): number | undefined {
   for (let place = index + 2; ; place += 1) {
     const run = runs.at(place);
@@ -188,13 +192,13 @@ export function returnInUnit(runs: Runs, index: number): number | undefined {
   }
 }
 
-/** Whether a register has counted between two runs, above the first of them. */
+/** True if a register has counted between two runs, above the first of them. */
 export function hasCountedAbove(runs: Runs, from: number, back: number): boolean {
   const { lastValue } = runs.at(from)!;
   return hasCountedBetween(runs, from, back, (run) => run.firstValue > lastValue);
 }
 
-/** Whether a register has counted in the runs between two, each of which may go on from the one before. */
+/** True if a register has counted in the runs between two, which can continue each other. */
 function hasCountedBetween(runs: Runs, from: number, back: number, isOf: (run: Run) => boolean): boolean {
   let together: Run | undefined;
   for (let place = from + 1; place < back; place += 1) {
@@ -205,15 +209,15 @@ function hasCountedBetween(runs: Runs, from: number, back: number, isOf: (run: R
   return false;
 }
 
-/** A run and the one before it, where it goes on from that. */
+/** Joins a run with the one before, if it continues that one. */
 export function joinRuns(before: Run | undefined, run: Run): Run {
   if (!before || !continues(before, run)) return run;
   return { ...run, firstMs: before.firstMs, firstValue: before.firstValue };
 }
 
 /**
- * Whether the very first run is wrong: the register shows exactly the same when it comes back to it, though it has counted elsewhere
- * in between. That is a value which a device shows while it sleeps, and the recording began with it. Or the day began with the value of the day before.
+ * True if the very first run is wrong: the register comes back to exactly its value, although it has counted in between. A device shows that value
+ * while it sleeps, or the day began with the value of the day before.
  */
 export function startedAsleep(runs: Runs, from: number, back: number): boolean {
   if (runs.at(from)!.firstMs !== Number.NEGATIVE_INFINITY) return false;

@@ -1,42 +1,45 @@
 import { HOUR_MS, type UtcMs } from '../lib/time.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
 
-/** A step between two neighbouring readings that no plain growth explains, with the limits of its day. Values are Wh. */
+/** Two neighbouring readings that are not plain growth, with the limits of their day. Values are Wh. */
 export interface SeriesBreak extends Limits {
   fromMs: UtcMs;
   fromValue: number;
   toMs: UtcMs;
   toValue: number;
-  /** Where it rises: since when the register has shown the value before; undefined where that was longer ago than a standstill may last. */
+  /** For a rise: since when the register has shown the value before. Undefined if longer than a standstill can last. */
   standstillSinceMs: UtcMs | undefined;
 }
 
-/** What is plausible on a day. */
+/** What is possible on a day. */
 export interface Limits {
-  /** The limit (W), configured or learnt; undefined where there is none: then every rise is possible. */
+  /** The limit (W), configured or learnt. Undefined for a net register, which has none: then every rise is possible. */
   maxPowerW: number | undefined;
-  /** The limit (W) after a restart, where it is learnt: little more than the usual power. */
+  /** The limit (W) after a restart, which is lower if it is learnt. Undefined: the same as `maxPowerW`. */
   maxPowerAfterResetW: number | undefined;
-  /** By how much the register may fall though nothing has happened (Wh). */
+  /** How far the register can fall although nothing has happened (Wh). */
   jitterWh: number;
 }
 
-/** What holds for a register on every day. */
+/** The rules of a register that hold on every day. */
 export interface RegisterRule {
-  /** Whether the limit is learnt, not configured: then a rise that goes on is believed. */
+  /** True if the limit is learnt, not configured. */
   learnt: boolean;
   modulusWh: number | undefined;
-  /** Declared changes of the register: what the old one ended at and the new one started from (Wh). */
+  /** Declared changes of the register: last value of the old one and first value of the new one (Wh). */
   changes: ReadonlyArray<{ atMs: UtcMs; finalValue: number; initialValue: number }>;
-  /** The register restarts every day: zero is a value like any other. */
+  /** True if the register restarts every day. Then zero is a normal value. */
   restartsDaily: boolean;
-  /** Of such a register: when the day began, its first reading, and the last one of the days before; undefined where there is none. */
+  /** For a daily register: the first reading of the day and the last one before it; undefined if one of them does not exist. */
   morning: Morning | undefined;
   firstReadingMs: UtcMs;
-  /** What the register shows at first. */
+  /** Value of the first reading (Wh). */
   firstReadingValue: number;
   lastReadingMs: UtcMs;
-  /** The break that is decided before the first one, and up to when readings were looked at for it; undefined where the series begins. */
+  /**
+   * The decided break before the first one, and the time of the last reading that was needed to decide it. Undefined if judging begins with the
+   * series.
+   */
   start?: { ms: UtcMs; value: number; lookedMs: UtcMs };
 }
 
@@ -48,33 +51,33 @@ export interface Morning {
   firstValue: number;
 }
 
-/** What a break is. */
+/** What happened at a break. */
 export type EnergyEvent = {
-  /** glitch, spike and standstill: first and last time left out; the others: the readings before and after. */
+  /** glitch, spike and standstill: first and last time that is left out; the others: time of the readings before and after. */
   fromMs: UtcMs;
   toMs: UtcMs;
   valueBefore: number;
   valueAfter: number;
-  /** Energy booked for the step itself; 0 for readings that are left out. */
+  /** Energy that the event books (Wh); 0 if readings are left out. */
   energyWh: number;
 } & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' | 'standstill' };
 
-/** The readings between two breaks: they grow plausibly. Limits are those of the day on which it begins. */
+/** The readings between two breaks. They grow plausibly. The limits are those of the day on which the run begins. */
 export interface Run extends Limits {
   firstMs: UtcMs;
   firstValue: number;
   lastMs: UtcMs;
   lastValue: number;
-  /** As in the break before it. */
+  /** As in the break before the run. */
   standstillSinceMs: UtcMs | undefined;
 }
 
-/** The most a register can have grown in the time, with its jitter for the rounding of what it shows. */
+/** The most energy (Wh) that a register can count in a time. The jitter is added, because the shown values are rounded. */
 export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: Limits): number {
   return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
-/** The most that it can have counted since a restart. */
+/** The most energy (Wh) that it can count in a time after a restart. */
 function maxGrowthAfterResetWh(milliseconds: number, limits: Limits): number {
   const { maxPowerAfterResetW, jitterWh } = limits;
   return maxPowerAfterResetW === undefined
@@ -82,12 +85,12 @@ function maxGrowthAfterResetWh(milliseconds: number, limits: Limits): number {
     : (maxPowerAfterResetW * milliseconds) / HOUR_MS + jitterWh;
 }
 
-/** Whether a register that was last believed at the end of one run can show the start of another. */
+/** True if the register can have counted plainly from the end of one run to the start of another. */
 export function continues(from: Run, to: Run): boolean {
   return isGrowth(from, to, maxGrowthWh(to.firstMs - from.lastMs, to));
 }
 
-/** The same of a run of low values: after a restart the register counts by a limit of its own. */
+/** The same with the limit after a restart, for runs of low values. */
 export function continuesAfterReset(low: Run, to: Run): boolean {
   return isGrowth(low, to, maxGrowthAfterResetWh(to.firstMs - low.lastMs, to));
 }
@@ -97,7 +100,7 @@ function isGrowth(from: Run, to: Run, mostWh: number): boolean {
   return grownWh >= -to.jitterWh && grownWh <= mostWh;
 }
 
-/** Whether a run still shows the value of the day before. Such readings say nothing of the day. */
+/** True if a run still shows the value of the day before. Such readings say nothing about the day. */
 export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
   return (
     run.firstMs === Number.NEGATIVE_INFINITY &&
@@ -107,8 +110,8 @@ export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
 }
 
 /**
- * Whether the register can have counted from zero to what it shows after a fall. After the value of the day before it has had the time since midnight.
- * A register that still shows more than half of before has not started again: it has lost a little.
+ * True if a register can have counted from zero to its value after a fall. If it showed the value of the day before, it had the time since
+ * midnight. A register that still shows more than half of the value before was not reset: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
   if (isCarriedOver(from, rule))

@@ -10,18 +10,17 @@ import { updateDays } from './update-days.ts';
 
 export interface CorrectionRollUp extends CorrectedStretch {
   correctionId: number;
-  /** The energy streams as the last roll-up had them, at least one; bound on the connection. */
+  /** The energy streams as the last roll-up stored them, at least one; bound on the connection. */
   streams: Awaited<ReturnType<typeof bindStoredStreams>>;
-  /** A day is final once this much time has passed since it ended. */
+  /** A day is final when this much time has passed since its end. */
   closeAfterMs: number;
   nowMs: UtcMs;
 }
 
 /**
- * Computes what a correction that was just stored, or one that it undoes, changes: by the rules of the last roll-up, without taking in what has
- * landed since. Readings that it excludes leave the table of readings, or come back; then everything that they touch is computed again as if they
- * had come late.
- * @returns the days that change
+ * Computes the effect of a correction that was just stored, or undone. It uses the rules of the last roll-up and reads no new batches. Excluded
+ * readings leave table `reading`, or come back; everything that they touch is then computed again.
+ * @returns the changed days
  */
 export async function rollUpCorrection(
   connection: DuckDBConnection,
@@ -34,7 +33,7 @@ export async function rollUpCorrection(
   await createTemporaryTables(context);
   await run(context, 'find_register_changes');
   const hasMoved = await moveReadings(context, correctionId);
-  // The first and the last reading of a series may be others now.
+  // Again, because the first and the last reading of a series can have changed.
   if (hasMoved) await run(context, 'find_rules', { all: false });
   await run(context, 'find_touched', { is_restated: false, beside: true });
   const touched = await findStretches(context);
@@ -65,7 +64,7 @@ export async function rollUpCorrection(
   return effects;
 }
 
-/** Moves the readings that are excluded now and were not, and those that are no longer. @returns whether there are any */
+/** Moves the readings that are newly excluded, and those that no longer are. @returns true if there are any */
 async function moveReadings(context: RollUpContext, correctionId: number): Promise<boolean> {
   const moved = await run(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
   if (moved === 0) {

@@ -3,30 +3,30 @@ import { DAY_MS, dayBounds, localDateOf, type UtcMs } from '../lib/time.ts';
 import { targetOf } from '../warehouse/empty-inserts.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
-import { withConstants } from './rules.ts';
+import { withConstants } from './rule-macros.ts';
 
-/** What the chapters of one roll-up share: the connection with their temporary tables, and the zone of the days. */
+/** What the chapters of one roll-up share: the connection with their temporary tables, and the time zone of the days. */
 export interface RollUpContext {
   connection: DuckDBConnection;
   timezone: string;
-  /** A day is final once this much time has passed since it ended. */
+  /** A day is final when this much time has passed since its end. */
   closeAfterMs: number;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
   runAll?: boolean;
-  /** Devices whose limits have moved were put off to later calls. */
+  /** True if devices wait for a later call, because their limits have changed. */
   hasDeferred?: boolean;
-  /** Days have been noted in this roll-up; otherwise table `touched_day` is of the one before. */
+  /** True if this roll-up has filled table `touched_day`. If not, the table can have the days of the roll-up before. */
   hasTouched?: boolean;
-  /** No series has another one beside it, because only one energy stream is configured. */
+  /** True if only one energy stream is configured, so no series has another one beside it. */
   isAlone?: boolean;
-  /** Series are left out (table `omitted_series`): they are set aside, or a trial looks whether they are what fails. */
+  /** True if series are omitted (table `omitted_series`), because they are set aside or for a trial. */
   omitsSeries?: boolean;
 }
 
-/** A part of time, both ends included, as the parameters $low_ms and $high_ms of a statement. */
+/** A time range, both ends included, as the parameters $low_ms and $high_ms of a statement. */
 export type Bounds = { low_ms: bigint; high_ms: bigint };
 
-/** Creates the temporary tables that chapters leave for later ones, and the view of power on them; the rules are there already. */
+/** Creates the temporary tables that chapters fill for later ones, and the view of power. Table `series_rule` must exist. */
 export async function createTemporaryTables({ connection }: RollUpContext): Promise<void> {
   const names = ['create_working_tables', 'create_scope', 'create_power_line'];
   await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join('\n'));
@@ -34,21 +34,21 @@ export async function createTemporaryTables({ connection }: RollUpContext): Prom
   for (const table of ['scope', 'touched_day', ...LEFT_TABLES]) rows.set(table, 0);
 }
 
-/** Tables that later chapters read whether a chapter before has written them in this roll-up or not. */
+/** Tables that later chapters read even if no earlier chapter has filled them in this roll-up. */
 const LEFT_TABLES = ['noted_limit_change', 'changed_limit'];
 
-/** As `createTemporaryTables`, but what a roll-up before has left on the connection stays, without rows that would be taken for those of now. */
+/** Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties those that would be mixed up. */
 export async function prepareTemporaryTables(context: RollUpContext): Promise<void> {
   const { rows } = temporaryOf(context.connection);
   if (!rows.has('scope')) return createTemporaryTables(context);
   for (const table of LEFT_TABLES) await emptyTable(context, table);
 }
 
-/** What is known of the temporary tables of a connection. */
+/** What is known about the temporary tables of a connection. */
 interface Temporary {
-  /** How many rows statements have put into them; no table is here that has not been made. */
+  /** Number of rows that statements have put into each table. A table that does not exist is missing here. */
   rows: Map<string, number>;
-  /** What `local_day` holds, and whether `interval_day` holds the same. */
+  /** The days in `local_day`, and whether `interval_day` has the same days. */
   days?: BoundDays;
 }
 
@@ -60,10 +60,13 @@ function temporaryOf(connection: DuckDBConnection): Temporary {
   return known;
 }
 
-/** What is known of a connection may not be so any more: its settings are bound anew, because they have changed or a transaction was rolled back. */
+/**
+ * Forgets everything about the temporary tables of a connection, because its settings are bound again: they have changed, or a transaction was
+ * rolled back.
+ */
 export function forgetTemporaryTables(connection: DuckDBConnection): void {
   temporary.delete(connection);
-  // The numbers in them are those of the macros, which are made anew with the settings.
+  // Cached statements contain the constants, which tests can change.
   statements.clear();
 }
 
@@ -72,11 +75,11 @@ function countRows(connection: DuckDBConnection, sql: string, count: number): vo
   const { rows } = temporaryOf(connection);
   if (table === undefined) return;
   if (isNew) rows.set(table, count);
-  // What is inserted into a table that no statement has made is stored.
+  // A table that no statement has created is not temporary.
   else if (rows.has(table)) rows.set(table, rows.get(table)! + count);
 }
 
-/** Empties a temporary table that has rows. */
+/** Empties a temporary table. */
 export async function emptyTable({ connection }: RollUpContext, table: string): Promise<void> {
   const { rows } = temporaryOf(connection);
   if (!rows.get(table)) return;
@@ -84,15 +87,15 @@ export async function emptyTable({ connection }: RollUpContext, table: string): 
   rows.set(table, 0);
 }
 
-/** How many rows a temporary table has at most: rows that were removed count as well. */
+/** The largest possible number of rows of a temporary table. Deleted rows count too. */
 export function rowsOf({ connection }: RollUpContext, table: string): number {
   return temporaryOf(connection).rows.get(table) ?? 0;
 }
 
-/** The temporary tables of so many rows take some 10 MB. */
+/** Temporary tables with this many rows take about 10 MB. */
 const LITTLE_ROWS_MAX = 100_000;
 
-/** Whether the temporary tables of a connection are small enough to be left there until the next roll-up. */
+/** True if the temporary tables are small enough to be kept on the connection until the next roll-up. */
 export function hasFewTemporaryRows(connection: DuckDBConnection): boolean {
   const counts = [...temporaryOf(connection).rows.values()];
   return counts.reduce((sum, count) => sum + count, 0) <= LITTLE_ROWS_MAX;
@@ -106,7 +109,7 @@ function statementOf(name: string): string {
   return text;
 }
 
-/** Runs a statement of the roll-up by its name. @returns how many rows it has put into a table, changed or removed */
+/** Runs a statement of the roll-up. @returns the number of rows that it added, changed or deleted */
 export async function run(
   { connection }: RollUpContext,
   statement: string,
@@ -119,10 +122,7 @@ export async function run(
   return count;
 }
 
-/**
- * Runs a statement that makes a temporary table; where it has nothing to do, the table is left empty without it.
- * @returns how many rows there are
- */
+/** Runs a statement that creates a temporary table, if it is wanted. If not, the table is emptied. @returns the number of rows */
 export async function runIf(
   isWanted: boolean,
   context: RollUpContext,
@@ -130,14 +130,14 @@ export async function runIf(
   parameters: SqlParameters = {},
 ): Promise<number> {
   const { table } = targetOf(statementOf(statement))!;
-  // Where the table is not known yet, the statement makes it, and finds nothing.
+  // If the table does not exist yet, the statement must run to create it, although it finds nothing.
   const isKnown = temporaryOf(context.connection).rows.has(table);
   if (isWanted || context.runAll || !isKnown) return run(context, statement, parameters);
   await emptyTable(context, table);
   return 0;
 }
 
-/** Runs a statement of the roll-up that tells one row. */
+/** Runs a statement of the roll-up that returns one row. */
 export async function readRow<Row extends Record<string, unknown>>(
   { connection }: RollUpContext,
   statement: string,
@@ -147,7 +147,7 @@ export async function readRow<Row extends Record<string, unknown>>(
   return row as unknown as Row;
 }
 
-/** Runs a statement of the roll-up, and reads its rows. */
+/** Runs a statement of the roll-up and returns its rows. */
 export function readRows<Row extends Record<string, DuckDBValue>>(
   { connection }: RollUpContext,
   statement: string,
@@ -156,7 +156,7 @@ export function readRows<Row extends Record<string, DuckDBValue>>(
   return named(statement, queryLiterally<Row>(connection, statementOf(statement), parameters));
 }
 
-/** Lets an error of the database say which statement threw it. */
+/** Adds the name of the statement to an error of the database. */
 function named<Result>(statement: string, running: Promise<Result>): Promise<Result> {
   return running.catch((error: unknown) => {
     if (error instanceof Error) Object.assign(error, { statement });
@@ -164,7 +164,7 @@ function named<Result>(statement: string, running: Promise<Result>): Promise<Res
   });
 }
 
-/** Days on either side that are bound beside those that are asked for, because the next roll-up often asks for its neighbours. */
+/** Extra days that are bound on either side, because the next roll-up often needs the neighbours. */
 const DAYS_BESIDE = 3;
 
 interface BoundDays {
@@ -175,9 +175,9 @@ interface BoundDays {
 }
 
 /**
- * Builds the table of local days that the statements join on, a day further on either side or a few more, and, `byInterval`, the one of the day of
- * each interval. Where those that are there do, they stay. The bounds come from the tz database here, because a database function picks the
- * wrong instant where midnight repeats.
+ * Fills the table of local days that the statements join, with some days more on either side; with `byInterval` also the table of the day of each
+ * interval. Days that are bound already are kept. The bounds are computed here, because functions of the database choose the wrong instant if
+ * midnight repeats.
  */
 export async function bindDays(
   context: RollUpContext,
@@ -204,7 +204,7 @@ export async function bindDays(
   }
 }
 
-/** Whether bound days hold the wanted ones, and not many more, which every statement would look at. */
+/** True if the bound days contain the wanted ones, and not many more, because every statement reads all of them. */
 function isEnough(bound: BoundDays, { timezone, fromMs, toMs }: Omit<BoundDays, 'byInterval'>): boolean {
   const isThere = bound.timezone === timezone && bound.fromMs <= fromMs && bound.toMs >= toMs;
   return isThere && bound.toMs - bound.fromMs <= 4 * (toMs - fromMs) + 30 * DAY_MS;

@@ -1,18 +1,18 @@
 import type { UtcMs } from '../lib/time.ts';
 import type { RegisterRule, Run, SeriesBreak } from './register-rule.ts';
-import { ruleConstants } from './rules.ts';
+import { ruleConstants } from './rule-constants.ts';
 
-/** The runs of readings between breaks, in the order of time. Remembers how far ahead it was looked at. */
+/** The runs of readings between breaks, in order. It records how far ahead readings were needed. */
 export interface Runs {
-  /** The run at a place; undefined after the last one. */
+  /** The run at a position; undefined after the last one. */
   at(place: number): Run | undefined;
-  /** Up to when readings have been looked at; far in the future where the end was reached. */
+  /** The time of the last reading that was needed; far in the future if the end was reached. */
   lookedMs(): UtcMs;
-  /** Leaves a run out, as if its readings were not there. */
-  omitSeries(place: number): Run;
+  /** Removes a run, as if its readings did not exist. */
+  leaveOut(place: number): Run;
 }
 
-/** @param breaks in the order of time */
+/** Makes the runs between breaks. @param breaks in order */
 export function runsBetween(breaks: readonly SeriesBreak[], rule: RegisterRule): Runs {
   const { start, lastReadingMs } = rule;
   const runs = Array.from({ length: breaks.length + 1 }, (_, index): Run => {
@@ -34,12 +34,12 @@ export function runsBetween(breaks: readonly SeriesBreak[], rule: RegisterRule):
   return {
     at(place) {
       const run = runs[place];
-      // The last run may go on: more readings may come.
+      // More readings can follow the last run.
       const untilMs = run === undefined || run === last ? ruleConstants.forever_ms.value : run.lastMs;
       lookedMs = Math.max(lookedMs, untilMs);
       return run;
     },
     lookedMs: () => lookedMs,
-    omitSeries: (place) => runs.splice(place, 1)[0]!,
+    leaveOut: (place) => runs.splice(place, 1)[0]!,
   };
 }

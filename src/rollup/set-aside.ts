@@ -5,13 +5,13 @@ import { query, type SqlParameters } from '../warehouse/query.ts';
 import { type asBounds, type StretchRow, stretchesOf } from './find-stretches.ts';
 import { bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
 
-/** A series, by what names it before it has a number too. */
+/** The key of a series that may not be stored yet. */
 export type SeriesKey = { stream_id: number; device: string; source: string };
 
 /**
- * Releases the series that were set aside and are tried again: with another program, with other rules or another configuration, or because
- * somebody asks for it. Everything that follows from their readings is forgotten, to be computed anew.
- * @returns how many there are
+ * Releases the series that are tried again: after another version of the program, other rules or another configuration, or because a person asked.
+ * Deletes everything that follows from their readings, to compute it again.
+ * @returns their number
  */
 export async function releaseRetried(context: RollUpContext): Promise<number> {
   const retried = await run(context, 'find_retried_series', { version: programVersion });
@@ -25,7 +25,7 @@ export async function releaseRetried(context: RollUpContext): Promise<number> {
   return retried;
 }
 
-/** Sets a series aside, or notes that it has failed again. `error`: in words that tell no values. */
+/** Sets a series aside, or stores that it has failed again. `error`: a description without values of readings. */
 export async function setAside(
   connection: DuckDBConnection,
   key: SeriesKey,
@@ -36,7 +36,7 @@ export async function setAside(
   await query(connection, 'rollup/set_aside', { ...parameters, now_ms: nowMs });
 }
 
-/** Has the next roll-up try series again: all that are set aside, or those of a device. @returns how many there are */
+/** Lets the next roll-up try series again: those of a device, or all that are set aside. @returns their number */
 export async function requestRetry(
   connection: DuckDBConnection,
   device: string | undefined,
@@ -47,7 +47,7 @@ export async function requestRetry(
   return { series: Number(row!.Count) };
 }
 
-/** Leaves series out: those that are set aside, and those that a trial names. */
+/** Omits series from this roll-up: those that are set aside, and those of a trial. */
 export async function omitSeries(context: RollUpContext, trial: readonly SeriesKey[]): Promise<void> {
   await run(context, 'find_omitted_series');
   if (trial.length > 0) {
@@ -61,7 +61,7 @@ export async function omitSeries(context: RollUpContext, trial: readonly SeriesK
   await run(context, 'drop_omitted_touched');
 }
 
-/** Notes the days of the new readings of series that are left out. */
+/** Touches the days of the new readings of omitted series. */
 export async function touchOmittedDays(context: RollUpContext): Promise<void> {
   const days = await readRows<StretchRow>(context, 'list_omitted_days');
   for (const { lowMs, highMs } of stretchesOf(days)) {
@@ -70,7 +70,10 @@ export async function touchOmittedDays(context: RollUpContext): Promise<void> {
   }
 }
 
-/** Lets the days of sources with a series that is left out say so. @returns how many days change */
+/**
+ * Changes the days of sources that have an omitted series: they keep their energy, or are read from another field. @returns the number of changed
+ * days
+ */
 export async function keepUnavailable(
   context: RollUpContext,
   parameters: ReturnType<typeof asBounds> & SqlParameters,

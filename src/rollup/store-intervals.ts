@@ -3,8 +3,8 @@ import type { Scope } from './find-scope.ts';
 import { type RollUpContext, run, runIf } from './rollup-context.ts';
 
 /**
- * Stores the intervals in scope anew.
- * @returns whether a register holds another high-water mark at the end of the scope than before, so that the intervals after it are different as well
+ * Replaces the intervals in scope.
+ * @returns true if a register has another high-water mark at the end of the scope than before, so the intervals after it change too
  */
 export async function storeIntervals(
   context: RollUpContext,
@@ -15,7 +15,7 @@ export async function storeIntervals(
   const hasPower = methods.has('power_curve') || methods.has('interval_energy');
   const hasRegisters = methods.has('total_energy') || methods.has('daily_energy');
   if (hasLater) await run(context, 'find_stored_marks', bounds);
-  // Registers are read before their intervals go, because the marks that they held are there.
+  // The index comes before the delete, because it reads the stored marks of these intervals.
   const hasLines = hasRegisters && (await findIndexLines(context, scope, indexAll));
   await run(context, 'delete_intervals', bounds);
   if (hasPower) {
@@ -23,7 +23,7 @@ export async function storeIntervals(
     await run(context, 'round_intervals');
   }
   if (hasRegisters) {
-    // Power first, because it shapes the silences of the registers beside it.
+    // Power is stored first, because it gives the silences of registers their shape.
     await runIf(besidePower, context, 'find_silence_shape', bounds);
     await runIf(hasLines || methods.size > 1, context, 'find_not_plain_series');
     const { runAll = false } = context;

@@ -1,26 +1,26 @@
 import { type Bounds, type RollUpContext, readRow, run } from './rollup-context.ts';
 
-/** How many readings of new messages count, and how many were rejected. */
+/** Number of new readings that are used, and of rejected ones. */
 export interface NewReadingsCount {
   readings: number;
   rejected: number;
 }
 
-/** What is taken in. */
+/** Which messages are read. */
 export interface NewReadingsOptions {
-  /** The batches after this one, up to and including that one. */
+  /** The batches after this one, up to and including `batchId`. */
   afterBatchId: bigint;
   batchId: bigint;
-  /** There are messages of the lake that are read again. */
+  /** True if messages of the lake are read again. */
   archived: boolean;
-  /** There are corrections. */
+  /** True if there are corrections. */
   corrected: boolean;
   nowMs: bigint;
-  /** Rules or settings have changed: what is stored is looked at again too. */
+  /** True if rules or settings have changed, so stored readings are checked again too. */
   rejudges: boolean;
 }
 
-/** From the messages of the batches up to one to stored readings, without those that are rejected or known already. */
+/** Makes stored readings of the messages of new batches, without readings that are rejected or stored already. */
 export async function storeNewReadings(
   context: RollUpContext,
   { afterBatchId, batchId, archived, corrected, nowMs, rejudges }: NewReadingsOptions,
@@ -61,17 +61,14 @@ export async function storeNewReadings(
   return { readings: incoming - known - excluded, rejected };
 }
 
-/**
- * New readings of a time that a correction excludes are kept where they count for nothing.
- * @returns how many there are
- */
+/** Moves new readings of an excluded time to `excluded_reading`. @returns their number */
 async function storeIncomingExclusions(context: RollUpContext): Promise<number> {
   const excluded = await run(context, 'store_incoming_exclusions');
   if (excluded > 0) await run(context, 'drop_incoming_exclusions');
   return excluded;
 }
 
-/** Rejects stored readings that an earlier version took in, and that cannot be computed with. @returns how many */
+/** Rejects stored readings that an earlier version accepted and this version rejects. @returns their number */
 async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<number> {
   if ((await run(context, 'find_invalid_stored', { now_ms: nowMs })) === 0) return 0;
   const rejected = await run(context, 'reject_invalid_stored');
@@ -88,7 +85,7 @@ async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<numb
   return rejected;
 }
 
-/** Takes out of the messages of the lake that are read again what was made of them before. @returns how many readings that were */
+/** Drops readings of re-read messages that are stored already. @returns their number */
 async function dropReread(context: RollUpContext, batchId: bigint): Promise<number> {
   const archived = await readRow<Bounds | { low_ms: null; high_ms: null }>(context, 'find_archived_range', {
     upto: batchId,
@@ -101,10 +98,7 @@ async function dropReread(context: RollUpContext, batchId: bigint): Promise<numb
   );
 }
 
-/**
- * One of several new readings of the same series and time counts; the others are kept aside.
- * @returns how many others there are
- */
+/** Keeps one of several new readings of the same series and time; the others are stored as superseded. @returns the number of the others */
 async function dropRepeated(context: RollUpContext): Promise<number> {
   if ((await run(context, 'find_repetitions')) === 0) return 0;
   const dropped = await run(context, 'drop_repetitions');
@@ -113,8 +107,8 @@ async function dropRepeated(context: RollUpContext): Promise<number> {
 }
 
 /**
- * Of a new and a stored reading of the same series and time one counts; the other is kept aside.
- * @returns how many new readings do not count
+ * Chooses between a new and a stored reading of the same series and time; the other one is stored as superseded.
+ * @returns the number of new readings that are not used
  */
 async function supersede(context: RollUpContext, bounds: Bounds, hasExclusions: boolean): Promise<number> {
   if ((await run(context, 'find_superseded', bounds)) === 0) return 0;

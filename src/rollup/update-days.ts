@@ -23,28 +23,25 @@ export interface DayOptions {
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;
-  /** Readings of later batches have arrived since the last roll-up. */
+  /** Readings of later batches are new. */
   arrivedAfterId: bigint;
-  /** Which settings have changed, so that every day there is has to be looked at. */
+  /** The changed settings, because of which all days are compared; undefined if none has changed. */
   restated: Restatement | undefined;
-  /** What brings the new versions about, where that is a correction. */
+  /** The cause of new versions, if it is a correction. */
   cause?: 'correction';
-  /** Takes what each day was and is. */
+  /** Receives the energy of each changed day, before and after. */
   effects?: DayEffect[];
-  /** Series that had been set aside are computed again. */
+  /** True if series that were set aside are computed again. */
   retries?: boolean;
-  /** There are corrections. */
+  /** True if there are corrections. */
   corrected: boolean;
-  /** Devices are declared to have sources. */
+  /** True if devices have declared sources. */
   declares: boolean;
-  /** A source has more than one series, so that one may contradict another. */
+  /** True if a source has more than one series, so they can contradict each other. */
   several: boolean;
 }
 
-/**
- * Sums the noted days of their intervals and stores those that have changed as new versions, once, whatever has been computed on the way.
- * @returns how many days of a device and source have changed
- */
+/** Sums the intervals of the touched days, and stores the changed days as new versions. @returns the number of changed days of a device and source */
 export async function updateDays(context: RollUpContext, options: DayOptions): Promise<number> {
   if (options.restated) return restateAllDays(context, options);
   const { declares } = options;

@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { flagBits, type RuleConstant, ruleConstants, workBounds } from '../../src/rollup/rules.ts';
+import { flagBits } from '../../src/rollup/flag-bits.ts';
+import type { RuleConstant } from '../../src/rollup/rule-constant.ts';
+import { ruleConstants, workBounds } from '../../src/rollup/rule-constants.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { correctionCases } from '../correction/support.ts';
 import {

@@ -6,7 +6,7 @@ import { lakePaths } from '../../src/publish/lake-layout.ts';
 import type { DayChange } from '../../src/report/day-changes.ts';
 import type { Reconciliation } from '../../src/report/reconciliation.ts';
 import type { Variance } from '../../src/report/variance.ts';
-import { flagBits } from '../../src/rollup/rules.ts';
+import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { askRecipe, lakeRecipes, recipes } from '../support/recipes.ts';

@@ -1,0 +1,76 @@
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { Restatement } from './bind-streams.ts';
+import { computeStretch } from './compute-stretch.ts';
+import { asOneStretch, loadPendingLimits, type PendingBudget, touchPending } from './defer-devices.ts';
+import { findStretches } from './find-stretches.ts';
+import {
+  emptyTable,
+  prepareTemporaryTables,
+  type RollUpContext,
+  readRows,
+  run,
+  runIf,
+} from './rollup-context.ts';
+import { omitSeries, type SeriesKey } from './set-aside.ts';
+
+export interface ComputeTouchedOptions {
+  workgroup: WorkgroupConfig;
+  /** The changed settings; undefined if none has changed. */
+  restated: Restatement | undefined;
+  /** True if series that were set aside are computed again. */
+  retries: boolean;
+  indexAll: boolean;
+  /** A trial chooses the touched series that it omits. */
+  attempt: { omitSeries?: (touched: readonly SeriesKey[]) => readonly SeriesKey[] };
+  /** True if devices wait for new limits. */
+  hasPending: boolean;
+  /** True if this call computes only waiting devices. */
+  onlyPending: boolean;
+  pendingBudget: PendingBudget;
+}
+
+/**
+ * Computes everything that new readings and changed rules touch. The touched time is divided into stretches that are days apart, and each is
+ * computed by itself. So a reading of last year costs the computation of one day, and not of a year.
+ * @returns true if a source of the touched devices has more than one series
+ */
+export async function computeTouched(
+  context: RollUpContext,
+  options: ComputeTouchedOptions,
+): Promise<boolean> {
+  const { workgroup, restated, retries, indexAll, attempt, hasPending, onlyPending, pendingBudget } = options;
+  const isRestated = restated !== undefined;
+  await run(context, 'find_rules', { all: isRestated || retries });
+  await prepareTemporaryTables(context);
+  const hasChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
+  await runIf(hasChanges, context, 'find_register_changes');
+  if (isRestated) {
+    await run(context, 'delete_outdated_quarters');
+    await run(context, 'delete_outdated_days');
+  }
+  if (onlyPending) await touchPending(context);
+  else await run(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
+  if (hasPending && !onlyPending) {
+    await run(context, 'add_pending_touched');
+    await run(context, 'apply_pending_reach');
+  }
+  if (retries) await run(context, 'touch_retried_series');
+  if (context.omitsSeries) {
+    const touched = await readRows<SeriesKey>(context, 'list_touched_series');
+    await omitSeries(context, attempt.omitSeries?.(touched) ?? []);
+  }
+  if (onlyPending) await loadPendingLimits(context);
+  const found = await findStretches(context);
+  const touched = onlyPending ? asOneStretch(found) : found;
+  for (const stretch of touched.stretches) {
+    await computeStretch(context, stretch, touched, {
+      isRestated,
+      indexAll,
+      hasLearnt: onlyPending,
+      ...(!onlyPending && !isRestated && { pendingBudget }),
+    });
+  }
+  // The table can still have the days of the roll-up before.
+  if (!context.hasTouched) await emptyTable(context, 'touched_day');
+  return touched.several || isRestated;
+}

@@ -1,0 +1,23 @@
+/** The bits of the quality flags. `wide_start` and `wide_end` mark bounds of intervals; a day never has them. */
+export const flagBits = {
+  estimated: 1,
+  reset: 2,
+  rollover: 4,
+  rebase: 8,
+  jitter: 16,
+  spike: 32,
+  gap: 64,
+  partial: 128,
+  incomplete: 256,
+  carry_over: 512,
+  glitch: 1024,
+  contradicted: 2048,
+  substituted: 4096,
+  corrected: 8192,
+  unavailable: 65_536,
+  wide_start: 16_384,
+  wide_end: 32_768,
+} as const;
+
+/** The flags that a day has if one of its intervals has them: all bits below `contradicted`, without `estimated`, which a day has by its bounds. */
+export const DAY_FLAGS = flagBits.contradicted - 1 - flagBits.estimated;

@@ -1,0 +1,28 @@
+import { dayConstants } from './day-constants.ts';
+import { eventConstants } from './event-constants.ts';
+import { limitConstants } from './limit-constants.ts';
+import { rangeConstants } from './range-constants.ts';
+import type { RuleConstant } from './rule-constant.ts';
+
+/**
+ * All constants of the energy rules. SQL reads them as macros of the same name (`interval_ms()`), TypeScript as
+ * `ruleConstants.interval_ms.value`. docs/rules.md lists them with the golden case that fails if the constant changes.
+ */
+export const ruleConstants = {
+  ...rangeConstants,
+  ...limitConstants,
+  ...dayConstants,
+  ...eventConstants,
+} as const satisfies Record<string, RuleConstant>;
+
+/** Limits of work. They are no rules of energy: they end loops. docs/rules.md says what happens beyond them. */
+export const workBounds = {
+  /** Runs of low values that are remembered while a register can come back from them. */
+  low_runs_max: 3,
+  /** Runs after a possible return in which the return is confirmed. */
+  confirming_max: 8,
+  /** Breaks after a change that are judged again, to find one after which nothing is different. */
+  decided_ahead: 8,
+  /** Samples that are kept of rejected readings, for each device, source, field, reason and UTC day. */
+  samples_max: 20,
+} as const;
