@@ -1,27 +1,28 @@
--- 10 Ledger: backfills and the pieces that they are made of.
+-- 10 Ledger: backfills and their pieces.
 --
 -- Reads   backfill, backfill_chunk, batch.
--- Writes  backfill (one row for each that was asked for), backfill_chunk (one row for each piece: a stretch of time, in ms since 1970).
--- Why     A backfill that was interrupted goes on with the piece at which it stopped.
+-- Writes  backfill (one row for each requested backfill), backfill_chunk (one row for each piece: a time range in ms since 1970).
+-- Why     An interrupted backfill continues with the piece at which it stopped.
 
 -- name: find_unfinished
--- The backfill that was asked for with the same words ($request) and has not ended, if there is one.
+-- Returns the unfinished backfill with the same request ($request), if there is one.
 -- Columns: backfill_id, note.
 SELECT backfill_id, note FROM backfill WHERE request = $request AND state = 'running' ORDER BY backfill_id DESC LIMIT 1;
 
 -- name: next_backfill_id
--- The number of the next backfill. Columns: backfill_id.
+-- Returns the number of the next backfill.
+-- Columns: backfill_id.
 SELECT coalesce(max(backfill_id), 0) + 1 AS backfill_id FROM backfill;
 
 -- name: begin_backfill
--- Enters a backfill in the ledger.
+-- Stores a new backfill.
 INSERT INTO backfill (backfill_id, source, request, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms)
 VALUES (
   $backfill_id::BIGINT, $source, $request, $from_ms::BIGINT, $to_ms::BIGINT, $table_name, 'running', $note, $now_ms::BIGINT, $now_ms::BIGINT
 );
 
 -- name: add_chunk
--- A piece of a backfill, in the transaction that enters the backfill.
+-- Stores a piece of a backfill, in the transaction that stores the backfill.
 INSERT INTO backfill_chunk (
   backfill_id, chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole, updated_at_ms
 )
@@ -31,11 +32,12 @@ VALUES (
 );
 
 -- name: find_state
--- What the ledger says of a backfill. Columns: state, note.
+-- Returns the state of a backfill.
+-- Columns: state, note.
 SELECT state, note FROM backfill WHERE backfill_id = $backfill_id::BIGINT;
 
 -- name: find_chunks
--- The pieces of a backfill, in their order.
+-- Returns the pieces of a backfill, in order.
 -- Columns: chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole.
 SELECT
   chunk_no,
@@ -51,19 +53,20 @@ WHERE backfill_id = $backfill_id::BIGINT
 ORDER BY chunk_no;
 
 -- name: touch_backfill
--- The backfill has moved.
+-- Updates the time at which the backfill last made progress.
 UPDATE backfill SET updated_at_ms = $now_ms::BIGINT WHERE backfill_id = $backfill_id::BIGINT;
 
 -- name: finish_backfill
--- A backfill has ended ($state: done or cancelled), unless it has before. Columns: backfill_id.
+-- Ends a backfill ($state: done or cancelled), unless it has ended before.
+-- Columns: backfill_id.
 UPDATE backfill SET state = $state, updated_at_ms = $now_ms::BIGINT
 WHERE backfill_id = $backfill_id::BIGINT AND state = 'running'
 RETURNING backfill_id;
 
 -- name: list_backfills
--- Every backfill, the newest first.
--- Columns: backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms, chunks, chunks_done,
---   messages_expected (null where that was not known), messages_landed, gap_ids.
+-- Returns every backfill, the newest first.
+-- Columns: backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms, chunks, chunks_done, messages_expected (null
+-- if unknown), messages_landed, gap_ids.
 SELECT
   b.backfill_id::DOUBLE AS backfill_id,
   b.source,

@@ -1,16 +1,18 @@
 -- 40 Archive: messages that only the lake still has, for energy streams that are configured later.
 --
 -- Reads   files of the lake, message, batch, name.
--- Writes  archived_message (messages as the roll-up reads them, ids instead of names), batch, backfill_chunk.
--- Why     A new energy stream starts with all the messages there ever were.
+-- Writes  archived_message (messages in the form that the roll-up reads, ids instead of names), batch, backfill_chunk.
+-- Why     A new energy stream starts with all messages that ever landed.
 
 -- name: find_kept_batch
--- The first batch whose messages the warehouse still has, or the one after the last of all. Columns: batch_id.
+-- Returns the first batch whose messages the warehouse still has; if there is none, the id after the last batch.
+-- Columns: batch_id.
 SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 FROM batch), 0) AS batch_id;
 
 -- name: count_archive
--- How many telemetry messages of some tables ($tables) the lake's files ($files) have that the warehouse no longer has (batches before
--- $kept_batch_id), by five minutes of event time from $from_ms up to, not including, $to_ms. Columns: start_ms, messages.
+-- Counts telemetry messages of some tables ($tables) in the lake's files ($files) that the warehouse no longer has (batches before $kept_batch_id),
+-- for each five minutes of event time from $from_ms up to $to_ms (excluded).
+-- Columns: start_ms, messages.
 SELECT (epoch_ms(event_time) // 300000 * 300000)::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
 FROM read_parquet($files, hive_partitioning = false)
 WHERE kind = 'telemetry'
@@ -22,8 +24,8 @@ GROUP BY start_ms
 ORDER BY start_ms;
 
 -- name: store_archived
--- Puts messages of the lake ($files, $tables, $kept_batch_id, $from_ms, $to_ms as in count_archive) where the roll-up reads them as batch
--- $batch_id, ids instead of names.
+-- Copies messages of the lake to archived_message as batch $batch_id, with ids instead of names. Parameters as in count_archive. Names are looked up
+-- once for each list of fields.
 INSERT INTO archived_message
 WITH chosen AS (
   SELECT * FROM read_parquet($files, hive_partitioning = false)
@@ -60,7 +62,7 @@ LEFT JOIN name n ON n.name = c.source
 LEFT JOIN shape s ON s.fields = map_keys(c.data);
 
 -- name: enter_archived
--- Enters what was read of the lake ($batch_id) in the ledger, so that the roll-up takes it in, and ends the piece that it was.
+-- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them, and ends the piece.
 INSERT INTO batch (
   batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
 )
@@ -70,10 +72,11 @@ WHERE batch_id = $batch_id::BIGINT
 RETURNING message_count::DOUBLE AS messages;
 
 -- name: finish_archived
--- A piece of the archive has been handed to the roll-up.
+-- Ends a piece of the archive whose messages were given to the roll-up.
 UPDATE backfill_chunk SET state = 'done', messages_landed = $messages::BIGINT, updated_at_ms = $now_ms::BIGINT
 WHERE backfill_id = $backfill_id::BIGINT AND chunk_no = $chunk_no::INTEGER;
 
 -- name: count_archived
--- How many messages of the lake wait for the roll-up. Columns: messages.
+-- Counts the messages of the lake that wait for the roll-up.
+-- Columns: messages.
 SELECT count(*)::DOUBLE AS messages FROM archived_message;

@@ -1,13 +1,13 @@
--- 50 Quarantine: messages that could not be decoded and can be now.
+-- 50 Quarantine: messages that could not be decoded before and can be now.
 --
 -- Reads   quarantine, batch.
 -- Writes  quarantine, dirty_partition.
--- Why     What an earlier version of the program could not read is not lost.
+-- Why     Messages that an earlier version of the program could not read are not lost.
 
 -- name: find_quarantined_messages
--- Whole messages of the stream that could not be decoded, with the bytes that they came as: at most $rows_max of them after $after_key in batch
--- $after_batch_id. What the warehouse itself refused (cannot_land) is not among them.
--- Columns: batch_id, key (names it within its batch), bytes, log_epoch.
+-- Returns messages of the stream that could not be decoded, with their bytes: at most $rows_max after $after_key in batch $after_batch_id. Messages
+-- that the warehouse itself refused (cannot_land) are left out.
+-- Columns: batch_id, key (unique in its batch), bytes, log_epoch.
 SELECT q.batch_id, md5(q.bytes) AS key, q.bytes, b.log_epoch
 FROM quarantine q
 JOIN batch b USING (batch_id)
@@ -20,10 +20,10 @@ ORDER BY q.batch_id, key
 LIMIT $rows_max::BIGINT;
 
 -- name: release_quarantined
--- Messages of a batch ($batch_id) that could be decoded after all ($keys as in find_quarantined_messages) leave the quarantine.
+-- Deletes messages of a batch ($batch_id) that could be decoded now from the quarantine ($keys as in find_quarantined_messages).
 DELETE FROM quarantine
 WHERE batch_id = $batch_id::BIGINT AND stage = 'land' AND list_contains($keys::VARCHAR[], md5(bytes));
 
 -- name: mark_quarantine_dirty
--- Rows have been taken out of the quarantine, so that the lake writes it again.
+-- Marks the quarantine, so that the lake writes it again.
 INSERT INTO dirty_partition (dataset, partition) VALUES ('quarantine', 'backfill');

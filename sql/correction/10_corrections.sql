@@ -1,59 +1,59 @@
--- 10 Corrections: what people say, stored and listed. How they count is chapter 85 of sql/rollup.
+-- 10 Corrections: storing and listing the corrections of people. Chapter 85 of sql/rollup applies them.
 --
 -- Reads   correction, correction_effect, series; stream_setting (temporary).
 -- Writes  correction, correction_value, correction_effect. Energy in Wh, instants in ms since 1970.
 -- Why     A correction is a row of its own, and is never changed.
 
 -- name: find_key
--- The correction that was stored by a key ($key) of the caller.
+-- Returns the correction with a request key ($key) of the caller.
 SELECT correction_id::DOUBLE AS correction_id, request FROM correction WHERE request_key = $key;
 
 -- name: next_id
--- Returns correction_id: the next one, corrections: how many there are.
+-- Returns correction_id (the next one) and corrections (the number of stored ones).
 SELECT (coalesce(max(correction_id), 0) + 1)::DOUBLE AS correction_id, count(*)::DOUBLE AS corrections FROM correction;
 
 -- name: known_sources
--- The sources that a device ($device) has readings of.
+-- Returns the sources of a device ($device) that have readings.
 SELECT DISTINCT source FROM series WHERE device = $device::UUID ORDER BY source;
 
 -- name: known_streams
--- The configured energy streams that a device ($device) and source ($source) have readings of.
+-- Returns the configured energy streams for which a device ($device) and source ($source) has readings.
 SELECT t.table_name, t.field, t.net FROM series s JOIN stream_setting t USING (stream_id)
 WHERE s.device = $device::UUID AND s.source = $source ORDER BY t.position;
 
 -- name: find_overlap
--- A correction in force that sets or estimates a part of the same time ($from_ms, $to_ms) of a device ($device) and source ($source).
+-- Returns a correction in force that sets or estimates part of the same time ($from_ms, $to_ms) of a device ($device) and source ($source).
 SELECT correction_id::DOUBLE AS correction_id, kind FROM correction_in_force
 WHERE kind <> 'exclude' AND device = $device::UUID AND source = $source AND from_ms < $to_ms::BIGINT AND to_ms > $from_ms::BIGINT
 ORDER BY correction_id LIMIT 1;
 
 -- name: find_same_exclusion
--- A correction in force that excludes the same time of the same readings.
+-- Returns a correction in force that excludes the same readings in the same time.
 SELECT correction_id::DOUBLE AS correction_id FROM correction_in_force
 WHERE kind = 'exclude' AND device = $device::UUID AND source = $source AND from_ms = $from_ms::BIGINT AND to_ms = $to_ms::BIGINT
   AND table_name IS NOT DISTINCT FROM $table_name::VARCHAR AND field IS NOT DISTINCT FROM $field::VARCHAR
 LIMIT 1;
 
 -- name: find_correction
--- A correction ($correction_id), and the one that has undone it (null: none has).
+-- Returns a correction ($correction_id), and the one that has undone it (null: none).
 SELECT c.kind, c.device::VARCHAR AS device, c.source, c.day::VARCHAR AS day, c.timezone, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms,
   (SELECT min(u.correction_id) FROM correction u WHERE u.undoes = c.correction_id)::DOUBLE AS undone_by
 FROM correction c WHERE c.correction_id = $correction_id::BIGINT;
 
 -- name: store_correction
--- Stores a correction; a member that it does not have is null.
+-- Stores a correction. Members that it does not have are null.
 INSERT INTO correction (correction_id, kind, device, source, table_name, field, day, timezone, from_ms, to_ms, energy_wh, basis, undoes, reason, author,
   request_key, request, created_at_ms)
 VALUES ($correction_id::BIGINT, $kind, $device::UUID, $source, $table_name, $field, $day::DATE, $timezone, $from_ms::BIGINT, $to_ms::BIGINT,
   $energy_wh::BIGINT, $basis, $undoes::BIGINT, $reason, $author, $request_key, $request, $created_at_ms::BIGINT);
 
 -- name: store_values
--- What an estimate comes to: $starts_ms, $energies_wh, lists side by side.
+-- Stores the intervals of an estimate. $starts_ms, $energies_wh: lists of the same length.
 INSERT INTO correction_value (correction_id, interval_start_ms, energy_wh)
 SELECT $correction_id::BIGINT, unnest($starts_ms::BIGINT[]), unnest($energies_wh::BIGINT[]);
 
 -- name: store_effects
--- What a correction made of days: $effects, a JSON array of {day, device, source, beforeWh, afterWh}.
+-- Stores the effect of a correction on days. $effects: JSON array of {day, device, source, beforeWh, afterWh}.
 INSERT INTO correction_effect (correction_id, day, device, source, before_wh, after_wh)
 SELECT $correction_id::BIGINT, e.day, e.device, e.source, e."beforeWh", e."afterWh"
 FROM (
@@ -61,8 +61,8 @@ FROM (
 ) AS e;
 
 -- name: list_corrections
--- Corrections, newest first. $devices: only these, as a JSON array (null: all); $source, $day, $before (id): null for all; $in_force: only those in force.
--- A day is one of those in which the correction has a part, by its bounds ($day_start_ms, $day_end_ms).
+-- Returns corrections, newest first. $devices: only these, as a JSON array (null: all). $source, $day, $before (id): null for all. $in_force: only
+-- those in force. A correction belongs to a day if it overlaps its bounds ($day_start_ms, $day_end_ms).
 SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field, c.day::VARCHAR AS day, c.timezone,
   c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.energy_wh::DOUBLE AS energy_wh, c.basis, c.undoes::DOUBLE AS undoes, c.reason, c.author,
   c.created_at_ms::DOUBLE AS created_at_ms, u.correction_id::DOUBLE AS undone_by, e.days AS days_json, coalesce(e.day_count, 0)::DOUBLE AS day_count

@@ -2,12 +2,13 @@
 --
 -- Reads   daily_energy, reported_interval, series; interval_day (temporary: the local days around).
 -- Writes  fill_slot, basis_interval, chosen_day (temporary). Energy in Wh, instants in ms since 1970.
--- Why     An estimate is worked out once and stored, so that it never changes by itself.
+-- Why     An estimate is computed once and stored, so it never changes by itself. An interval or a day is measured if measurements cover at least
+--         99.9 % of it.
 
 -- name: find_slots
--- The intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to, not including, $to_ms; without $replace only those
--- that measurements do not cover. interval_day, $timezone: the local days around.
--- fill_slot: start_ms, day, clock (what a clock shows at its start)
+-- Finds the intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to $to_ms (excluded). Without $replace only
+-- those that measurements do not cover. $timezone: the zone of the days.
+-- fill_slot: start_ms, day, clock (local time of its start)
 CREATE OR REPLACE TEMP TABLE fill_slot AS
 SELECT d.interval_index * interval_ms() AS start_ms, d.day,
   strftime(make_timestamptz(d.interval_index * interval_ms() * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
@@ -22,8 +23,8 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
       AND i.covered_ms >= 0.999 * interval_ms()));
 
 -- name: read_basis
--- What a device ($device) and source ($source) measured from $low_ms to $high_ms, in the intervals of the field that each day was read from.
--- basis_interval: day, start_ms, clock, energy_wh, is_known (measurements cover it), is_corrected (a person has said it)
+-- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from which each day was read.
+-- basis_interval: day, start_ms, clock, energy_wh, is_known (measurements cover it), is_corrected (a person has corrected it)
 CREATE OR REPLACE TEMP TABLE basis_interval AS
 SELECT e.day, i.interval_start_ms AS start_ms,
   strftime(make_timestamptz(i.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,
@@ -36,8 +37,8 @@ JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::B
 WHERE e.device = $device::UUID AND e.source = $source;
 
 -- name: choose_days
--- For each day to fill the comparable days: of the same class (Monday to Friday, or Saturday and Sunday), at most $distance_days away, on which the same
--- hours are measured and nobody has corrected anything; the nearest $days_max of them, the earlier of two that are equally near.
+-- Chooses comparable days for each day to fill: of the same class (Monday to Friday, or Saturday and Sunday), at most $distance_days away, with
+-- measurements in the same hours and without corrections. The nearest $days_max are chosen; of two equally near days the earlier one.
 -- chosen_day: target, day
 CREATE OR REPLACE TEMP TABLE chosen_day AS
 WITH target AS (
@@ -56,13 +57,13 @@ SELECT target, day FROM comparable
 QUALIFY row_number() OVER (PARTITION BY target ORDER BY distance, day) <= $days_max::INTEGER;
 
 -- name: chosen_days
--- How many days each day is compared with, and which.
+-- Returns with which days each day is compared.
 SELECT t.day::VARCHAR AS target, coalesce(string_agg(c.day::VARCHAR, ',' ORDER BY c.day), '') AS days
 FROM (SELECT DISTINCT day FROM fill_slot) AS t LEFT JOIN chosen_day c ON c.target = t.day
 GROUP BY t.day ORDER BY t.day;
 
 -- name: median_values
--- Each interval as the median of the same quarter of an hour of the comparable days, Wh.
+-- Returns each interval as the median of the same quarter of an hour on the comparable days (Wh).
 SELECT f.start_ms::DOUBLE AS start_ms, median(b.energy_wh)::DOUBLE AS energy_wh
 FROM fill_slot f
 JOIN chosen_day c ON c.target = f.day
@@ -70,9 +71,9 @@ JOIN basis_interval b ON b.day = c.day AND b.clock = f.clock
 GROUP BY f.start_ms ORDER BY f.start_ms;
 
 -- name: find_ratio
--- How much a device ($device) and source ($source) bring for each Wh of another ($like_device, $like_source): the median of the days that both have,
--- whole and neither corrected nor contradicted, from $low_day to $high_day without those from $from_day to $to_day.
--- Returns ratio, days.
+-- Returns the energy of a device ($device) and source ($source) for each Wh of another ($like_device, $like_source), as ratio, and the number of
+-- days. It is the median of the days that both have measured fully, without corrections or contradictions, from $low_day to $high_day, without
+-- $from_day to $to_day.
 SELECT median(own.energy_wh / other.energy_wh)::DOUBLE AS ratio, count(*)::DOUBLE AS days
 FROM daily_energy own
 JOIN daily_energy other USING (day)
@@ -81,7 +82,7 @@ WHERE own.device = $device::UUID AND own.source = $source AND other.device = $li
   AND least(own.coverage, other.coverage) >= 0.999 AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0 AND other.energy_wh > 0;
 
 -- name: scaled_values
--- Each interval as the other source has it, times $ratio, Wh; null where the other does not know it.
+-- Returns each interval of the other source times $ratio (Wh); null if the other source has no measurement.
 SELECT f.start_ms::DOUBLE AS start_ms, (CASE WHEN b.is_known THEN b.energy_wh * $ratio::DOUBLE END)::DOUBLE AS energy_wh
 FROM fill_slot f LEFT JOIN basis_interval b ON b.start_ms = f.start_ms
 ORDER BY f.start_ms;

@@ -1,18 +1,18 @@
 -- 10 Transitions: when devices went online and offline.
 --
--- Reads   message (kind 1 says the state of a device; kind 0 says when it was last heard), batch, progress.
+-- Reads   message (kind 1: the state of a device; kind 0: telemetry, which shows that it is alive), batch, progress.
 -- Writes  device_status (one row for each change of a state), device_state (one row for each device: its last known state), progress,
 --         dirty_partition.
--- Why     Devices repeat their state. Only a change is stored.
+-- Why     Devices repeat their state. Only changes are stored.
 
 -- name: find_pending
--- Which batches have not been looked at yet: those after after_batch_id, up to through_batch_id.
+-- Returns the batches that are not processed yet: after after_batch_id, up to through_batch_id.
 SELECT
   coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1) AS after_batch_id,
   coalesce((SELECT max(batch_id) FROM batch), -1) AS through_batch_id;
 
 -- name: store_transitions
--- The transitions among the device status messages of the batches after $after_batch_id, up to $through_batch_id.
+-- Stores the transitions in the device status messages of the batches after $after_batch_id up to $through_batch_id.
 INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
 WITH said AS (
   SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
@@ -28,14 +28,14 @@ QUALIFY s.state IS DISTINCT FROM
 ORDER BY s.batch_id, s.stream_offset;
 
 -- name: mark_days
--- Marks the days (UTC, by store time) of the transitions that came in batches after $after_batch_id as to be published.
+-- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are published.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'device_status', strftime(make_timestamp(store_time_ms * 1000), '%Y-%m-%d')
 FROM device_status
 WHERE batch_id > $after_batch_id::BIGINT;
 
 -- name: update_states
--- Brings device_state up to date with the batches after $after_batch_id, up to $through_batch_id.
+-- Updates device_state with the batches after $after_batch_id up to $through_batch_id.
 MERGE INTO device_state
 USING (
   WITH transition AS (
@@ -64,11 +64,11 @@ WHEN NOT MATCHED THEN INSERT (device, state, since_ms, reason, last_seen_ms)
   VALUES (news.device, news.state, news.since_ms, news.reason, news.last_seen_ms);
 
 -- name: store_progress
--- Notes the last batch that was looked at ($batch_id) and when ($now_ms).
+-- Stores the last processed batch ($batch_id) and the time ($now_ms).
 MERGE INTO progress USING (SELECT 'device_status' AS stage) AS looked USING (stage)
 WHEN MATCHED THEN UPDATE SET batch_id = $batch_id::BIGINT, updated_at_ms = $now_ms::BIGINT
 WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
 
 -- name: count_states
--- How many devices are in each state; "unknown" where nobody has ever said it.
+-- Counts the devices in each state; "unknown" if no message has named it.
 SELECT coalesce(state, 'unknown') AS state, count(*)::DOUBLE AS devices FROM device_state GROUP BY ALL ORDER BY ALL;

@@ -1,30 +1,30 @@
--- 20 Trace: the day is computed again by the roll-up's own chapters, from 30 on, without storing anything.
+-- 20 Trace: computes the day again with the roll-up's own chapters, from 30 on, without storing anything.
 --
 -- Reads   series_rule; day_candidate and day_contradiction (temporary, of chapter 80 of the roll-up).
--- Writes  asked, touched_day (temporary: what the chapters of the roll-up start from).
--- Why     An explanation that had rules of its own could differ from what is computed.
+-- Writes  requested_time, touched_day (temporary: the input of the roll-up's chapters).
+-- Why     If the explanation had rules of its own, it could differ from the computation.
 
 -- name: request_day
--- The day of every series of a device ($device) and source ($source), to be traced; $start_ms, $end_ms: bounds of the day.
--- asked: as in chapter 30 of the roll-up
+-- Requests the day ($start_ms, $end_ms) of every series of a device ($device) and source ($source).
+-- requested_time: as in chapter 30 of the roll-up
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, $start_ms::BIGINT AS from_ms, $end_ms::BIGINT - 1 AS to_ms, false AS is_new
 FROM series_rule WHERE device = $device::UUID AND source = $source;
 
 -- name: touch_day
--- The day of a device and source, for rollup/find_candidates.
+-- Adds the day of a device and source to touched_day, for rollup/find_candidates.
 INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
 
 -- name: find_candidates
--- The candidates of the traced day of a source ($source): see rollup/find_candidates.
+-- Returns the candidates of the traced day of a source ($source): see rollup/find_candidates.
 SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, preference::INTEGER AS preference FROM day_candidate WHERE source = $source ORDER BY preference;
 
 -- name: find_contradictions
--- What other methods say of the explained day of a source ($source) that contradict the one that it is read from.
+-- Returns the other methods that contradict the chosen one on the explained day of a source ($source).
 SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE source = $source ORDER BY stream_id;
 
 -- name: find_intervals
--- The intervals of a series ($series_id) in a day ($start_ms, $end_ms) as they are told, in order: what was corrected in place of what is measured.
+-- Returns the reported intervals of a series ($series_id) in a day ($start_ms, $end_ms), in order. A corrected interval replaces the measured one.
 -- exact_nwh: billionths of a Wh, as text.
 SELECT t.interval_start_ms::DOUBLE AS start_ms, t.energy_wh::DOUBLE AS energy_wh,
   CASE WHEN t.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0 THEN i.exact_nwh END AS exact_nwh, t.covered_ms, t.flags

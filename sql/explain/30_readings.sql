@@ -1,12 +1,12 @@
--- 30 Readings: what was received, what became of it, and by which limits.
+-- 30 Readings: which readings were received, which of them are used, and the limits.
 --
--- Reads   reading, excluded_reading, superseded_reading, quarantine, energy_event, batch, series_day; scope and series_rule (temporary).
+-- Reads   reading, excluded_reading, superseded_reading, rejected_reading, energy_event, batch, series_day; scope and series_rule (temporary).
 -- Writes  nothing. Values in Wh or W, instants in ms since 1970.
--- Why     A reading that is not used is told with its reason.
+-- Why     Every reading that is not used is shown with its reason.
 
 -- name: find_bracket
--- The readings of a traced series ($series_id) that the day ($start_ms, $end_ms) takes: those in it, and the nearest that count on either
--- side; null where there is none.
+-- Returns the readings of a traced series ($series_id) that the day ($start_ms, $end_ms) needs: the first and last one in it, and the nearest used
+-- ones on either side; null if there is none.
 SELECT max(event_time_ms) FILTER (event_time_ms <= $start_ms::BIGINT)::DOUBLE AS low_ms,
   min(event_time_ms) FILTER (event_time_ms >= $end_ms::BIGINT)::DOUBLE AS high_ms
 FROM reading r
@@ -17,8 +17,9 @@ WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN c.first_ms AND c.last
     WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms);
 
 -- name: find_readings
--- Everything that was received of a series ($series_id: its stream's $field of $device and $source; null where messages of any source are
--- booked as one) between two instants ($low_ms, $high_ms, both included) and what became of it, in order of time. Of more than $rows_max, what was not used and the two ends are left; readings: how many there are.
+-- Returns all received readings of a series ($series_id, $field, $device, $source) between two instants ($low_ms, $high_ms, both included), in order,
+-- each with its fate. $source is null if the stream books messages of any source as one.
+-- If there are more than $rows_max, the unused ones and both ends remain. readings: number of all.
 SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, b.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
@@ -33,12 +34,12 @@ FROM (
   FROM excluded_reading x
   WHERE x.series_id = $series_id AND x.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated_reading' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
+  SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
   FROM superseded_reading s
   JOIN known_reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
   WHERE s.series_id = $series_id AND s.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  -- Of what was rejected some is kept.
+  -- Only samples of rejected readings are stored.
   SELECT q.kept.event_time_ms, NULL, 'rejected', q.reason, q.kept."text", q.kept.batch_id, q.kept.stream_offset
   FROM (
     SELECT reason, unnest(samples) AS kept FROM rejected_reading
@@ -47,21 +48,21 @@ FROM (
   WHERE q.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f
 LEFT JOIN batch b USING (batch_id)
-QUALIFY f.fate NOT IN ('used', 'repeated_reading')
+QUALIFY f.fate NOT IN ('used', 'repeated')
   OR least(row_number() OVER (ORDER BY f.event_time_ms), row_number() OVER (ORDER BY f.event_time_ms DESC)) <= $rows_max::INTEGER // 2
 ORDER BY f.event_time_ms, f.fate = 'used', f.stream_offset, f.batch_id
 LIMIT 2 * $rows_max::INTEGER;
 
 -- name: find_events
--- What happened to a register ($series_id) between two instants ($low_ms, $high_ms).
+-- Returns the events of a register ($series_id) between two instants ($low_ms, $high_ms).
 SELECT kind, from_ms::DOUBLE AS from_ms, to_ms::DOUBLE AS to_ms, value_before, value_after, energy_wh
 FROM energy_event
 WHERE series_id = $series_id AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
 ORDER BY to_ms, from_ms;
 
 -- name: find_limits
--- The limits that hold for a series ($series_id) on a UTC day ($utc_day), and what they are learnt from: the days with readings among that day and the 27
--- days before it.
+-- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they are learnt: the days with readings among that day
+-- and the 27 days before.
 SELECT
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   l.learnt_power_w,

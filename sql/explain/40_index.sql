@@ -1,13 +1,14 @@
 -- 40 Index: the index of a register at the bounds of the day.
 --
--- Reads   index_line, reading_pair, silence_shape, needs_index, midnight_anchor (temporary, of chapters 40 and 60 of the roll-up).
+-- Reads   index_line, reading_pair, silence_shape, needs_full_index, midnight_anchor (temporary, of chapters 40 and 60 of the roll-up).
 -- Writes  nothing. Index in Wh, instants in ms since 1970.
--- Why     The energy of the day is the difference of two of these numbers, rounded. A person can check it by hand.
+-- Why     The energy of the day is the difference of two rounded values of the index. A person can check it by hand.
 
 -- name: find_lines
--- The index of a traced register ($series_id) as straight lines that reach into the day ($start_ms, $end_ms), with its value where the day
--- cuts them: from (t0, c0) to (t1, c1); inside the day from (from_ms, from_wh) to (to_ms, to_wh), and the last two rounded.
--- *_share, *_power_wh, *_known_ms: where power beside it shapes the line, what it says of the time up to where the day cuts it (see find_silence_shape in chapter 60 of the roll-up).
+-- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (t0, c0) to (t1, c1). Its part
+-- inside the day goes from (from_ms, from_wh) to (to_ms, to_wh), also rounded.
+-- *_share, *_power_wh, *_known_ms: if power beside it shapes the line, the values of the shape where the day cuts it (see find_silence_shape in
+-- chapter 60 of the roll-up).
 SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
@@ -32,5 +33,5 @@ FROM (
 ORDER BY t1, t0;
 
 -- name: find_midnight_anchor
--- Midnights of a traced lifetime register ($series_id) that a daily register beside it tells.
+-- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register beside it.
 SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, midnight_ms::DOUBLE AS midnight_ms, midnight_value FROM midnight_anchor WHERE series_id = $series_id;

@@ -5,8 +5,9 @@
 -- Why     The energy of the day is the sum of these parts.
 
 -- name: find_parts
--- What traced power ($series_id) says of the day ($start_ms, $end_ms), in order of time. Of more than $rows_max, what is not covered and the two ends are left;
--- parts, sum_nwh, sum_wh: of all of it (billionths of a Wh as text, and rounded as the intervals of a day are).
+-- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more than $rows_max, the uncovered parts and
+-- both ends remain.
+-- parts, sum_nwh, sum_wh: number and sum of all parts (billionths of a Wh as text, and rounded as the intervals of a day are)
 SELECT a::DOUBLE AS from_ms, b::DOUBLE AS to_ms, pa AS from_w, pb AS to_w, covered, exact_nwh / 1e9 AS energy_wh, b - a AS milliseconds,
   (count(*) OVER ())::INTEGER AS parts, (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / 1e9)::DOUBLE AS sum_wh
 FROM power_line
@@ -16,7 +17,7 @@ ORDER BY a, b
 LIMIT 2 * $rows_max::INTEGER;
 
 -- name: find_covered
--- The stretches of the day ($start_ms, $end_ms) that traced power ($series_id) covers, in order.
+-- Returns the stretches of the day ($start_ms, $end_ms) that traced power ($series_id) covers, in order.
 SELECT min(a)::DOUBLE AS from_ms, max(b)::DOUBLE AS to_ms
 FROM (
   SELECT a, b, count(*) FILTER (begins) OVER (ORDER BY a, b) AS stretch

@@ -1,12 +1,12 @@
--- 60 Versions: what was reported of the day before, and what has changed it.
+-- 60 Versions: earlier reported values of the day, and why they changed.
 --
 -- Reads   daily_energy, daily_energy_history, correction, correction_effect, reading, superseded_reading, batch; series_rule (temporary).
 -- Writes  nothing. Energy in Wh, instants in ms since 1970.
--- Why     Who has seen another number before can see why.
+-- Why     A person who has seen another number before can see why it changed.
 
 -- name: find_versions
--- Every version of a day ($day) of a device ($device) and source ($source), the current one among them although its day may not be over.
--- causes: what brought it about, of versions of days that were over
+-- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, also if the day is not over. causes: only
+-- for versions of days that were over.
 SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms, batch_id, any_value(causes) AS causes
 FROM (
   SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, causes
@@ -19,10 +19,9 @@ GROUP BY ALL
 ORDER BY version, computed_at_ms;
 
 -- name: find_causes
--- The batches after $after_batch up to $upto_batch that brought readings of a device ($device) and source ($source), in order, those among
--- them that count no more: they did when the version was computed. $low_ms,
--- $high_ms: the day and the readings around it; $end_ms: when the day was over; $from_ms, $to_ms: which
--- readings are looked at.
+-- Returns the batches after $after_batch up to $upto_batch that contained readings of a device ($device) and source ($source), in order. This
+-- includes readings that are no longer used, because they were used when the version was computed.
+-- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the range of readings to search.
 SELECT r.batch_id, b.origin, b.landed_at_ms::DOUBLE AS landed_at_ms, r.readings::INTEGER AS readings,
   CASE WHEN b.landed_at_ms > $end_ms::BIGINT THEN r.readings_in ELSE 0 END::INTEGER AS late_readings,
   r.from_ms::DOUBLE AS from_ms, r.to_ms::DOUBLE AS to_ms, r.readings_in > 0 AS touches_day
@@ -42,8 +41,8 @@ LEFT JOIN batch b USING (batch_id)
 ORDER BY r.batch_id;
 
 -- name: find_corrections
--- The corrections of a device ($device) and source ($source) with a part in a day ($day, from $start_ms to $end_ms), undone ones and undos among them, and
--- what each made of the day as it was made.
+-- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms to $end_ms), including undone ones and
+-- undos, and the effect of each on the day when it was made.
 SELECT c.correction_id::INTEGER AS correction_id, c.kind, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.table_name, c.field,
   c.day::VARCHAR AS day, c.energy_wh::DOUBLE AS energy_wh, c.undoes::INTEGER AS undoes, u.correction_id::INTEGER AS undone_by, c.reason, c.author,
   c.created_at_ms::DOUBLE AS created_at_ms, e.correction_id IS NOT NULL AS has_changed, e.before_wh::DOUBLE AS before_wh, e.after_wh::DOUBLE AS after_wh

@@ -1,13 +1,15 @@
--- 70 Device: how the device as a whole is told by its sources.
+-- 70 Device: how the energy of a device follows from its sources.
 --
 -- Reads   device_source, declared_device, role_span (temporary: from the configuration, see devices/ and balance/); chosen, rise_fall (temporary:
---         days of the device, and what registers that may fall rose and fell); device_day (see balance/sum_device_day).
--- Writes  chosen, reported_interval, reported_series (temporary, with the columns of the lake); one row for each source, or for the device. Energy in Wh.
--- Why     The energy of a device follows from roles, which depend on the day. The rule is that of the report: its own statements are run.
+--         days of the device, and the rise and fall of net registers); device_day (see balance/sum_device_day).
+-- Writes  chosen, reported_interval, reported_series (temporary, with the columns of the lake); one row for each source, or for the device. Energy in
+--         Wh.
+-- Why     The energy of a device follows from roles, which depend on the day. The statements of the report itself are used, so both have the same
+--         rule.
 
 -- name: find_device_sources
--- The sources of a device ($device) as they are declared on a day ($day), and what each has on it. is_listed: `sources` of the device names it, or
--- names none; container: the source of the device that contains it.
+-- Returns the declared sources of a device ($device) on a day ($day), with their energy. is_listed: `sources` of the device names it, or names none.
+-- container: the source of the device that contains it.
 SELECT s.source, s.role, s.negative_role, s.counts, s.part, s.lacks_with_energy,
   coalesce(own.total_source, every.total_source) AS total_source,
   own.energy_role,
@@ -25,9 +27,9 @@ WHERE s.device = $device::UUID
 ORDER BY s.counts DESC, s.source;
 
 -- name: find_splits
--- What sources rose and fell, of which the device counts one; null where readings are too far apart to tell the two from each other.
+-- Returns the rise and fall of sources of which the device counts one part; null if readings are too far apart to separate the two.
 SELECT source, rise_wh::DOUBLE AS rise_wh, fall_wh::DOUBLE AS fall_wh FROM rise_fall;
 
 -- name: find_device_day
--- What the report tells of the device; no row where none of its sources has energy. Reads device_day.
+-- Returns the reported energy of the device; no row if none of its sources has energy. Reads device_day.
 SELECT energy_wh::DOUBLE AS energy_wh, list_sort(flags) AS flags FROM device_day;

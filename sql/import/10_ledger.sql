@@ -1,11 +1,11 @@
--- 10 Ledger: files that are imported, from the first row to the last.
+-- 10 Ledger: imported files, from the first row to the last.
 --
 -- Reads   import_file, batch, message, quarantine.
--- Writes  import_file (one row for each import of a file), batch (once the whole file has landed), checkpoint.
--- Why     A file counts as a whole or not at all: its batches are in no ledger until its last row has landed.
+-- Writes  import_file (one row for each import of a file), batch (when the whole file has landed), checkpoint.
+-- Why     A file counts as a whole or not at all. Its batches enter the ledger when its last row has landed.
 
 -- name: find_import
--- The newest import of a file ($content_hash) that was read in the same way ($mapping_hash) and has not been dropped.
+-- Returns the newest import of a file ($content_hash) with the same mapping ($mapping_hash) that was not dropped.
 SELECT import_id, path, state, rows_read, rows_landed, rows_rejected, rejected, last_batch_id, updated_at_ms
 FROM import_file
 WHERE content_hash = $content_hash AND mapping_hash = $mapping_hash AND state <> 'dropped'
@@ -13,16 +13,17 @@ ORDER BY import_id DESC
 LIMIT 1;
 
 -- name: find_unfinished
--- Imports that have begun and not ended. Columns: import_id.
+-- Returns imports that have begun and not ended.
+-- Columns: import_id.
 SELECT import_id FROM import_file WHERE state = 'landing' ORDER BY import_id;
 
 -- name: next_import_id
--- The id of the next import: its batches ($batches_max ids from import_id * $batches_max + 1 on) come after all there are.
--- $last_batch_id: the last id of the ledger
+-- Returns the id of the next import. Its batches ($batches_max ids from import_id * $batches_max + 1 on) come after all others. $last_batch_id: the
+-- last id of the ledger.
 SELECT greatest(coalesce(max(import_id), 0) + 1, $last_batch_id::BIGINT // $batches_max::BIGINT + 1) AS import_id FROM import_file;
 
 -- name: begin_import
--- A file is begun.
+-- Stores a new import.
 INSERT INTO import_file (
   import_id, path, table_name, file_bytes, content_hash, mapping_hash, state,
   rows_read, rows_landed, rows_rejected, rejected, started_at_ms, updated_at_ms
@@ -33,7 +34,7 @@ VALUES (
 );
 
 -- name: advance_import
--- How far a file is, in the transaction that lands what lies before. $rejected: JSON object, rows by reason
+-- Stores how far a file is, in the transaction that lands the rows before. $rejected: JSON object, rows by reason.
 UPDATE import_file
 SET
   rows_read = $rows_read::BIGINT,
@@ -44,7 +45,7 @@ SET
 WHERE import_id = $import_id::BIGINT;
 
 -- name: enter_batches
--- Enters the batches of a file ($first_batch_id to $last_batch_id) in the ledger. From then on later stages see them.
+-- Adds the batches of a file ($first_batch_id to $last_batch_id) to the ledger. From then on later stages see them.
 INSERT INTO batch (
   batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
 )
@@ -64,15 +65,15 @@ FROM landed l FULL JOIN rejected r USING (batch_id)
 ORDER BY batch_id;
 
 -- name: find_last_batch
--- The last batch of a file that is in the ledger; $first_batch_id and $last_batch_id as in enter_batches.
+-- Returns the last batch of a file in the ledger; $first_batch_id and $last_batch_id as in enter_batches.
 SELECT max(batch_id) AS batch_id FROM batch WHERE batch_id BETWEEN $first_batch_id::BIGINT AND $last_batch_id::BIGINT;
 
 -- name: finish_import
--- The whole file has landed. $last_batch_id: the last of its batches that is in the ledger
+-- Stores that the whole file has landed. $last_batch_id: the last of its batches in the ledger.
 UPDATE import_file
 SET state = 'landed', last_batch_id = $last_batch_id::BIGINT, updated_at_ms = $now_ms::BIGINT
 WHERE import_id = $import_id::BIGINT;
 
 -- name: forget_position
--- An import that is over ($import_id) needs no position any more.
+-- Deletes the position of an import ($import_id) that has ended.
 DELETE FROM checkpoint WHERE starts_with(origin, 'import:') AND ends_with(origin, ':' || $import_id::BIGINT);

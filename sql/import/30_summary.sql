@@ -1,11 +1,11 @@
--- 30 Summary: what imports have brought.
+-- 30 Summary: the results of imports.
 --
--- Reads   import_file, batch, message, reading, quarantine, daily_energy, series, energy_stream, name.
+-- Reads   import_file, batch, message, reading, rejected_reading, daily_energy, series, energy_stream, name.
 -- Writes  nothing. Energy in Wh, instants in ms since 1970.
--- Why     A person sees at once whether the file was read as meant: which fields, days, devices, and what energy came of them.
+-- Why     A person sees at once whether the file was read correctly: its fields, days and devices, and the energy.
 
 -- name: find_newest
--- The newest imports that count, of those that landed since $since_ms; at most $imports_max.
+-- Returns the newest imports that count and landed since $since_ms; at most $imports_max.
 SELECT import_id::DOUBLE AS import_id, path, table_name, rows_landed::DOUBLE AS rows_landed, rows_rejected::DOUBLE AS rows_rejected,
   updated_at_ms::DOUBLE AS landed_at_ms
 FROM import_file
@@ -14,7 +14,7 @@ ORDER BY import_id DESC
 LIMIT $imports_max;
 
 -- name: find_batches
--- The batches of imports that count. $import_ids; $batches_max: ids that an import has for itself.
+-- Returns the batches of imports that count. $import_ids; $batches_max: number of ids that each import has.
 SELECT b.batch_id::DOUBLE AS batch_id
 FROM import_file f
 JOIN batch b ON b.batch_id BETWEEN f.import_id * $batches_max::BIGINT + 1 AND f.last_batch_id
@@ -22,8 +22,8 @@ WHERE f.state = 'landed' AND list_contains($import_ids::BIGINT[], f.import_id)
 ORDER BY b.batch_id;
 
 -- name: find_range
--- When the readings of some batches ($batches) were measured, and of how many devices; null where there are none.
--- From the messages, or, where these are no longer kept, from the readings that count.
+-- Returns the first and last event time of some batches ($batches), and their number of devices; nulls if there are none. It reads the messages, or
+-- the used readings if the messages are no longer kept.
 WITH own AS (
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
   UNION ALL
@@ -32,8 +32,8 @@ WITH own AS (
 SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms, count(DISTINCT device)::DOUBLE AS devices FROM own;
 
 -- name: count_fields
--- The fields of the messages of some batches ($batches), with how many values each has: numbers, and whatever else came.
--- Nothing where the warehouse no longer keeps these messages.
+-- Returns the fields of the messages of some batches ($batches), with the number of numeric and other values; no rows if the messages are no longer
+-- kept.
 WITH own AS (
   SELECT field_ids, other FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
 )
@@ -49,8 +49,8 @@ GROUP BY field
 ORDER BY field;
 
 -- name: count_readings
--- How many readings of some batches ($batches) count, by the configured energy stream that reads them. A reading that another one of the same
--- device, source and instant replaces does not count.
+-- Counts the used readings of some batches ($batches) by the configured energy stream. A reading that another one of the same device, source and
+-- instant replaces is not used.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
 FROM reading r
 JOIN series s USING (series_id)
@@ -60,7 +60,7 @@ GROUP BY position
 ORDER BY position;
 
 -- name: count_rejected
--- Readings of imports ($batches: their batches) that were rejected, by field and reason. Several energy streams may reject one reading: it counts once.
+-- Counts the rejected readings of imports ($batches: their batches) by field and reason. A reading that several energy streams reject counts once.
 SELECT field, reason, sum(readings)::DOUBLE AS readings
 FROM rejected_reading
 WHERE import_id IN (SELECT DISTINCT unnest($batches::BIGINT[]) // 1000000000)
@@ -68,8 +68,8 @@ GROUP BY field, reason
 ORDER BY field, reason;
 
 -- name: sum_energy
--- The energy by month and source of the devices and sources of some batches ($batches), on the local days from $first_day to $last_day, both
--- included. energy_wh: Wh; days: days on which any of the devices has energy.
+-- Sums the energy of the devices and sources of some batches ($batches) by month and source, on the local days from $first_day to $last_day (both
+-- included). energy_wh: Wh; days: days on which any of the devices has energy.
 WITH own AS (
   SELECT m.device, coalesce(n.name, 'default') AS source
   FROM message m LEFT JOIN name n ON n.name_id = m.source_id

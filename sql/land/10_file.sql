@@ -1,16 +1,16 @@
--- 10 File: whose warehouse a file is, and which schema it has.
+-- 10 File: the workgroup that owns a file, and its schema.
 --
 -- Reads   duckdb_tables(), duckdb_columns(), schema_migration, shard.
--- Writes  schema_migration (one row for each migration that was applied), shard (one row: the workgroup and the epoch of the owner).
--- Why     Two processes must never write one file, and no file is changed that is not ours.
+-- Writes  schema_migration (one row for each applied migration), shard (one row: the workgroup and the epoch of the owner).
+-- Why     Two processes must never write one file, and a file of another program must not be changed.
 
 -- name: find_tables
--- Every table of the file, to tell a new file from a foreign one.
+-- Returns every table of the file, to tell a new file from one of another program.
 -- Columns: table_name.
 SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() ORDER BY table_name
 
 -- name: create_migration_table
--- The record of migrations, made in the transaction of the first one.
+-- Creates the table of migrations, in the transaction of the first one.
 CREATE TABLE schema_migration (
   number INTEGER NOT NULL,
   file VARCHAR NOT NULL,
@@ -20,33 +20,33 @@ CREATE TABLE schema_migration (
 COMMENT ON TABLE schema_migration IS 'Which files of sql/schema have been applied, each once, with the SHA-256 of its text';
 
 -- name: find_migrations
--- The migrations that have been applied, in order.
+-- Returns the applied migrations, in order.
 -- Columns: number, file, checksum.
 SELECT number, file, checksum FROM schema_migration ORDER BY number
 
 -- name: store_migration
--- Records a migration in its own transaction.
+-- Stores a migration in its own transaction.
 -- Parameters: number, file, checksum (SHA-256, hexadecimal), applied_at_ms.
 INSERT INTO schema_migration (number, file, checksum, applied_at_ms)
 VALUES ($number, $file, $checksum, $applied_at_ms)
 
 -- name: find_shard
--- Whose file this is. No row in a file that nobody has owned yet.
+-- Returns the owner of the file; no row if nobody has owned it yet.
 -- Columns: workgroup_id, owner_epoch.
 SELECT workgroup_id, owner_epoch FROM shard
 
 -- name: store_shard
--- Makes a new file a workgroup's.
+-- Makes a new file the shard of a workgroup.
 -- Parameters: workgroup_id, owner_epoch, created_at_ms.
 INSERT INTO shard (workgroup_id, owner_epoch, created_at_ms)
 VALUES ($workgroup_id, $owner_epoch::BIGINT, $created_at_ms::BIGINT)
 
 -- name: take_ownership
--- Puts every earlier owner of the file out of office.
+-- Stores a new owner epoch, so that earlier owners can write no more.
 -- Parameters: owner_epoch.
 UPDATE shard SET owner_epoch = $owner_epoch::BIGINT
 
 -- name: find_message_columns
--- The columns of table message, to be compared with those that landing writes by position.
+-- Returns the columns of table message, because landing writes them by position.
 -- Columns: column_name, data_type.
 SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'message' ORDER BY column_index

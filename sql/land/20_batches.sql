@@ -1,16 +1,16 @@
--- 20 Batches: what lands, and how far it was read.
+-- 20 Batches: landed batches, and how far each origin was read.
 --
 -- Reads   name, batch, checkpoint, progress, shard.
 -- Writes  batch (one row for each batch of messages), checkpoint (one row for each origin: the next offset to read), gap.
 -- Why     A batch and its checkpoint are stored in one transaction, so that no message is lost or counted twice.
 
 -- name: find_names
--- Every name and its id.
+-- Returns every name and its id.
 -- Columns: name_id, name.
 SELECT name_id, name FROM name ORDER BY name_id
 
 -- name: find_last_batch
--- The highest id that a batch of this file has had; its ledger row may be gone.
+-- Returns the highest batch id that this file has ever had. Its ledger row can be deleted already.
 -- Columns: batch_id.
 SELECT
   greatest(
@@ -20,14 +20,14 @@ SELECT
   ) AS batch_id
 
 -- name: find_checkpoints
--- Every checkpoint.
+-- Returns every checkpoint.
 -- Columns: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 SELECT origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms
 FROM checkpoint
 ORDER BY origin
 
 -- name: find_position
--- Where landing stands: the owner of the file, and the checkpoint of one origin (null columns where it has none).
+-- Returns the owner of the file and the checkpoint of one origin (nulls if it has none).
 -- Parameters: origin.
 -- Columns: owner_epoch, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 SELECT
@@ -42,9 +42,9 @@ FROM shard
 LEFT JOIN checkpoint ON checkpoint.origin = $origin
 
 -- name: store_batch
--- The ledger row of a batch, in the transaction that lands it.
--- Parameters: batch_id, origin, log_epoch, from_offset, next_offset, message_count, quarantined_count,
---   first_store_time_ms, last_store_time_ms, landed_at_ms.
+-- Stores the ledger row of a batch, in the transaction that lands it.
+-- Parameters: batch_id, origin, log_epoch, from_offset, next_offset, message_count, quarantined_count, first_store_time_ms, last_store_time_ms,
+-- landed_at_ms.
 INSERT INTO batch (
   batch_id,
   origin,
@@ -71,7 +71,7 @@ VALUES (
 )
 
 -- name: store_checkpoint
--- The first checkpoint of an origin.
+-- Stores the first checkpoint of an origin.
 -- Parameters: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 INSERT INTO checkpoint (origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms)
 VALUES (
@@ -85,7 +85,7 @@ VALUES (
 )
 
 -- name: advance_checkpoint
--- Moves the checkpoint of an origin, in the transaction that lands what lies before it.
+-- Moves the checkpoint of an origin, in the transaction that lands the messages before it.
 -- Parameters: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 UPDATE checkpoint
 SET
@@ -98,7 +98,7 @@ SET
 WHERE origin = $origin
 
 -- name: store_gap
--- Records a gap, unless the very same one is recorded already: whoever reports a gap may report it twice.
+-- Stores a gap, unless the same gap is stored already, because a gap can be reported twice.
 -- Parameters: origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms.
 INSERT INTO gap (gap_id, origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms)
 SELECT

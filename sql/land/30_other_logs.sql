@@ -1,11 +1,11 @@
--- 30 Other logs: messages that a log sends again that had landed from another one.
+-- 30 Other logs: messages of a log that had already landed from another log.
 --
 -- Reads   batch, message.
 -- Writes  message, batch.
--- Why     A log that begins anew numbers its messages from the start, so that an offset does not tell what has landed.
+-- Why     A log that begins again numbers its messages from the start. So an offset does not show whether a message has landed.
 
 -- name: find_other_logs_through
--- The newest append time that has landed from other logs than $log_epoch.
+-- Returns the newest append time of messages that landed from other logs than $log_epoch.
 -- Parameters: log_epoch.
 -- Columns: last_store_time_ms.
 SELECT max(last_store_time_ms) AS last_store_time_ms
@@ -13,9 +13,9 @@ FROM batch
 WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_with(origin, 'backfill:'));
 
 -- name: forget_landed_before
--- Takes back what batch $batch_id brought though it had landed from another log: a log that begins anew may still hold messages of the one
--- before, with the offsets and append times that they had there.
--- Parameters: batch_id, first_ms, last_ms (between which append times this can be), log_epoch.
+-- Deletes the messages of batch $batch_id that had already landed from another log. A log that begins again can still contain messages of the log
+-- before, with their offsets and append times.
+-- Parameters: batch_id, first_ms, last_ms (range of append times), log_epoch.
 DELETE FROM message AS again
 USING message AS m, batch AS b
 WHERE again.batch_id = $batch_id::BIGINT
@@ -37,7 +37,7 @@ WHERE again.batch_id = $batch_id::BIGINT
   AND m.other IS NOT DISTINCT FROM again.other;
 
 -- name: correct_batch
--- Corrects the ledger to what is there of batch $batch_id.
+-- Corrects the ledger row of batch $batch_id to the messages that are left.
 -- Parameters: batch_id.
 UPDATE batch
 SET message_count = (SELECT count(*) FROM message WHERE message.batch_id = $batch_id::BIGINT)

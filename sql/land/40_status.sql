@@ -1,11 +1,11 @@
--- 40 Status: what a warehouse holds.
+-- 40 Status: the contents of a warehouse.
 --
 -- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress.
 -- Writes  nothing.
--- Why     People see whether it goes on, and what waits for them.
+-- Why     People see whether the pipeline works, and what needs their attention.
 
 -- name: count_landed
--- Counts for the status of a shard.
+-- Returns counts for the status of a shard.
 -- Columns: message_count, batch_count, gap_count, name_count, schema_number.
 SELECT
   (SELECT count(*) FROM message) AS message_count,
@@ -15,7 +15,7 @@ SELECT
   (SELECT max(number) FROM schema_migration) AS schema_number
 
 -- name: count_quarantine_reasons
--- What is in quarantine and what was rejected, by reason, the most frequent first.
+-- Counts quarantined messages and rejected readings by reason, the most frequent first.
 SELECT reason, sum(readings)::DOUBLE AS readings
 FROM (
   SELECT reason, count(*) AS readings FROM quarantine GROUP BY reason
@@ -26,7 +26,7 @@ GROUP BY reason
 ORDER BY readings DESC, reason;
 
 -- name: find_open_imports
--- Imports that count for nothing yet: those that land, and those that were given up and have not landed since.
+-- Returns imports that do not count yet: those that are landing, and those that were given up and have not landed since.
 -- Columns: path, state, rows_read, updated_at_ms.
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
 FROM import_file f
@@ -35,8 +35,8 @@ WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
 ORDER BY import_id;
 
 -- name: find_taken_in
--- The last batch that every configured energy stream ($streams: how many there are) has taken in and whose energy is complete, and the last one whose energy
--- is published; -1 for none.
+-- Returns the last batch whose energy is complete for every configured energy stream ($streams: their number), and the last batch whose energy is
+-- published; -1 for none.
 SELECT
   coalesce(
     least((SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL), (SELECT min(complete_batch_id) FROM pending_change)),

@@ -1,12 +1,12 @@
--- 10 Names: tables, fields, units and sources that the configuration names and the data do not have, or have in another way.
+-- 10 Names: tables, fields, units and sources of the configuration that the data does not contain, or contains differently.
 --
--- Reads   energy_stream, series, interval_energy, quarantine, message, name.
--- Writes  nothing. One row for each stream, field, table, unit or device; energy in Wh.
--- Why     A name that is misspelt gives no error anywhere: its energy is missing. What resembles the name is offered instead.
+-- Reads   energy_stream, series, interval_energy, rejected_reading, message, name.
+-- Writes  nothing. Returns one row for each stream, field, table, unit or device; energy in Wh.
+-- Why     A misspelt name causes no error: its energy is just missing. So similar names are suggested.
 
 -- name: find_streams
--- The configured energy streams in their order, with how many devices and sources each has readings of, and the highest index that the
--- intervals of the newest 30 days of readings show (Wh; null where there is none).
+-- Returns the configured energy streams in order, with the number of devices and sources that have readings, and the highest index of the newest 30
+-- days (Wh; null if none).
 SELECT
   json_extract(e.settings, '$.position')::INTEGER AS position,
   count(DISTINCT s.series_id)::INTEGER AS series_count,
@@ -20,8 +20,7 @@ GROUP BY position
 ORDER BY position;
 
 -- name: find_rejected
--- Devices and sources of which every reading of a field is rejected: no energy stream of that field has one that is valid.
--- Nulls say that there is nothing to say.
+-- Returns devices and sources for which every reading of a field is rejected, so no energy stream of that field has a valid one. Nulls do not count.
 SELECT q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
   min(q.text) AS text
 FROM (
@@ -40,14 +39,14 @@ ORDER BY readings DESC, q.field, q.device, q.source
 LIMIT 1000;
 
 -- name: find_tables
--- The tables of the telemetry that is kept, those first whose names resemble $table, and how many messages each has.
+-- Returns the tables of the kept telemetry with their message counts, those with names similar to $table first.
 SELECT n.name AS table_name, m.message_count::DOUBLE AS messages
 FROM (SELECT table_id, count(*) AS message_count FROM message WHERE kind = 0 GROUP BY table_id) AS m
 JOIN name n ON n.name_id = m.table_id
 ORDER BY jaro_winkler_similarity(lower(n.name), lower($table)) DESC, n.name;
 
 -- name: find_fields
--- The fields of the newest messages of a table ($table) that are kept, those first whose names resemble $field.
+-- Returns the fields of the newest kept messages of a table ($table), those with names similar to $field first.
 WITH newest AS (
   SELECT field_ids, other FROM message
   WHERE kind = 0 AND table_id = (SELECT name_id FROM name WHERE name = $table)
@@ -62,7 +61,7 @@ SELECT field FROM (
 ORDER BY jaro_winkler_similarity(lower(field), lower($field)) DESC, field;
 
 -- name: find_units
--- What a field beside the readings of a table says of their unit, in the newest messages that are kept. $table, $unit_pointer: JSON pointer.
+-- Returns the units that a field beside the readings names, in the newest kept messages. $table, $unit_pointer: JSON pointer.
 SELECT DISTINCT try(json_extract_string(other, $unit_pointer)) AS unit
 FROM (
   SELECT other FROM message
@@ -75,12 +74,12 @@ ORDER BY unit
 LIMIT 5;
 
 -- name: find_sources
--- Which sources the devices have that energy is known of.
+-- Returns the sources of devices that have energy.
 SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FROM series GROUP BY device;
 
 -- name: find_source_clashes
--- Sources that a stream books its energy as (as), and that messages of the same table name too: another stream reads them.
--- position: of the stream with as; field: of the other one.
+-- Returns sources to which a stream books its energy (as) although messages of the same table name them too, for another stream. position: of the
+-- stream with as; field: of the other one.
 SELECT json_extract(own.settings, '$.position')::INTEGER AS position, s.source, min(s.device)::VARCHAR AS device,
   min(json_extract_string(other.settings, '$.field')) AS field, min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
 FROM energy_stream own
@@ -92,8 +91,8 @@ GROUP BY position, s.source
 ORDER BY position;
 
 -- name: find_merged_sources
--- Devices whose newest messages name several sources with a field ($table, $field) that is booked as one of them: readings of several
--- registers would be taken for one.
+-- Returns devices whose newest messages name several sources with a field ($table, $field) that is booked as one source. The readings of several
+-- registers would be mixed.
 WITH newest AS (
   SELECT device, source_id, field_ids, other FROM message
   WHERE kind = 0 AND device IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)

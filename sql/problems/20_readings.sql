@@ -1,12 +1,12 @@
--- 20 Readings: what the newest readings say against the rules that they are read by.
+-- 20 Readings: newest readings that contradict the configured rules.
 --
 -- Reads   series, energy_stream, interval_energy, daily_energy, energy_event.
--- Writes  nothing. One row for each device and source that something is wrong with, at most 1000; position: of its energy stream in the
---         configuration.
--- Why     A wrong method, unit or limit gives wrong energy day after day. A person has to change the configuration.
+-- Writes  nothing. Returns one row for each device and source with a problem, at most 1000; position: of its energy stream in the configuration.
+-- Why     A wrong method, unit or limit gives wrong energy every day. A person has to change the configuration.
 
 -- name: find_still_registers
--- Lifetime registers that have covered at least a day of the newest seven and not grown, beside power that has: of the same device and source.
+-- Returns lifetime registers that have covered at least a day of the newest week (604,800,000 ms) without growing, although power of the same device
+-- and source has more than 1 kWh and more than 20 times the register's resolution.
 WITH week AS (
   SELECT s.device, s.source, e.settings, s.resolution, sum(i.energy_wh) AS energy_wh, sum(i.covered_ms) AS covered_ms
   FROM interval_energy i
@@ -25,8 +25,8 @@ ORDER BY position, device, register.source
 LIMIT 1000;
 
 -- name: find_beyond_power
--- Devices and sources of which at least one in twenty of the newest week's quarter hours has readings that are impossible by the configured
--- maxPower: spikes (32) or rebases (8).
+-- Returns devices and sources with readings beyond the configured maxPower (flags spike, 32, or rebase, 8) in at least one in twenty quarters of an
+-- hour of the newest week, and in at least four.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   json_extract(e.settings, '$.maxPower')::DOUBLE AS power_w,
   count(*) FILTER (i.flags & 40 > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
@@ -40,15 +40,15 @@ ORDER BY position, device, source
 LIMIT 1000;
 
 -- name: find_unit_changes
--- Registers that, within the newest 30 days, have gone on at a thousandth or at a thousand times of what they showed, within 1 %, or at ten times or a
--- tenth and are left out since: the last time of each. value_before, value_after: Wh.
+-- Returns registers that, within the newest 30 days (2,592,000,000 ms), continued at a thousand times or a thousandth of their value, within 1 %; or
+-- at ten times or a tenth, if they are left out since. Only the last such change. value_before, value_after: Wh, both at least 100.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   max(v.at_ms)::DOUBLE AS at_ms, max_by(v.value_before, v.at_ms) AS value_before, max_by(v.value_after, v.at_ms) AS value_after
 FROM (SELECT *, CASE WHEN to_ms >= 253402300799000 THEN from_ms ELSE to_ms END AS at_ms FROM energy_event) AS v
 JOIN series s USING (series_id)
 JOIN energy_stream e USING (stream_id)
 WHERE e.settings IS NOT NULL AND v.at_ms > (SELECT max(last_ms) FROM series) - 2592000000
-  -- What is left out until the year 9999 has not come back.
+  -- Readings that are left out until the year 9999 (see forever_ms in the rules) have not come back.
   AND (v.kind IN ('reset', 'rebase') OR (v.kind IN ('glitch', 'spike') AND v.to_ms >= 253402300799000))
   AND least(v.value_before, v.value_after) >= 100
   AND (v.value_after / v.value_before BETWEEN 0.00099 AND 0.00101 OR v.value_after / v.value_before BETWEEN 990 AND 1010
@@ -58,7 +58,7 @@ ORDER BY position, device, s.source
 LIMIT 1000;
 
 -- name: find_contradicted
--- Devices and sources of which another method contradicts the chosen one on at least two of the newest seven days.
+-- Returns devices and sources whose chosen method is contradicted (flag 2048) on at least two of the newest seven days.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, d.device::VARCHAR AS device, d.source,
   count(*)::INTEGER AS days, max(d.day)::VARCHAR AS last_day
 FROM daily_energy d

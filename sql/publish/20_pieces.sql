@@ -1,12 +1,12 @@
--- 20 Pieces: which parts of the datasets have to be written, and how many rows each will have.
+-- 20 Pieces: which parts of the datasets must be written, and the number of rows of each.
 --
 -- Reads   message, interval_energy, daily_energy, daily_energy_history, device_status, meter_reading.
--- Writes  nothing. One row for each piece (a day or a month of a dataset, or an hour of a table), or the row count of one piece.
--- Why     What a file holds is checked against the count that was taken before it was written. A file that lacks a row is not published.
+-- Writes  nothing. Returns one row for each piece (a day or a month of a dataset, or an hour of a table), or the row count of one piece.
+-- Why     The rows of a file are compared with the count that was taken before it was written. A file that lacks a row is not published.
 
 -- name: count_messages
--- Which tables and hours (UTC, by store time) the batches after $after_batch_id, up to $through_batch_id, hold messages of, in parts of
--- whole batches: a file is sorted in memory, so it takes $rows_max messages or a batch.
+-- Returns the tables and hours (UTC, by store time) with messages of the batches after $after_batch_id up to $through_batch_id. Large hours are
+-- divided into parts of whole batches, with at most $rows_max messages or one batch, because a file is sorted in memory.
 WITH counted AS (
   SELECT table_id, store_time_ms // 3600000 AS hour, batch_id, count(*) AS row_count
   FROM message
@@ -26,47 +26,47 @@ LEFT JOIN name n ON n.name_id = p.table_id
 ORDER BY ALL;
 
 -- name: find_interval_days
--- Every UTC day that has intervals, by its first instant.
+-- Returns the first instant of every UTC day with intervals.
 SELECT DISTINCT (interval_start_ms // 86400000 * 86400000)::DOUBLE AS day_start_ms FROM reported_interval ORDER BY ALL;
 
 -- name: count_intervals
--- How many intervals start from $start_ms up to, not including, $end_ms, and their energy (Wh).
+-- Counts the intervals from $start_ms up to $end_ms (excluded), and their energy (Wh).
 SELECT count(*)::DOUBLE AS row_count, coalesce(sum(energy_wh), 0)::DOUBLE AS energy_wh
 FROM reported_interval
 WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT;
 
 -- name: find_daily_months
--- Every month (of the local day) that has daily energy, YYYY-MM.
+-- Returns every month (of local days) with daily energy, YYYY-MM.
 SELECT DISTINCT strftime(day, '%Y-%m') AS month FROM daily_energy ORDER BY ALL;
 
 -- name: count_days
--- How many rows daily_energy has from $start_day up to, not including, $end_day (local days), and their energy (Wh).
+-- Counts the rows of daily_energy from $start_day up to $end_day (excluded; local days), and their energy (Wh).
 SELECT count(*)::DOUBLE AS row_count, coalesce(sum(energy_wh), 0)::DOUBLE AS energy_wh
 FROM daily_energy
 WHERE day >= $start_day::DATE AND day < $end_day::DATE;
 
 -- name: find_version_months
--- Every month (of the local day) that has versions of days, YYYY-MM.
+-- Returns every month (of local days) with versions of days, YYYY-MM.
 SELECT DISTINCT strftime(day, '%Y-%m') AS month FROM daily_energy_history ORDER BY ALL;
 
 -- name: count_versions
--- How many versions daily_energy_history has of the days from $start_day up to, not including, $end_day (local days).
+-- Counts the versions in daily_energy_history from $start_day up to $end_day (excluded; local days).
 SELECT count(*)::DOUBLE AS row_count FROM daily_energy_history WHERE day >= $start_day::DATE AND day < $end_day::DATE;
 
 -- name: find_device_status_days
--- Every UTC day that transitions were stored on, by its first instant.
+-- Returns the first instant of every UTC day with stored transitions.
 SELECT DISTINCT (store_time_ms // 86400000 * 86400000)::DOUBLE AS day_start_ms FROM device_status ORDER BY ALL;
 
 -- name: count_device_status
--- How many transitions were stored from $start_ms up to, not including, $end_ms.
+-- Counts the transitions that were stored from $start_ms up to $end_ms (excluded).
 SELECT count(*)::DOUBLE AS row_count
 FROM device_status
 WHERE store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT;
 
 -- name: find_meter_reading_months
--- Every month (UTC, of the interval's start) that has readings of meters, YYYY-MM.
+-- Returns every month (UTC, of the interval's start) with meter readings, YYYY-MM.
 SELECT DISTINCT strftime(make_timestamp(start_ms * 1000), '%Y-%m') AS month FROM meter_reading ORDER BY ALL;
 
 -- name: count_meter_readings
--- How many readings of meters start from $start_ms up to, not including, $end_ms.
+-- Counts the meter readings that start from $start_ms up to $end_ms (excluded).
 SELECT count(*)::DOUBLE AS row_count FROM meter_reading WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT;

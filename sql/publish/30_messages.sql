@@ -1,13 +1,14 @@
--- 30 Messages: what has landed, and what could not be read of the stream.
+-- 30 Messages: landed messages, and gaps of the stream.
 --
 -- Reads   message, name, gap.
--- Writes  the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns that the files of a
---         dataset have, in the order of their rows.
--- Why     The lake keeps whole messages, also the fields that no energy stream reads.
+-- Writes  the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns of the files of a dataset, in
+--         the order of their rows.
+-- Why     The lake keeps whole messages, including fields that no energy stream reads.
 
 -- name: select_messages
--- The messages of one table and hour in the batches after $after_batch_id, up to $through_batch_id, names instead of ids.
--- $table_id, $table_name; $start_ms, $end_ms: half-open window of store times. A field that a message holds twice counts once: the last.
+-- Selects the messages of one table and hour in the batches after $after_batch_id up to $through_batch_id, with names instead of ids. $table_id,
+-- $table_name; $start_ms, $end_ms: range of store times (end excluded). If a message has a field twice, the last one counts. Messages of one kind of
+-- device have the same fields, so names are looked up once for each list of fields.
 WITH chosen AS (
   SELECT * FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
@@ -49,7 +50,7 @@ LEFT JOIN name n ON n.name_id = m.source_id
 ORDER BY m.device, m.event_time_ms, m.stream_offset
 
 -- name: select_gap
--- Stretches of the stream that could not be read.
+-- Selects the stretches of the stream that could not be read.
 SELECT
   gap_id,
   origin,

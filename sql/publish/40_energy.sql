@@ -1,12 +1,12 @@
--- 40 Energy: intervals, days and their versions, with what is needed to read them.
+-- 40 Energy: intervals, days and their versions, and what is needed to read them.
 --
--- Reads   reported_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day (temporary: the local days, from
---         the tz database).
+-- Reads   reported_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day
+--         (temporary: the local days, from the time zone database).
 -- Writes  the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and quality_flag. Energy in Wh.
--- Why     Who reads the lake needs no ids of the warehouse: names of flags, tables and fields stand in the rows.
+-- Why     A reader of the lake needs no ids of the warehouse: the rows have the names of flags, tables and fields.
 
 -- name: select_interval_energy
--- The intervals, what was corrected in place of what is measured, that start from $start_ms up to, not including, $end_ms. energy_wh: Wh; covered_ms: ms.
+-- Selects the reported intervals from $start_ms up to $end_ms (excluded). energy_wh: Wh; covered_ms: ms.
 WITH chosen AS (
   SELECT * FROM reported_interval
   WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT
@@ -34,8 +34,8 @@ LEFT JOIN flag_set f ON f.flags = i.flags
 ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms
 
 -- name: select_daily_energy
--- Daily energy from $start_day up to, not including, $end_day (local days), in the order in which the report answers.
--- energy_wh: Wh; coverage: share of the day, 0 to 1.
+-- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report. energy_wh: Wh; coverage: share of the day,
+-- 0 to 1.
 WITH chosen AS (
   SELECT * FROM daily_energy WHERE day >= $start_day::DATE AND day < $end_day::DATE
 ),
@@ -64,8 +64,8 @@ LEFT JOIN flag_set f ON f.flags = d.flags
 ORDER BY d.day, d.device, d.source
 
 -- name: select_daily_energy_version
--- The versions of the days from $start_day up to, not including, $end_day (local days). energy_wh: Wh, null where a day was withdrawn;
--- coverage: share of the day, 0 to 1.
+-- Selects the versions of the days from $start_day up to $end_day (excluded; local days). energy_wh: Wh, null if the day was withdrawn; coverage:
+-- share of the day, 0 to 1.
 WITH chosen AS (
   SELECT * FROM daily_energy_history WHERE day >= $start_day::DATE AND day < $end_day::DATE
 ),
@@ -92,7 +92,7 @@ LEFT JOIN flag_set f ON f.flags = v.flags
 ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms
 
 -- name: select_correction
--- What people have corrected. energy_wh: Wh.
+-- Selects the corrections of people. energy_wh: Wh.
 SELECT
   c.correction_id,
   c.kind,
@@ -122,8 +122,8 @@ LEFT JOIN (
 ORDER BY c.correction_id
 
 -- name: select_series
--- Which devices and sources have energy, and from which field. active: whether the field is still configured.
--- step_ms: usual time between two values, ms, null for registers; resolution_wh: what a register counts by, Wh, null where it is not known.
+-- Selects the devices and sources with energy, and the field of each. active: the field is still configured. step_ms: usual time between two values
+-- (ms), null for registers. resolution_wh: resolution of a register (Wh), null if unknown.
 SELECT
   s.device,
   s.source,
@@ -138,10 +138,11 @@ FROM series s LEFT JOIN energy_stream e USING (stream_id)
 ORDER BY s.device, s.source, e.stream_id
 
 -- name: select_local_day
--- The local days of the workgroup from the first to the last that has energy, with their bounds. Temp table declared_day: from the tz database.
+-- Selects the local days of the workgroup, from the first to the last with energy, with their bounds. Temporary table declared_day: from the time
+-- zone database.
 SELECT day, make_timestamptz(start_ms * 1000) AS day_start, make_timestamptz(end_ms * 1000) AS day_end
 FROM declared_day WHERE start_ms < end_ms ORDER BY day
 
 -- name: select_quality_flag
--- What the quality flags mean.
+-- Selects the meanings of the quality flags.
 SELECT flag, meaning FROM quality_flag ORDER BY bit

@@ -1,11 +1,11 @@
--- 50 Devices: whether they are online, and what is declared of them.
+-- 50 Devices: their state, and their declarations.
 --
 -- Reads   device_status, device_state; device_source, role_span, declared_peak (temporary: from the configuration, see devices/ and balance/).
 -- Writes  the rows of the datasets device_status, device_state, device_source, source_role and peak_power.
--- Why     The energy of a device follows from roles. The lake has them, so that its views and the reports add up the same sources.
+-- Why     The energy of a device follows from roles. The lake contains them, so that its views and the reports add up the same sources.
 
 -- name: select_device_status
--- The transitions of devices that were stored from $start_ms up to, not including, $end_ms.
+-- Selects the transitions of devices that were stored from $start_ms up to $end_ms (excluded).
 SELECT
   device,
   state,
@@ -18,7 +18,7 @@ WHERE store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT
 ORDER BY device, stream_offset
 
 -- name: select_device_state
--- The last known state of each device, and when it was last heard.
+-- Selects the last known state of each device, and the time of its last message.
 SELECT
   device,
   coalesce(state, 'unknown') AS state,
@@ -29,16 +29,16 @@ FROM device_state
 ORDER BY device
 
 -- name: select_device_source
--- Which sources count in the energy of devices, by stretches of days. Temp table device_source: see balance/find_device_source.
+-- Selects which sources count for the energy of devices, by ranges of days. Temporary table device_source: see balance/find_device_source.
 SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST
 
 -- name: select_source_role
--- The roles of sources by stretches of days, as they follow from the configuration. Temp table role_span: see balance/find_device_source.
--- within: series of the source that contains it, or site.
+-- Selects the roles of sources by ranges of days, from the configuration. Temporary table role_span: see balance/find_device_source. within: series
+-- of the source that contains it, or site.
 SELECT *, CASE WHEN within_site THEN 'site' WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
 FROM role_span
 ORDER BY device, source, valid_from NULLS FIRST
 
 -- name: select_peak_power
--- The peak power of devices by stretches of days, kWp. Temp table declared_peak: see devices/declare_devices.
+-- Selects the peak power of devices by ranges of days (kWp). Temporary table declared_peak: see devices/declare_devices.
 SELECT device, kwp, valid_from, valid_to FROM declared_peak ORDER BY device, valid_from NULLS FIRST

@@ -1,16 +1,16 @@
--- 60 Meters: readings, budgets, and what sites consist of.
+-- 60 Meters: readings, budgets, and the members of sites.
 --
 -- Reads   meter_reading, budget; declared_meter, declared_member, declared_absent (temporary: from the configuration, see meters/).
 -- Writes  the rows of the datasets meter, meter_reading, site_member, absent_role and budget. Energy in Wh.
--- Why     Uploads that were replaced stay in the lake, marked as not current, so that earlier answers can be explained.
+-- Why     Replaced uploads stay in the lake, marked as not current, so that earlier answers can be explained.
 
 -- name: select_meter
--- The meters of the configuration. Temp table declared_meter: see meters/declare_meters.
+-- Selects the configured meters. Temporary table declared_meter: see meters/declare_meters.
 SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY meter_code
 
 -- name: select_meter_reading
--- The readings of meters whose intervals start from $start_ms up to, not including, $end_ms. energy_wh: Wh, null where a register fell;
--- is_current: no later upload has replaced it.
+-- Selects the meter readings whose intervals start from $start_ms up to $end_ms (excluded). energy_wh: Wh, null if a register fell; is_current: no
+-- later upload has replaced it.
 SELECT
   meter_code,
   make_timestamptz(start_ms * 1000) AS interval_start,
@@ -26,17 +26,17 @@ WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT
 ORDER BY meter_code, start_ms, end_ms, revision
 
 -- name: select_site_member
--- What the sites of the configuration consist of: meters on the one side, devices on the other. Temp table declared_member: see
+-- Selects the members of the configured sites: meters on the one side, devices on the other. Temporary table declared_member: see
 -- meters/declare_members.
 SELECT site, meter_code, device, source, sign, valid_from, valid_to FROM declared_member
 ORDER BY site, meter_code, device, source, valid_from
 
 -- name: select_absent_role
--- Roles that sites are declared not to have. Temp table declared_absent: see meters/declare_absent.
+-- Selects the roles that sites are declared not to have. Temporary table declared_absent: see meters/declare_absent.
 SELECT site, role FROM declared_absent ORDER BY site, role
 
 -- name: select_budget
--- Every budget that was ever uploaded. energy_wh: Wh of the whole period; is_current: no later upload has replaced it.
+-- Selects every budget that was ever uploaded. energy_wh: Wh of the whole period; is_current: no later upload has replaced it.
 SELECT
   meter_code,
   period_start,

@@ -1,11 +1,11 @@
--- 90 Trim: messages that the warehouse need not keep any longer.
+-- 90 Trim: messages that the warehouse no longer needs.
 --
 -- Reads   message, batch.
 -- Writes  message.
--- Why     The lake has the messages for good. The warehouse keeps the newest, for streams that are configured later.
+-- Why     The lake keeps the messages for good. The warehouse keeps only the newest, for streams that are configured later.
 
 -- name: count_trimmed
--- How many messages trim_messages would delete, with the same parameters.
+-- Counts the messages that trim_messages would delete, with the same parameters.
 SELECT count(*)::DOUBLE AS row_count
 FROM message
 WHERE batch_id <= $batch_id::BIGINT
@@ -18,10 +18,10 @@ WHERE batch_id <= $batch_id::BIGINT
   AND batch_id < coalesce((SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT), $batch_id::BIGINT + 1);
 
 -- name: mark_expired
--- Marks the UTC days of what was rejected before $before_ms, so that the lake forgets it too.
+-- Marks the UTC days of readings that were rejected before $before_ms, so that the lake deletes them too.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;
 
 -- name: expire_rejected
--- Removes what was rejected before $before_ms.
+-- Deletes readings that were rejected before $before_ms.
 DELETE FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;

@@ -2,12 +2,12 @@
 --
 -- Reads   chosen, device_day (see balance/sum_device_day).
 -- Writes  one row for each day: day, members (the members of its JSON object, as bytes).
--- Why     The text is put together in the database, because a million values would take the event loop a second.
+-- Why     The database builds the JSON text, because a million values would block the event loop for a second.
 
 -- name: answer_by_device
--- One row for each day that has energy, in any order: the members of its JSON object, "<device>":Wh, sorted, as bytes; null where none of its
+-- Returns one row for each day with energy, in any order: the members of its JSON object, "<device>":Wh, sorted, as bytes; null if none of its
 -- devices has energy that counts. Reads device_day (see balance/sum_device_day).
--- mixed, undeclared, incomplete: how many of the devices of the day are so
+-- mixed, undeclared, incomplete: number of such devices of the day
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '":', energy_wh), ',' ORDER BY device) FILTER (energy_wh IS NOT NULL)) AS members,
@@ -18,8 +18,7 @@ FROM device_day
 GROUP BY day
 
 -- name: answer_by_source
--- One row for each day that has energy, in any order: the members of its JSON object, "<device>.<source>":Wh, sorted, as bytes.
--- The text is put together here because a million values would take the event loop a second.
+-- Returns one row for each day with energy, in any order: the members of its JSON object, "<device>.<source>":Wh, sorted, as bytes.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ',' ORDER BY file_row_number)) AS members
@@ -27,7 +26,7 @@ FROM chosen
 GROUP BY day
 
 -- name: answer_details_by_device
--- As answer_by_device, each value an object with what is to be known of it.
+-- Like answer_by_device; each value is an object with all details.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '":', to_json({
@@ -43,7 +42,7 @@ FROM device_day
 GROUP BY day
 
 -- name: answer_details_by_source
--- As answer_by_source, each value an object with what is to be known of it.
+-- Like answer_by_source; each value is an object with all details.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', to_json({

@@ -1,14 +1,14 @@
--- 30 Intervals: the 15-minute intervals that days are the sums of.
+-- 30 Intervals: the 15-minute intervals of days.
 --
 -- Reads   counted; files of interval_energy of the generation.
--- Writes  slot (one row for each interval), and of it one row for each day: day, members (as bytes).
--- Why     The intervals are of the stream that the day was read from, so that they add up to it.
+-- Writes  slot (one row for each interval), and from it one row for each day: day, members (as bytes).
+-- Why     The intervals come from the stream from which the day was read, so they add up to the day.
 
 -- name: select_intervals
--- The 15-minute intervals of the days of "counted", from the stream that each day's energy comes from, so that they add up to it. Every
--- interval of a day has a row; energy_wh is null where nothing measured covers it.
--- Reads counted (see report/select_counted). $days, $starts_ms, $ends_ms: the local days, from the tz database; $interval_files: the files of the
--- generation that hold them. Read as "slot" by answer_intervals_by_source and answer_intervals_by_device.
+-- Selects the 15-minute intervals of the days of "counted", from the stream from which each day was read. Every interval of a day has a row;
+-- energy_wh is null if no measurement covers it.
+-- Reads counted (see report/select_counted). $days, $starts_ms, $ends_ms: the local days, from the time zone database. $interval_files: the files of
+-- the generation with these days. answer_intervals_by_source and answer_intervals_by_device read it as "slot".
 SELECT d.day, d.device, d.source, d.at_ms,
   CASE
     WHEN i.energy_wh IS NULL OR d.part = 'whole' THEN i.energy_wh
@@ -31,7 +31,7 @@ LEFT JOIN (
   ON i.device = d.device AND i.source = d.source AND i.stream_id = d.stream_id AND i.at_ms = d.at_ms
 
 -- name: answer_intervals_by_source
--- One row for each day that has energy, in any order: "<device>.<source>":[Wh of each interval, in order], sorted, as bytes.
+-- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in order], sorted, as bytes.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':[', profile, ']'), ',' ORDER BY device, source)) AS members
@@ -42,7 +42,7 @@ FROM (
 GROUP BY day
 
 -- name: answer_intervals_by_device
--- As answer_intervals_by_source, the sources of a device added up.
+-- Like answer_intervals_by_source, with the sources of a device added up.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '":[', profile, ']'), ',' ORDER BY device)) AS members

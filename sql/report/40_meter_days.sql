@@ -2,25 +2,25 @@
 --
 -- Reads   files of meter_reading, daily_energy and interval_energy of the generation; source_day, device_day.
 -- Writes  member, local_day, uploaded_day, source_day, derived_day: one row for each meter and day. Energy in Wh.
--- Why     A meter that is derived from a device has the same days as the device, in any zone.
+-- Why     A meter that is derived from a device has the same days as the device, in any time zone.
 
 -- name: select_members
--- What energy is asked of: uploaded meters by code, devices by id, with a source or as a whole. $members: JSON, an array of
--- { key, code, device, source }. Read as "member".
+-- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members: JSON array of { key, code, device,
+-- source }. Read as "member".
 SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true)
 
 -- name: select_local_days
--- The local days that readings are spread over, without those that the zone skipped, and their instants in ms. $days, $starts_ms, $ends_ms:
--- from the tz database. Read as "local_day".
+-- Lists the local days, without days that the time zone skipped, with their instants in ms. $days, $starts_ms, $ends_ms: from the time zone database.
+-- Read as "local_day".
 SELECT day, start_ms, end_ms
 FROM (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms)
 WHERE start_ms < end_ms
 
 -- name: select_uploaded_days
--- The readings of "member" that were uploaded, by "local_day", which begins with the first of a month. A reading that lies in several days is
--- cut by time: the part up to the end of a day is rounded to a Wh, so that the parts add up to the reading. A day is rounded on the running
--- sum of its month, so that the days add up to the month. $reading_files: of the generation.
--- key, day, energy_wh (Wh, null where no reading knows it), coverage (0 to 1), flags, quality (the worst of its readings), revision (the highest)
+-- Spreads the uploaded readings of "member" over the days of "local_day", which begins with the first of a month. A reading that lies in several days
+-- is cut by time: its running sum is rounded at the end of each day, so the parts add up to the reading. A day is rounded on the running sum of its
+-- month, so the days add up to the month. $reading_files: of the generation.
+-- key, day, energy_wh (Wh; null if no reading covers it), coverage (0 to 1), flags, quality (the worst of its readings), revision (the highest)
 WITH reading AS (
   SELECT m.key, r.energy_wh, r.quality, r.revision, epoch_ms(r.interval_start) AS start_ms, epoch_ms(r.interval_end) AS end_ms
   FROM read_parquet($reading_files, hive_partitioning = false) r
@@ -61,17 +61,16 @@ FROM running
 WHERE day >= $start_day::DATE
 
 -- name: select_source_days
--- The days of the workgroup of the devices of "member", by source, as they were computed: "chosen" for select_source_day. $day_files: of the
--- generation.
+-- Selects the workgroup's days of the devices of "member", by source: "chosen" for select_source_day. $day_files: of the generation.
 SELECT day, device, source, energy_wh, method, coverage, flags, status, version, computed_at
 FROM read_parquet($day_files, hive_partitioning = false)
 WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member)
 
 -- name: select_source_days_of_zone
--- The parts of the workgroup's days that belong to the days of another zone ("local_day"), as balance/sum_device_day reads them: sums of the
--- 15-minute intervals of the stream that each of the workgroup's own days was read from, so that the days of any zone add up to the same.
--- coverage: share of the day of the zone. $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that lie in the range in part;
--- $day_files, $interval_files: of the generation. Reads rule (see balance/find_rule).
+-- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the form of balance/sum_device_day. They are
+-- sums of the intervals of the stream from which each of the workgroup's days was read, so the days of every time zone add up to the same.
+-- coverage: share of the day of the other zone. $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files,
+-- $interval_files: of the generation. Reads rule (see balance/find_rule).
 WITH own_day AS (
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
 ),
@@ -117,8 +116,8 @@ FROM (
 )
 
 -- name: select_derived_days
--- The days of "member" that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day of another
--- zone is the sum of the parts of the workgroup's days in it. Columns as of select_uploaded_days; revision: the highest version.
+-- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day of
+-- another time zone is the sum of its parts of the workgroup's days. Columns as in select_uploaded_days; revision: the highest version.
 WITH part AS (
   SELECT m.key, d.reported_day AS day, d.energy_wh, d.coverage, d.flags, d.version
   FROM source_day d JOIN member m ON m.device = d.device AND m.source = d.source

@@ -1,21 +1,19 @@
--- 50 Budgets: what was planned, by day.
+-- 50 Budgets: planned energy by day.
 --
 -- Reads   files of budget of the generation.
--- Writes  meter_day (one row for each meter and day that has a budget), or the scenarios there are. Energy in Wh.
--- Why     A period is spread over its days with rounding on the running sum, so that the days add up to what was uploaded.
+-- Writes  meter_day (one row for each meter and day with a budget), or the existing scenarios. Energy in Wh.
+-- Why     A period is spread over its days and rounded on the running sum, so the days add up to the uploaded value.
 
 -- name: find_scenarios
--- The scenarios that there are budgets of, for meters ($codes).
+-- Returns the scenarios for which meters ($codes) have budgets.
 SELECT DISTINCT scenario FROM read_parquet($budget_files, hive_partitioning = false)
 WHERE is_current AND meter_code IN (SELECT unnest($codes::VARCHAR[])) ORDER BY scenario
 
 -- name: select_budget_days
--- The budget by calendar days: one row for each meter and day that has one.
--- A period is spread evenly over its days, rounded on the running sum, so that they add up to it.
--- $scenario: only budgets of this scenario, in capitals or not. Null: each meter has on each day the scenario that comes first in
--- $scenario_order; scenarios that are not in it come last, by name.
--- Of several periods of a scenario that hold a day the shortest counts: a day before its month, a month before its year.
--- $budget_files: of the generation. $codes: meters.
+-- Spreads budgets over calendar days: one row for each meter and day with a budget. A period is spread evenly over its days.
+-- If several periods of a scenario contain a day, the shortest counts: a day before its month, a month before its year. $scenario: only budgets of
+-- this scenario, in upper or lower case. Null: each meter has on each day the scenario that comes first in $scenario_order; scenarios that are not in
+-- it come last, by name. $budget_files: of the generation. $codes: meters.
 -- key, day, energy_wh (Wh), scenario, period_wh (of the whole period), period_start, period_end, revision, uploaded_at
 SELECT meter_code AS key, day,
   (round(energy_wh * ((day - period_start + 1) / (period_end - period_start + 1)))

@@ -1,16 +1,16 @@
 -- 60 Meter answers: days of meters and of budgets as answers.
 --
 -- Reads   meter_day, member.
--- Writes  one row for each day: day, members (the members of its JSON object, as bytes); or rows for what is computed of them.
--- Why     As in chapter 20.
+-- Writes  one row for each day: day, members (the members of its JSON object, as bytes); or plain rows for further computation.
+-- Why     The database builds the JSON text, as in chapter 20.
 
 -- name: answer_meters
--- One row for each day of "meter_day" that has energy, in any order: the members of its JSON object, "<code>":Wh, sorted, as bytes.
+-- Returns one row for each day of "meter_day" with energy, in any order: the members of its JSON object, "<code>":Wh, sorted, as bytes.
 SELECT day::VARCHAR AS day, encode(string_agg(concat('"', key, '":', energy_wh), ',' ORDER BY key)) AS members
 FROM meter_day WHERE energy_wh IS NOT NULL GROUP BY day
 
 -- name: answer_meter_details
--- As answer_meters, each value an object with what is to be known of it. $members: see select_members.
+-- Like answer_meters; each value is an object with all details. $members: see select_members.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', key, '":', to_json({
@@ -25,7 +25,7 @@ FROM meter_day JOIN member m USING (key)
 GROUP BY day
 
 -- name: answer_budget_details
--- As answer_meters, of budgets, each value an object with its scenario and the period that it is part of.
+-- Like answer_meters for budgets; each value is an object with its scenario and its period.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', key, '":', to_json({
@@ -41,11 +41,11 @@ SELECT
 FROM meter_day GROUP BY day
 
 -- name: select_meter_values
--- "meter_day" as rows, for what is computed of them. flags: separated by commas. scenario: only budgets have one.
+-- Returns "meter_day" as plain rows. flags: separated by commas. scenario: only for budgets.
 SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, coverage::DOUBLE AS coverage, array_to_string(flags, ',') AS flags,
   NULL::VARCHAR AS scenario
 FROM meter_day
 
 -- name: select_budget_values
--- "meter_day" of budgets as rows, for what is computed of them. A budget is known as a whole.
+-- Returns "meter_day" of budgets as plain rows. The energy of a budget is always complete.
 SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, 1::DOUBLE AS coverage, NULL::VARCHAR AS flags, scenario FROM meter_day

@@ -1,13 +1,13 @@
--- 70 Changes: which days have changed, and how devices are now.
+-- 70 Changes: which days have changed, and the current state of devices.
 --
 -- Reads   files of daily_energy_version and device_state of the generation.
--- Writes  one row for each day that has changed (JSON), or for each device.
--- Why     Who has copied days learns which of them to copy again.
+-- Writes  one row for each changed day (JSON), or for each device.
+-- Why     A system that has copied days can read which of them to copy again.
 
 -- name: answer_day_changes
--- The days whose versions of a generation's daily_energy_version ($files) changed from $since_ms up to, not including, $until_ms, as one JSON
--- object each: what they were before the first of these versions and what they are after the last. A version counts where the day was final
--- when it came, with $with_provisional also where it was not. $devices: the only ones, as text; null for all. $rows_max: of rows.
+-- Returns the days of a generation's daily_energy_version ($files) with versions from $since_ms up to $until_ms (excluded), each as a JSON object:
+-- before the first of these versions and after the last one. A version counts if the day was final when it came; with $with_provisional also if it
+-- was not. $devices: only these, as text; null for all. $rows_max: the most rows.
 WITH version AS (
   SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,
     lag(CASE WHEN energy_wh IS NOT NULL THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage} END) OVER versions AS before
@@ -52,7 +52,7 @@ ORDER BY day, device, source
 LIMIT $rows_max::INTEGER;
 
 -- name: list_device_states
--- The devices of a generation's device_state ($files) with their last known state. Instants in ms since 1970, null where there is none.
+-- Returns the devices of a generation's device_state ($files) with their last known state. Instants in ms since 1970; null if unknown.
 SELECT
   device::VARCHAR AS device,
   state,

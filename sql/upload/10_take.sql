@@ -1,43 +1,43 @@
 -- 10 Take: the rows of an upload.
 --
--- Reads   the rows that were sent, as JSON; upload, meter_reading, meter_register.
--- Writes  incoming (temporary, one row for each row of the upload: days as days since 1970, instants in ms since 1970, energy in Wh).
--- Why     Intervals, registers and budgets have one form, so that they are compared by the same statements.
+-- Reads   the received rows, as JSON; upload, meter_reading, meter_register.
+-- Writes  incoming (temporary: one row for each row of the upload; days as days since 1970, instants in ms since 1970, energy in Wh).
+-- Why     Intervals, registers and budgets have one form, so the same statements compare them.
 
 -- name: find_upload
--- The upload with the same rows, if there was one.
+-- Returns an earlier upload with the same rows.
 SELECT upload_id::DOUBLE AS upload_id, row_count::DOUBLE AS row_count, revision, received_at_ms::DOUBLE AS received_at_ms
 FROM upload WHERE kind = $kind AND content_hash = $content_hash ORDER BY upload_id DESC LIMIT 1;
 
 -- name: next_upload_id
--- The number of the next upload.
+-- Returns the number of the next upload.
 SELECT (coalesce(max(upload_id), 0) + 1)::DOUBLE AS upload_id FROM upload;
 
 -- name: set_joins
--- How many rows a table has is not known within the transaction that makes it, and few rows would be joined one by one.
+-- Forces hash joins, because DuckDB does not know the size of a table in the transaction that creates it, and would join row by row.
 SET SESSION asof_loop_join_threshold = 0;
 
 -- name: create_incoming
--- The rows of an upload. key: what they may not overlap within; start_at, end_at: as in the table that they go to, days as days since 1970 and
--- the end exclusive; energy_wh: Wh; revision and is_same: decided by comparing.
+-- Creates the table for the rows of an upload. key: rows with the same key must not overlap. start_at, end_at: as in the target table, days as days
+-- since 1970, the end excluded. energy_wh: Wh. revision, is_same: decided by chapter 20.
 CREATE OR REPLACE TEMP TABLE incoming (
   line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR, detail VARCHAR, revision INTEGER, is_same BOOLEAN
 );
 
 -- name: take_meter_rows
--- Takes rows of intervals or registers in. $rows: JSON, an array of them.
+-- Adds rows of intervals or registers. $rows: JSON array.
 INSERT INTO incoming
 SELECT line, meter, meter, start, "end", energyWh, direction, quality, 1, false
 FROM (SELECT unnest(from_json($rows, '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE", "direction": "VARCHAR", "quality": "VARCHAR"}]'), recursive := true));
 
 -- name: take_budget_rows
--- Takes rows of budgets in. $rows: JSON, an array of them, with the granularity within which they may not overlap.
+-- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
 INSERT INTO incoming
 SELECT line, concat_ws(chr(10), meter, scenario, granularity), meter, start - DATE '1970-01-01', "end" - DATE '1970-01-01' + 1, energyWh, NULL, scenario, 1, false
 FROM (SELECT unnest(from_json($rows, '[{"line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE", "scenario": "VARCHAR", "granularity": "VARCHAR"}]'), recursive := true));
 
 -- name: find_other_kind
--- Meters of the upload that have readings of the other kind: from registers, or of intervals.
+-- Returns meters of the upload that already have readings of the other kind (registers or intervals).
 SELECT i.meter_code, min(i.line)::DOUBLE AS line
 FROM incoming i
 WHERE CASE WHEN $is_register

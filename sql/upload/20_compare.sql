@@ -1,12 +1,12 @@
--- 20 Compare: what of the upload is new, and what it replaces.
+-- 20 Compare: which rows of the upload are new, and which rows they replace.
 --
 -- Reads   incoming; meter_reading, meter_register, budget.
--- Writes  current_row (temporary: rows that count so far), overlap (temporary: one row for each pair of them that lies over another),
---         replaced_row (temporary); revision and is_same of incoming.
--- Why     The same rows sent again change nothing. Rows that cover others in part are refused, because the rest would be lost.
+-- Writes  current_row (temporary: current rows), overlap (temporary: one row for each pair of overlapping rows), replaced_row (temporary); revision
+--         and is_same of incoming.
+-- Why     Sending the same rows again changes nothing. A row that covers a current row only in part is refused, because the rest would be lost.
 
 -- name: find_current_intervals
--- The readings that count, of the meters and about the times of the upload.
+-- Selects the current readings of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
 SELECT m.rowid AS row_id, m.meter_code AS key, m.start_ms AS start_at, m.end_ms AS end_at, m.energy_wh, m.direction, m.quality AS detail, m.revision, m.received_at_ms
@@ -14,7 +14,7 @@ FROM meter_reading m JOIN span s USING (meter_code)
 WHERE m.replaced_by IS NULL AND m.start_ms < s.end_at AND m.end_ms > s.start_at;
 
 -- name: find_current_registers
--- The values of registers that count, of the meters and about the times of the upload.
+-- Selects the current register values of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
 SELECT r.rowid AS row_id, r.meter_code AS key, r.at_ms AS start_at, r.at_ms AS end_at, r.value_wh AS energy_wh, r.direction, r.quality AS detail, r.revision, 0 AS received_at_ms
@@ -22,7 +22,7 @@ FROM meter_register r JOIN span s USING (meter_code)
 WHERE r.replaced_by IS NULL AND r.at_ms BETWEEN s.start_at AND s.end_at;
 
 -- name: find_current_budgets
--- The budgets that count, of the meters, scenarios and kinds of period of the upload.
+-- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH known AS (
   SELECT
@@ -46,8 +46,8 @@ WITH known AS (
 SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
 
 -- name: find_same_places
--- Which rows of the upload lie at the same place as rows that count. They overlap no third one, as neither overlap among themselves.
--- shared: how much of the length of the row that counts is covered.
+-- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither side overlaps itself. shared: the covered
+-- length of the current row.
 CREATE OR REPLACE TEMP TABLE overlap AS
 SELECT
   c.row_id,
@@ -59,7 +59,7 @@ SELECT
 FROM current_row c JOIN incoming n USING (key, start_at, end_at);
 
 -- name: find_overlaps
--- Adds the rows of the upload that lie across rows that count. Of two that overlap, one begins within the other.
+-- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within the other.
 INSERT INTO overlap
 WITH kept AS (FROM current_row ANTI JOIN overlap USING (row_id)),
 placed AS (SELECT i.rowid AS new_id, i.key, i.start_at, i.end_at FROM incoming i ANTI JOIN overlap o ON i.rowid = o.new_id),
@@ -75,7 +75,7 @@ pair AS (
 SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest(c_start, n_start), false FROM pair;
 
 -- name: find_conflicts
--- Rows of the upload that cover a row that counts in part: the rest of it would be lost. key, start_at, end_at, received_at_ms: of that row.
+-- Returns the current rows that the upload covers only in part, so the rest would be lost. key, start_at, end_at, received_at_ms: of that row.
 WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared) < any_value(length))
 SELECT n.line::DOUBLE AS line, c.start_at::DOUBLE AS start_at, c.end_at::DOUBLE AS end_at, c.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming n ON n.rowid = cut.new_id JOIN current_row c USING (row_id)
@@ -83,18 +83,18 @@ ORDER BY n.line
 LIMIT 1000;
 
 -- name: set_revisions
--- Rows that say what counts already are not stored again; the others are one revision above what they replace.
+-- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the row that they replace.
 UPDATE incoming SET is_same = o.is_same, revision = o.revision + CASE WHEN o.is_same THEN 0 ELSE 1 END
 FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) o
 WHERE incoming.rowid = o.new_id;
 
 -- name: find_replaced
--- Rows that the upload replaces.
+-- Finds the rows that the upload replaces.
 CREATE OR REPLACE TEMP TABLE replaced_row AS
 SELECT DISTINCT row_id FROM overlap WHERE NOT is_same;
 
 -- name: count_upload
--- What an upload comes to.
+-- Counts the results of an upload.
 SELECT
   count(*)::DOUBLE AS row_count,
   count(*) FILTER (NOT is_same)::DOUBLE AS stored_count,

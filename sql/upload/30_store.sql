@@ -1,23 +1,23 @@
--- 30 Store: what is new, and what counts no longer.
+-- 30 Store: stores new rows, and marks the replaced ones.
 --
 -- Reads   incoming, replaced_row.
--- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by where it counts no longer), upload, dirty_partition.
--- Why     An upload never overwrites: what was said before can be seen.
+-- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by if it is no longer current), upload, dirty_partition.
+-- Why     An upload never overwrites, so earlier values stay visible.
 
 -- name: store_readings
--- Stores what is new.
+-- Stores the new readings.
 INSERT INTO meter_reading BY NAME
 SELECT meter_code, start_at AS start_ms, end_at AS end_ms, energy_wh, direction, detail AS quality, $from_register AS from_register, revision, $now_ms AS received_at_ms, $upload_id AS upload_id
 FROM incoming WHERE NOT is_same ORDER BY meter_code, start_at;
 
 -- name: store_registers
--- Stores what is new.
+-- Stores the new register values.
 INSERT INTO meter_register BY NAME
 SELECT meter_code, start_at AS at_ms, energy_wh AS value_wh, direction, detail AS quality, revision, $upload_id AS upload_id
 FROM incoming WHERE NOT is_same ORDER BY meter_code, start_at;
 
 -- name: store_budgets
--- Stores what is new.
+-- Stores the new budgets.
 INSERT INTO budget BY NAME
 SELECT
   meter_code,
@@ -31,20 +31,20 @@ SELECT
 FROM incoming WHERE NOT is_same ORDER BY meter_code, detail, start_at;
 
 -- name: replace_readings
--- Notes at rows that they no longer count.
+-- Marks the replaced readings.
 UPDATE meter_reading SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
 -- name: replace_registers
--- Notes at rows that they no longer count.
+-- Marks the replaced register values.
 UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
 -- name: replace_budgets
--- Notes at rows that they no longer count.
+-- Marks the replaced budgets.
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
 -- name: derive_readings
--- The growth between neighbouring values of the registers that the upload has touched, as rows to store. A register that fell
--- says nothing of its interval. energy_wh: Wh.
+-- Makes readings from the growth between neighbouring values of the touched registers. If a register fell, the energy of that interval is unknown.
+-- energy_wh: Wh.
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
   SELECT
@@ -75,12 +75,12 @@ FROM step
 WHERE before_ms IS NOT NULL;
 
 -- name: mark_months
--- Months of the lake in which readings have come or no longer count.
+-- Marks the months of the lake with new or replaced readings.
 INSERT INTO dirty_partition
 SELECT DISTINCT 'meter_reading', strftime(make_timestamp(start_ms * 1000), '%Y-%m')
 FROM meter_reading WHERE upload_id = $upload_id OR replaced_by = $upload_id;
 
 -- name: store_upload
--- Enters the upload in the ledger. stored_count: rows of it that were new.
+-- Stores the upload in the ledger. stored_count: number of new rows.
 INSERT INTO upload (upload_id, kind, name, content_hash, actor, row_count, stored_count, revision, received_at_ms)
 VALUES ($upload_id, $kind, $name, $content_hash, $actor, $row_count, $stored_count, $revision, $now_ms);

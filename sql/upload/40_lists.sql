@@ -1,11 +1,11 @@
 -- 40 Lists: what has been uploaded so far.
 --
 -- Reads   meter_reading, meter_register, budget, upload.
--- Writes  nothing. One row for each meter, or for each meter, scenario and kind of period. Energy in Wh.
--- Why     People see what counts before they send more.
+-- Writes  nothing. Returns one row for each meter, or for each meter, scenario and kind of period. Energy in Wh.
+-- Why     People see the current data before they send more.
 
 -- name: list_readings
--- The readings that count, by meter, and registers of which there is one value only. energy_wh: Wh; faults: intervals in which a register fell.
+-- Returns the current readings by meter, and registers with only one value. energy_wh: Wh; faults: number of intervals in which a register fell.
 SELECT
   meter_code AS meter,
   any_value(from_register) AS from_register,
@@ -27,7 +27,7 @@ GROUP BY r.meter_code
 ORDER BY ALL;
 
 -- name: list_budgets
--- The budgets that count, by meter, scenario and kind of period. energy_wh: Wh.
+-- Returns the current budgets by meter, scenario and kind of period. energy_wh: Wh.
 SELECT
   meter_code AS meter,
   scenario,
