@@ -14,7 +14,7 @@ FROM upload WHERE kind = $kind AND content_hash = $content_hash ORDER BY upload_
 SELECT (coalesce(max(upload_id), 0) + 1)::DOUBLE AS upload_id FROM upload;
 
 -- name: set_joins
--- Forces hash joins, because DuckDB does not know the size of a table in the transaction that creates it, and would join row by row.
+-- Turns off the row-by-row join, which DuckDB would choose because it does not know the size of a table in the transaction that creates it.
 SET SESSION asof_loop_join_threshold = 0;
 
 -- name: create_incoming
