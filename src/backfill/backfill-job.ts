@@ -4,7 +4,7 @@ import { createRestSource, type RestSource } from '../client/rest-source.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { formatInstant } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { takenIn } from '../warehouse/stage-progress.ts';
+import { readStageProgress } from '../warehouse/stage-progress.ts';
 import { askAvailability } from './availability.ts';
 import {
   endBackfill,
@@ -112,7 +112,7 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
       return {
         kind: 'ended',
         outcome: run.result.outcome,
-        ...(await shard.read((connection) => takenIn(connection, workgroup))),
+        ...(await shard.read((connection) => readStageProgress(connection, workgroup))),
       };
     },
     async stop() {

@@ -5,7 +5,7 @@ import { TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { takenIn } from '../warehouse/stage-progress.ts';
+import { readStageProgress } from '../warehouse/stage-progress.ts';
 import { type ImportOutcome, importFile } from './import-file.ts';
 import type { ImportProgress, ImportRequest } from './import-request.ts';
 
@@ -100,7 +100,7 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
       if (!run.result) return { kind: 'running', path, progress: { ...nothingYet, ...run.progress } };
       if ('error' in run.result) throw run.result.error;
       const { outcome } = run.result;
-      const stages = await shard.read((connection) => takenIn(connection, options.workgroup));
+      const stages = await shard.read((connection) => readStageProgress(connection, options.workgroup));
       return { kind: 'ended', path, outcome, ...stages };
     },
     async stop() {

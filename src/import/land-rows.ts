@@ -15,7 +15,7 @@ const BATCH_ROWS = 40_960;
 const IN_FLIGHT_MAX = 2;
 
 /**
- * Lands the rows of a file in held batches, those that have landed before passed over.
+ * Lands the rows of a file in unlisted batches, those that have landed before passed over.
  * @throws InputError where the file cannot be read to its end
  */
 export async function landRows(
@@ -114,7 +114,7 @@ async function landBatch(
     fromOffset: entry.baseOffset + BigInt(fromRow),
     nextOffset: entry.baseOffset + BigInt(toRow),
     logEpoch: undefined,
-    held: {
+    unlisted: {
       batchId: entry.firstBatchId + batch,
       note: (connection) => advanceFile(connection, entry, counts, clock),
     },

@@ -3,7 +3,7 @@ import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query, queryText } from '../warehouse/query.ts';
-import { type DeclaredStreams, takenIn } from '../warehouse/stage-progress.ts';
+import { type DeclaredStreams, readStageProgress } from '../warehouse/stage-progress.ts';
 import { datasets, wholeDatasets } from './datasets.ts';
 import { findByDay } from './day-pieces.ts';
 import type { Commit, LakeFile } from './lake-commit.ts';
@@ -29,7 +29,7 @@ export async function readState(
     created_at_ms: number;
     batch_id: string;
   }>(connection, 'publish/read_state');
-  const { rolledUpBatchId } = await takenIn(connection, declared);
+  const { rolledUpBatchId } = await readStageProgress(connection, declared);
   return {
     createdAtMs: row!.created_at_ms,
     batchId: BigInt(row!.batch_id),

@@ -3,18 +3,18 @@ import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from './query.ts';
 
-/** How far an origin (the stream, or an import) has landed. It moves in the transaction that lands what lies before it. */
+/** The position up to which an origin (the stream, or an import) has landed. It moves in the transaction that lands the messages before it. */
 export interface Checkpoint {
   origin: string;
-  /** The log that offsets belong to, where the server says. */
+  /** The log of the offsets; undefined if the server does not name it. */
   logEpoch: string | undefined;
-  /** Where to read on. */
+  /** The offset to read next. */
   nextOffset: Offset;
-  /** The highest offset that has landed; undefined where nothing of this log has. */
+  /** The highest landed offset; undefined if nothing of this log has landed. */
   lastOffset: Offset | undefined;
   /** Append time of the latest message that has landed. */
   lastStoreTimeMs: UtcMs | undefined;
-  /** The last batch of this origin; 0 where there was none. */
+  /** The last batch of this origin; 0 if there was none. */
   batchId: number;
   updatedAtMs: UtcMs;
 }
@@ -28,13 +28,13 @@ export interface PositionRow extends Record<string, bigint | string | null> {
   updated_at_ms: bigint | null;
 }
 
-/** Every checkpoint of the file, by origin. */
+/** Reads every checkpoint of the file, by origin. */
 export async function readCheckpoints(connection: DuckDBConnection): Promise<Map<string, Checkpoint>> {
   const rows = await query<PositionRow & { origin: string }>(connection, 'land/find_checkpoints');
   return new Map(rows.map((row) => [row.origin, checkpointOf(row.origin, row)!]));
 }
 
-/** The checkpoint that a row of `land/find_position` or `land/find_checkpoints` tells of, if there is one. */
+/** The checkpoint in a row of `land/find_position` or `land/find_checkpoints`; undefined if there is none. */
 export function checkpointOf(origin: string, row: PositionRow): Checkpoint | undefined {
   if (row.next_offset === null) return undefined;
   return {
@@ -48,8 +48,8 @@ export function checkpointOf(origin: string, row: PositionRow): Checkpoint | und
   };
 }
 
-/** Whether both stand at the same place of the same log. */
-export function samePlace(left: Checkpoint | undefined, right: Checkpoint | undefined): boolean {
+/** True if both are at the same position of the same log. */
+export function isSamePosition(left: Checkpoint | undefined, right: Checkpoint | undefined): boolean {
   return (
     left?.nextOffset === right?.nextOffset &&
     left?.lastOffset === right?.lastOffset &&

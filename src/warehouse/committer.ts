@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { type Checkpoint, checkpointOf, type PositionRow, samePlace } from './checkpoint.ts';
+import { type Checkpoint, checkpointOf, isSamePosition, type PositionRow } from './checkpoint.ts';
 import { messageColumnTypes } from './fill-chunks.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 import { appendNames, clearQuietly, writeLedger } from './landing-ledger.ts';
@@ -11,16 +11,16 @@ import { query } from './query.ts';
 
 export type CommitOutcome =
   | { kind: 'committed' }
-  /** The file stands elsewhere than the writes assumed; nothing was written. */
+  /** The checkpoint of the file is not the one that the writes assumed; nothing was written. */
   | { kind: 'out-of-step'; checkpoint: Checkpoint | undefined };
 
-/** Everything that landing writes goes through one connection, with its appender and statements kept ready. */
+/** Writes everything that landing writes. It uses one connection, with its appender and prepared statements. */
 export interface Committer {
   /**
-   * Writes one origin's consecutive batches in one transaction: all of them or none.
-   * After a failure the committer is spent: close it and make a new one.
-   * @param onCommitting called once the rows have been handed over and COMMIT runs in the background: the chunks are free,
-   *   and this is the time to decode the next batch
+   * Writes consecutive batches of one origin in one transaction: all of them or none.
+   * After a failure, close the committer and create a new one.
+   * @param onCommitting called when the rows are written and COMMIT runs in the background. The chunks are free then, and the next batch can be
+   *   decoded
    */
   commit(
     writes: readonly PreparedWrite[],
@@ -40,8 +40,8 @@ const statements = {
 type Statements = Readonly<Record<keyof typeof statements, DuckDBPreparedStatement>>;
 
 /**
- * @param owner the workgroup and the epoch in which this process owns its file
- * @throws TerminalError where table message has other columns than landing writes
+ * @param owner the workgroup, and the epoch in which this process owns its file
+ * @throws TerminalError if table message has other columns than landing writes
  */
 export async function createCommitter(
   connection: DuckDBConnection,
@@ -67,7 +67,7 @@ export async function createCommitter(
     await connection.run('BEGIN');
     try {
       const stored = await readPosition(prepared.position, first.origin, owner);
-      if (!samePlace(stored, first.before)) {
+      if (!isSamePosition(stored, first.before)) {
         await connection.run('ROLLBACK');
         return { kind: 'out-of-step', checkpoint: stored };
       }
@@ -82,7 +82,7 @@ export async function createCommitter(
       return { kind: 'committed' };
     } catch (error) {
       clearQuietly(appender);
-      // Nothing to roll back where COMMIT was what failed.
+      // If COMMIT failed, there is nothing to roll back.
       await connection.run('ROLLBACK').catch(() => {});
       throw error;
     }
@@ -132,7 +132,7 @@ async function readPosition(
   return checkpointOf(origin, row);
 }
 
-/** A flush that fails throws: COMMIT would succeed after it, and move the checkpoint without its rows. */
+/** A failing flush must throw. Otherwise COMMIT would succeed and move the checkpoint without the rows. */
 function appendMessages(appender: DuckDBAppender, writes: readonly PreparedWrite[]): void {
   if (writes.every(({ chunks }) => chunks.length === 0)) return;
   for (const { chunks } of writes) for (const chunk of chunks) appender.appendDataChunk(chunk);

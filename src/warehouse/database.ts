@@ -11,33 +11,33 @@ export interface DatabaseOptions {
   path: string;
   memoryMegabytes: number;
   threads: number;
-  /** Folders that statements may read and write files in, such as the lake; everything else is closed to them. */
+  /** Folders in which statements can read and write files, such as the lake. Statements have no access to other folders. */
   folders?: readonly string[];
-  /** Opens an existing file to read, without changing anything of it; other processes may do the same. */
+  /** Opens an existing file for reading, without changing it. Other processes can do the same. */
   readOnly?: boolean;
   clock: Clock;
 }
 
-/** An open DuckDB file. At most one exists in a process for a file, whichever thread holds it. */
+/** An open DuckDB file. A process has at most one for a file, in any thread. */
 export interface Database {
-  /** A connection that is closed with the database at the latest. One for each operation that runs at a time. */
+  /** Opens a connection. Use one for each concurrent operation. Closing the database closes it. */
   connect(): Promise<DuckDBConnection>;
-  /** Waits until every connection has been closed by whoever uses it; interrupts what still runs after so long. */
+  /** Waits until all connections are closed, and interrupts statements that still run after this time. */
   idle(waitMsMax: number): Promise<void>;
-  /** Closes every connection and the file. No call may be pending on any of them. Doing it again does nothing. */
+  /** Closes every connection and the file. No call can be pending on any of them. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** A checkpoint each so many bytes of log: each holds commits up for some 0.4 s, so fewer are smoother. */
+/** DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4 s, so few are better. */
 const WAL_MEGABYTES_MAX = 256;
-/** Three header blocks: a shorter file is one whose creation was cut off. */
+/** Three header blocks. The creation of a shorter file was interrupted. */
 const HEADER_BYTES = 12_288;
 const CREATION_MS_MAX = 10_000;
 const INTERRUPT_MS_MAX = 1_000;
 
 /**
  * Opens or creates a DuckDB file for writing, or opens one for reading.
- * @throws TransientError where somebody else has it open or the disk is full, TerminalError where it is damaged or not ours
+ * @throws TransientError if another process has it open or the disk is full, TerminalError if it is damaged or of another program
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { readOnly = false } = options;
@@ -51,7 +51,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   async function connect(): Promise<DuckDBConnection> {
     if (instance === undefined) throw new TransientError('WarehouseClosed', `${path} is closed`);
-    // One that is being made counts already: closing the file under it would leave its first query unanswered.
+    // Counted before it is open, because closing the file meanwhile would leave its first query unanswered.
     connecting++;
     const connection = await instance.connect().finally(() => connecting--);
     connections.add(connection);
@@ -94,7 +94,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     if (!readOnly) removeUnfinished(path, options.clock);
     instance = await DuckDBInstance.create(path, settings(path, options));
-    // The file is ours now, so what was spilled beside it is of a process that was killed.
+    // This process owns the file now, so spilled files beside it are of a process that was killed.
     if (!readOnly) rmSync(spillFolder(path), { recursive: true, force: true });
     const connection = await connect();
     await restrict(connection, options.folders ?? []);
@@ -127,7 +127,7 @@ function spillFolder(path: string): string {
   return `${path}.tmp`;
 }
 
-/** Fixes the zone and closes the file system and the network to statements, but for the folders named, for good. */
+/** Sets the time zone, and blocks file system and network for all later statements, except for the given folders. */
 async function restrict(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
   const list = folders.map((folder) => sqlString(`${resolve(folder)}/`));
@@ -136,9 +136,9 @@ async function restrict(connection: DuckDBConnection, folders: readonly string[]
 }
 
 /**
- * Holds a file for this process. DuckDB's own lock keeps other processes out, but not a second opening in this one; and
- * closing that second one would drop the lock of the first (POSIX locks belong to the process). For the same reason
- * nothing else in this process may open and close the file while it is a warehouse: not to copy it, not to read it.
+ * Claims a file for this process. DuckDB's lock excludes other processes, but not a second opening in this process. Closing that second one would
+ * release the lock of the first, because POSIX locks belong to the process. So no other code of this process can open the file while it is a
+ * warehouse, not even to read or copy it.
  */
 async function claimFile(path: string): Promise<() => Promise<unknown>> {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -160,11 +160,11 @@ async function claimFile(path: string): Promise<() => Promise<unknown>> {
   };
 }
 
-/** Removes a file whose creation was cut off (a crash, a full disk): it holds nothing and could never be opened. */
+/** Deletes a file whose creation was interrupted (a crash, a full disk). It is empty and can never be opened. */
 function removeUnfinished(path: string, clock: Clock): void {
   const file = statSync(path, { throwIfNoEntry: false });
   if (!file?.isFile() || file.size >= HEADER_BYTES) return;
-  // A young one may be in the making in another process.
+  // Another process can be creating a new file just now.
   if (clock.now() - file.mtimeMs < CREATION_MS_MAX || statSync(`${path}.wal`, { throwIfNoEntry: false }))
     return;
   if (file.size === 0 || startsLikeDuckDb(path)) rmSync(path);

@@ -6,13 +6,13 @@ import { jsonRowsSql } from './json-rows.ts';
 import { loadSql } from './load-sql.ts';
 import { query, queryText } from './query.ts';
 
-/** What the configuration says of devices: which sources they have, which of them stand for the whole, and what their energy is. */
+/** The declarations of devices: their sources, total sources and roles. */
 export type DeclaredDevices = Pick<WorkgroupConfig, 'devices' | 'totalSource'> &
   Partial<Pick<WorkgroupConfig, 'roles'>>;
 
 /**
- * Brings what is declared of devices into temporary tables: declared_device, declared_peak, role_span, and device_source, which says which
- * sources count in a device (see balance/find_device_source).
+ * Stores the declarations of devices in temporary tables: declared_device, declared_peak, role_span, and device_source, which says which sources
+ * count for a device (see balance/find_device_source).
  */
 export async function declareDevices(connection: DuckDBConnection, declared: DeclaredDevices): Promise<void> {
   const { devices, totalSource } = declared;
@@ -30,7 +30,7 @@ export async function declareDevices(connection: DuckDBConnection, declared: Dec
   await createTable(connection, 'device_source', loadSql('balance/find_device_source'));
 }
 
-/** The roles of all sources that are known. Without any role there is nothing to look at. */
+/** The roles of all known sources. Without any configured role the list is empty. */
 async function resolveRoles(connection: DuckDBConnection, declared: DeclaredDevices): Promise<RoleSpan[]> {
   if ((declared.roles ?? []).length === 0) return [];
   const known = await query<{ device: string; source: string }>(connection, 'devices/list_known_sources');

@@ -3,10 +3,10 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { absentInAll } from '../config/meters.ts';
 import { query } from './query.ts';
 
-/** What the configuration says of meters and sites. */
+/** The declarations of meters and sites. */
 export type DeclaredMeters = Partial<Pick<WorkgroupConfig, 'meters' | 'sites'>>;
 
-/** Brings the declared meters and the members of sites into the temporary tables that the lake's are made from. */
+/** Stores the declared meters and the members of sites in temporary tables, from which the lake's tables are made. */
 export async function declareMeters(
   connection: DuckDBConnection,
   { meters = [], sites = [] }: DeclaredMeters,

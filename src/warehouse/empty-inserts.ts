@@ -1,28 +1,24 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /*
- * DuckDB with more than one thread (1.3 to 1.5.6 at least) loses rows without an error. Where an ordered INSERT ... SELECT or CREATE TABLE AS
- * puts no row into a table, it leaves an empty row group behind what the transaction has put there. What comes next as a row group
- * (122,880 rows) or more, in this transaction or, where so many came before, in a later one, lies behind that, where no scan looks, and
- * COMMIT drops it. A row that comes and goes fills the place.
+ * DuckDB with more than one thread (at least 1.3 to 1.5.6) loses rows without an error. If an ordered INSERT ... SELECT or CREATE TABLE AS adds no
+ * row to a table, it leaves an empty row group. A later insert of a row group (122,880 rows) or more is stored behind it, where no scan reads, and
+ * COMMIT drops it. Inserting and deleting one row avoids the bug.
  */
 
 interface Inserts {
-  /** Tables that no row was put into last, and how many were put into each. */
+  /** Tables whose last insert added no row, and the number of rows inserted into each before. */
   emptied: Set<string>;
   counts: Map<string, number>;
 }
 
-/** Less than a row group, to be safe. */
+/** This many rows are treated like a row group. It is less than one, to be safe. */
 const MANY = 100_000;
 
-/** What a connection has inserted in its transaction. */
+/** The inserts of a connection in its current transaction. */
 const inserts = new WeakMap<DuckDBConnection, Inserts>();
 
-/**
- * Runs a statement such that the rows it inserts are there afterwards, whatever was not inserted before.
- * @param countOf how many rows were inserted, where the statement inserts rows
- */
+/** Runs a statement so that no inserted row is lost by the bug above. @param countOf returns the number of inserted rows from the result */
 export async function insertSafely<Result>(
   connection: DuckDBConnection,
   sql: string,
@@ -41,12 +37,12 @@ export async function insertSafely<Result>(
   return result;
 }
 
-/** To be called before BEGIN: what transactions before have inserted is in order. */
+/** Call it before BEGIN. It forgets the inserts of earlier transactions. */
 export function beginInserts(connection: DuckDBConnection): void {
   inserts.delete(connection);
 }
 
-/** To be called before COMMIT, so that what later transactions insert is there. */
+/** Call it before COMMIT. It protects the inserts of later transactions. */
 export async function endInserts(connection: DuckDBConnection): Promise<void> {
   const { emptied, counts } = insertsOf(connection);
   for (const table of emptied) {
@@ -64,7 +60,7 @@ type Target = { table: string; isNew: boolean };
 const targets = new Map<string, Target | undefined>();
 const INSERTS = /^(?:--.*\n|\s)*(?:INSERT INTO (\w+)|CREATE (?:OR REPLACE )?(?:TEMP )?TABLE (\w+) AS\b)/;
 
-/** The table that a statement puts rows into, if that is what it does; `isNew`: it makes the table. */
+/** The table into which a statement inserts rows, if it does; `isNew`: the statement creates the table. */
 export function targetOf(sql: string): Target | undefined {
   if (!targets.has(sql)) {
     const [, into, created] = INSERTS.exec(sql) ?? [];
@@ -80,7 +76,7 @@ async function fillPlace(connection: DuckDBConnection, table: string): Promise<v
     .getRowObjects()
     .map(({ column_type }) => `CAST(${anyOf(String(column_type))} AS ${column_type})`);
   await connection.run(`INSERT INTO ${table} VALUES (${values.join(', ')})`);
-  // Rows that are not committed yet have higher ids than all others.
+  // Uncommitted rows have higher ids than all others.
   await connection.run(`DELETE FROM ${table} WHERE rowid = (SELECT max(rowid) FROM ${table})`);
 }
 

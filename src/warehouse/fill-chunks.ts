@@ -28,21 +28,21 @@ const messageTypes = [
   ['other', VARCHAR],
 ] as const;
 type ColumnName = (typeof messageTypes)[number][0];
-/** Name and type of each column, as DuckDB writes them, to be checked against the table once. */
+/** Name and type of each column in DuckDB's spelling, to check the table once. */
 export const messageColumnTypes: ReadonlyArray<readonly [name: string, type: string]> = messageTypes.map(
   ([name, type]) => [name, type.toString()],
 );
 const nullable = ['device', 'source_id', 'message_id', 'other'] as const;
 
 export const CHUNK_ROWS = 2_048;
-/** Chunks kept for the next batches; some 0.5 MB each. */
+/** Chunks that are kept for the next batches; about 0.5 MB each. */
 const IDLE_CHUNKS_MAX = 64;
-/** A chunk whose lists have grown beyond this is given back to the system instead of being kept. */
+/** A chunk whose lists are longer than this is freed instead of kept. */
 const KEPT_FIELDS_MAX = CHUNK_ROWS * 32;
 
-/** Fills chunks for table `message` from columns. Chunks are reused: release them once they have been appended. */
+/** Fills chunks for table `message` from columns. Chunks are reused: release them after they have been appended. */
 export interface ChunkFiller {
-  /** Copies rows `start` to `end`, synchronously: the columns may change right after. */
+  /** Copies rows `start` to `end` synchronously. The columns can change afterwards. */
   fill(columns: MessageColumns, start: number, end: number, batchId: number): DuckDBDataChunk[];
   release(chunks: readonly DuckDBDataChunk[]): void;
 }
@@ -50,14 +50,14 @@ export interface ChunkFiller {
 interface Slot {
   chunk: DuckDBDataChunk;
   vectors: Readonly<Record<ColumnName, duckdb.Vector>>;
-  /** The most fields its lists have held. */
+  /** The largest number of fields of its lists so far. */
   fields: number;
   hasText: boolean;
 }
 
 /**
- * Vectors are written by plain memory copies from the columns, whose layout is DuckDB's own. `copy_data_to_vector` checks
- * nothing, so everything that bounds a copy is checked here: rows of a chunk, room of a list, and length of the source.
+ * Writes vectors by plain memory copies from the columns, which have DuckDB's own layout. `copy_data_to_vector` checks nothing, so this code
+ * checks the rows of the chunk, the room of the list and the length of the source.
  */
 export function createChunkFiller(): ChunkFiller {
   const idle: Slot[] = [];
@@ -154,7 +154,7 @@ export function createChunkFiller(): ChunkFiller {
     release(chunks) {
       for (const chunk of chunks) {
         const slot = slots.get(chunk);
-        // Only what was lent, once: a chunk that is lent twice would mix two batches.
+        // A chunk is released only once, because lending it twice would mix two batches.
         if (slot === undefined || !slots.delete(chunk)) continue;
         if (idle.length < IDLE_CHUNKS_MAX && slot.fields <= KEPT_FIELDS_MAX) idle.push(cleared(slot));
       }
@@ -167,7 +167,7 @@ function createSlot(): Slot {
   return { chunk, vectors: openVectors(chunk), fields: 0, hasText: false };
 }
 
-/** Texts pile up in a chunk until it is reset, which also takes its validity masks away. */
+/** Resets a chunk, because its texts would accumulate. The reset also removes its validity masks. */
 function cleared(slot: Slot): Slot {
   if (!slot.hasText) return slot;
   slot.chunk.reset();

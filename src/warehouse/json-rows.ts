@@ -1,7 +1,7 @@
 /** DuckDB types by column; a type in a list is that of a list's items. */
 export type RowColumns = Readonly<Record<string, string | readonly [string]>>;
 
-/** A statement that reads a parameter, JSON of an array of objects, as a table. */
+/** SQL that reads a parameter (a JSON array of objects) as a table. */
 export function jsonRowsSql(parameter: string, columns: RowColumns): string {
   return `SELECT unnest(from_json($${parameter}, '${JSON.stringify([columns])}'), recursive := true)`;
 }

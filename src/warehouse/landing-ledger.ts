@@ -9,7 +9,7 @@ import type { UtcMs } from '../lib/time.ts';
 import type { Write } from './plan-landing.ts';
 import { query } from './query.ts';
 
-/** A write with its rows copied out of the decoder's columns. */
+/** A write whose rows are copied out of the decoder's columns. */
 export interface PreparedWrite extends Write {
   origin: string;
   batchId: number;
@@ -17,7 +17,7 @@ export interface PreparedWrite extends Write {
   rejected: readonly RejectedMessage[];
 }
 
-/** Stores names with the batch that brings them. */
+/** Stores new names, in the transaction of their batch. */
 export async function appendNames(
   connection: DuckDBConnection,
   names: ReadonlyArray<{ id: number; name: string }>,
@@ -32,14 +32,14 @@ export async function appendNames(
   });
 }
 
-/** Records what a batch brought beside its messages: its row of the ledger, its gap, and what could not be decoded. */
+/** Stores what belongs to a batch beside its messages: its ledger row, its gap, and the messages that could not be decoded. */
 export async function writeLedger(
   connection: DuckDBConnection,
   insertBatch: DuckDBPreparedStatement,
   write: PreparedWrite,
   nowMs: UtcMs,
 ): Promise<void> {
-  const { origin, gap, content, after, held } = write;
+  const { origin, gap, content, after, unlisted } = write;
   if (gap !== undefined) {
     await query(connection, 'land/store_gap', {
       origin,
@@ -51,7 +51,7 @@ export async function writeLedger(
       detected_at_ms: nowMs,
     });
   }
-  if (held) await held.note(connection);
+  if (unlisted) await unlisted.note(connection);
   else if (content) {
     insertBatch.bind({
       batch_id: write.batchId,
@@ -87,7 +87,7 @@ function appendQuarantined(
     appender.appendVarchar('land');
     appender.appendVarchar(reason);
     appender.appendVarchar(detail);
-    // device, source, field, event_time_ms: nothing of a message that could not be read is taken from it.
+    // device, source, field and event_time_ms are null, because the message could not be decoded.
     for (let column = 0; column < 4; column++) appender.appendNull();
     appender.appendBlob(bytes);
     appender.appendBigInt(BigInt(nowMs));
@@ -105,17 +105,17 @@ async function withAppender(
     append(appender);
     appender.flushSync();
   } finally {
-    // An appender that is closed flushes what it still holds, so nothing may be left in it.
+    // Closing an appender flushes its rows, so it must be empty.
     clearQuietly(appender);
     appender.closeSync();
   }
 }
 
-/** Rows that were appended and not flushed survive a rollback and would land with the next transaction. */
+/** Removes appended rows that were not flushed. They survive a rollback, and would land with the next transaction. */
 export function clearQuietly(appender: DuckDBAppender): void {
   try {
     appender.clear();
   } catch {
-    // The database has been given up: it keeps nothing.
+    // The database is invalidated, so it keeps no rows.
   }
 }

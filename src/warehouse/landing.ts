@@ -2,7 +2,7 @@ import type { NameTable } from '../decode/message-columns.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { type Checkpoint, samePlace } from './checkpoint.ts';
+import { type Checkpoint, isSamePosition } from './checkpoint.ts';
 import type { Committer } from './committer.ts';
 import { createChunkFiller } from './fill-chunks.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
@@ -15,39 +15,37 @@ import {
   planLanding,
   type Write,
 } from './plan-landing.ts';
-import { keepCommitter } from './reusable-committer.ts';
+import { createReusableCommitter } from './reusable-committer.ts';
 
 /**
- * Lands batches and their checkpoint together, so that a crash between the two can neither lose nor double a message.
- * The rows are copied at once and committed in the background: while one transaction is written, the next batch is
- * decoded, and batches that have piled up share one transaction.
+ * Lands each batch together with its checkpoint, so a crash cannot lose or double a message. Rows are copied at once and committed in the
+ * background. While one transaction is written, the next batch is decoded. Waiting batches share one transaction.
  */
 export interface Landing {
   /**
    * Lands a batch. Landing the same batch again changes nothing.
-   * @param batch the batch, which is copied before this returns; or a function that makes it (or finds that there is
-   *   nothing to land), which is called in turn and once there is room. Its buffers are free again right after, and it
-   *   runs while the transaction before it is written, which is the fastest way
-   * @returns once what it says is durable
-   * @throws StaleOwnerError when another worker has taken the shard; nothing has landed then
-   * @throws TransientError when the file could not be written (a full disk); nothing has landed then
+   * @param batch the batch, which is copied before this returns; or a function that makes it, or returns nothing to land. The function is called in
+   *   turn, when there is room, while the transaction before is written, which is fastest. Its buffers are free afterwards
+   * @returns when the result is durable
+   * @throws StaleOwnerError if another worker has taken the shard; then nothing has landed
+   * @throws TransientError if the file could not be written (a full disk); then nothing has landed
    */
   push<Made extends LandInput | undefined = LandInput>(
     batch: LandInput | (() => Made),
   ): Promise<LandResult | Extract<Made, undefined>>;
   /**
-   * Records a gap and moves the checkpoint to its end, where that is known. Recording it again changes nothing.
+   * Stores a gap, and moves the checkpoint to its end if that is known. Storing it again changes nothing.
    * @param logEpoch the log that is read from now on
    */
   recordGap(origin: string, gap: GapInput, logEpoch: string | undefined): Promise<GapResult>;
   /**
-   * Runs `work`, which enters held batches in the ledger, between two batches: none is under way, and those that come after it
-   * have higher ids than the last that `work` has entered, which it returns.
+   * Runs `work` between two batches. `work` adds unlisted batches to the ledger and returns the last id. No batch lands meanwhile, and later
+   * batches have higher ids.
    */
-  admit(work: () => Promise<number>): Promise<void>;
-  /** Waits until everything that was pushed is settled, and gives the connection back. */
+  publishToLedger(work: () => Promise<number>): Promise<void>;
+  /** Waits until all pushed batches are settled, and closes the connection. */
   drain(): Promise<void>;
-  /** Gives the connection back as soon as no commit runs on it; the next commit opens another. */
+  /** Closes the connection when no commit runs on it. The next commit opens another one. */
   retire(): void;
 }
 
@@ -57,20 +55,20 @@ export interface LandingOptions {
   lastBatchId: number;
   clock: Clock;
   logger: Logger;
-  /** A committer of the open file; asked for again after every failure. */
+  /** Creates a committer of the open file. Called again after every failure. */
   openCommitter(): Promise<Committer>;
-  /** Turns what DuckDB throws into one of our errors. */
+  /** Converts an error of DuckDB into one of our errors. */
   failure(error: unknown): Error;
 }
 
-/** Batches whose rows are held in memory at a time: one group waits while the one before is written. */
+/** The most batches in memory: one group waits while the group before is written. */
 const HELD_MAX = 2;
 const GROUP_MAX = 2;
 
 type Result = LandResult | GapResult;
 interface Entry {
   origin: string;
-  /** Where the file must stand for the plan to hold. */
+  /** The checkpoint that the file must have for the plan. */
   before: Checkpoint | undefined;
   write: PreparedWrite | undefined;
   result: Result;
@@ -80,19 +78,19 @@ interface Entry {
 export function createLanding(options: LandingOptions): Landing {
   const { names, clock, logger } = options;
   const filler = createChunkFiller();
-  /** Where the file stands, and where it will stand once everything that waits has been written. */
+  /** The checkpoint of the file, and the checkpoint after all waiting batches. */
   const stored = new Map(options.checkpoints);
   const expected = new Map(options.checkpoints);
   let nextBatchId = options.lastBatchId + 1;
   const waiting: Entry[] = [];
   let held = 0;
-  /** A transaction is between its first statement and COMMIT: decoding now would hold each of its steps up. */
+  /** True between the first statement of a transaction and COMMIT. Decoding then would delay each of its steps. */
   let isOpening = false;
   let isAdmitting = false;
-  /** Settles when the push before has had its turn, so that batches stay in the order in which they were pushed. */
+  /** Settles when the push before has had its turn, so batches stay in order. */
   let turn: Promise<void> = Promise.resolve();
   let onRoom: (() => void) | undefined;
-  const committer = keepCommitter({
+  const committer = createReusableCommitter({
     names,
     open: options.openCommitter,
     onCloseFailed: (error) => logger.warn({ reason: options.failure(error).message }, 'land.close_failed'),
@@ -119,9 +117,9 @@ export function createLanding(options: LandingOptions): Landing {
 
   async function land(input: LandInput): Promise<LandResult> {
     const before = expected.get(input.origin);
-    // Its id would be lower than those that are being admitted, and later stages would pass it over.
+    // Its id would be lower than the ids that are being published, so later stages would skip it.
     if (isAdmitting) return { kind: 'out-of-step', expectedOffset: before?.nextOffset };
-    const plan = planLanding(before, input, input.held?.batchId ?? nextBatchId, clock.now());
+    const plan = planLanding(before, input, input.unlisted?.batchId ?? nextBatchId, clock.now());
     const { result } = plan;
     if (result.kind === 'landed' && (result.outOfOrder > 0 || result.beyond > 0)) {
       const { outOfOrder, beyond } = result;
@@ -148,21 +146,21 @@ export function createLanding(options: LandingOptions): Landing {
   function prepare(origin: string, write: Write): PreparedWrite {
     const { content } = write;
     if (content === undefined) return { ...write, origin, batchId: 0, chunks: [], rejected: [] };
-    const batchId = write.held?.batchId ?? nextBatchId++;
+    const batchId = write.unlisted?.batchId ?? nextBatchId++;
     const chunks = filler.fill(content.columns, content.start, content.end, batchId);
-    // Bytes of rejected messages are views of the decoder's buffer.
+    // Copied, because the bytes of rejected messages are views of the decoder's buffer.
     const rejected = content.rejected.map((message) => ({ ...message, bytes: message.bytes.slice() }));
     return { ...write, origin, batchId, chunks, rejected };
   }
 
   async function run(): Promise<void> {
-    // Lets what is pushed in the same turn share a transaction.
+    // Batches that are pushed in the same turn share a transaction.
     await undefined;
     while (waiting.length > 0) await settleGroup(takeGroup());
     running = undefined;
   }
 
-  /** The first that wait, as far as each stands on the one before. */
+  /** The first waiting batches, each of which continues the one before. */
   function takeGroup(): Entry[] {
     let size = 1;
     while (size < Math.min(GROUP_MAX, waiting.length)) {
@@ -185,12 +183,12 @@ export function createLanding(options: LandingOptions): Landing {
       onRoom?.();
     };
     try {
-      if (!samePlace(stored.get(first.origin), first.before)) return refuse(group);
+      if (!isSamePosition(stored.get(first.origin), first.before)) return refuse(group);
       if (first.write !== undefined && !(await commit(group, giveUpRoom))) return refuse(group);
       for (const { settle, result } of group) settle.resolve(result);
     } catch (error) {
       if (group.length > 1 && isHeld && !(error instanceof StaleOwnerError)) {
-        // One of them may be what cannot be written: it must not take the others with it.
+        // One of them can be impossible to write. The others are tried alone.
         logger.warn({ batches: group.length, reason: options.failure(error).message }, 'land.group_failed');
         isHeld = false;
         for (const entry of group) await settleGroup([entry]);
@@ -203,7 +201,7 @@ export function createLanding(options: LandingOptions): Landing {
     }
   }
 
-  /** @returns false where the file stands elsewhere than the group assumed; nothing was written */
+  /** @returns false if the file has another checkpoint than the group assumed; then nothing was written */
   async function commit(group: Entry[], onCommitting: () => void): Promise<boolean> {
     const { origin } = group[0]!;
     const writes = group.map(({ write }) => write!);
@@ -235,7 +233,7 @@ export function createLanding(options: LandingOptions): Landing {
     for (const { settle } of group) settle.resolve({ kind: 'out-of-step', expectedOffset });
   }
 
-  /** What waits behind a batch that has not landed will be refused at its turn; what comes next is planned anew. */
+  /** Batches behind one that has not landed are refused at their turn; later ones are planned again. */
   function resetExpected(origin: string): void {
     setCheckpoint(expected, origin, stored.get(origin));
   }
@@ -247,8 +245,8 @@ export function createLanding(options: LandingOptions): Landing {
       const write = planGap(before, origin, gap, logEpoch, clock.now());
       return enqueue(origin, before, write, { kind: 'recorded', nextOffset: write.after?.nextOffset });
     },
-    admit(work) {
-      const admitted = turn.then(async () => {
+    publishToLedger(work) {
+      const published = turn.then(async () => {
         isAdmitting = true;
         try {
           while (running !== undefined) await running;
@@ -257,8 +255,8 @@ export function createLanding(options: LandingOptions): Landing {
           isAdmitting = false;
         }
       });
-      turn = admitted.catch(() => undefined);
-      return admitted;
+      turn = published.catch(() => undefined);
+      return published;
     },
     async drain() {
       while (running !== undefined) await running;

@@ -4,22 +4,23 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TerminalError } from '../lib/errors.ts';
 
-/** One numbered step of the schema, `sql/schema/NNN_name.sql`. Released ones are never edited. */
+/** One numbered step of the schema, `sql/schema/NNN_name.sql`. Released steps are never edited. */
 export interface Migration {
   number: number;
-  /** The file's name, as people see it. */
+  /** Name of the file, for messages. */
   file: string;
   sql: string;
-  /** SHA-256 of the text, whatever its line ends. */
+  /** SHA-256 of the text with LF line ends. */
   checksum: string;
 }
 
 const folders = new Map<string, ReadonlyMap<string, string>>();
 
 /**
- * A statement of `sql/`, read once a process.
- * @param name folder and name of the statement, such as `rollup/find_pairs`: `-- name: find_pairs` begins it in one of the folder's chapters
- * @throws TerminalError where there is none
+ * Reads a statement of `sql/`, once for each process.
+ * @param name folder and name of the statement, such as `rollup/find_pairs`: the line `-- name: find_pairs` begins it in one of the folder's
+ *   chapters
+ * @throws TerminalError if there is none
  */
 export function loadSql(name: string): string {
   const [folder, statement] = [dirname(name), basename(name)];
@@ -35,8 +36,9 @@ export function loadSql(name: string): string {
 }
 
 /**
- * The statements of a folder, by name. Each begins with the line `-- name: <name>`; what stands before the first is the heading of the chapter.
- * @throws TerminalError where two have one name, or a file has none
+ * Reads the statements of a folder, by name. The line `-- name: <name>` begins a statement; the text before the first one is the heading of the
+ * chapter.
+ * @throws TerminalError if two have the same name, or a file has none
  */
 export function readStatements(folder: string): Map<string, string> {
   const statements = new Map<string, string>();
@@ -64,10 +66,7 @@ function statementsOf(text: string): Array<[name: string, text: string]> {
   });
 }
 
-/**
- * The migrations that this program knows, by number, starting at 1 without a hole.
- * @throws TerminalError where the files do not form such a sequence
- */
+/** Reads the migrations of this program, in order: 1, 2, 3 and so on. @throws TerminalError if the files do not form this sequence */
 export function loadMigrations(folder = join(sqlFolder(), 'schema')): Migration[] {
   const migrations = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -98,7 +97,7 @@ function readMigration(folder: string, file: string): Migration {
 
 let folder: string | undefined;
 
-/** The `sql` folder of this package: the same one whether this runs from `src` or from `dist/src`. */
+/** The `sql` folder of this package, for `src` and for `dist/src`. */
 function sqlFolder(): string {
   folder ??= findUpwards(dirname(fileURLToPath(import.meta.url)));
   return folder;

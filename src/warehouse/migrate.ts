@@ -18,11 +18,11 @@ interface Applied extends Record<string, number | string> {
 }
 
 /**
- * Brings the file to the schema of this program: each migration once, in a transaction of its own, in order. The write-
- * ahead log is emptied afterwards, because schema changes left in it have made files unreadable (duckdb #22044).
- * @returns the numbers of the migrations that were applied now
- * @throws TerminalError, with nothing changed, where the file is newer than the program, a migration was edited after it
- *   had been applied, or the file holds tables of something else
+ * Brings the file to the schema of this program. Each migration runs once, in order, in a transaction of its own. The write-ahead log is emptied
+ * afterwards, because schema changes in it have made files unreadable (duckdb #22044).
+ * @returns the numbers of the migrations that ran now
+ * @throws TerminalError, with nothing changed, if the file is newer than the program, if an applied migration was edited, or if the file has
+ *   tables of another program
  */
 export async function migrate(connection: DuckDBConnection, options: MigrateOptions): Promise<number[]> {
   const { clock, path, migrations = loadMigrations() } = options;
@@ -42,7 +42,7 @@ export async function migrate(connection: DuckDBConnection, options: MigrateOpti
       });
       await connection.run('COMMIT');
     } catch (error) {
-      // The transaction is over already where COMMIT was what failed.
+      // If COMMIT failed, the transaction is over already.
       await connection.run('ROLLBACK').catch(() => {});
       throw error;
     }
@@ -52,8 +52,8 @@ export async function migrate(connection: DuckDBConnection, options: MigrateOpti
 }
 
 /**
- * For a file that is only read.
- * @throws TerminalError where its schema is not exactly that of this program
+ * Checks the schema of a file that is only read.
+ * @throws TerminalError if it is not exactly that of this program
  */
 export async function checkSchema(connection: DuckDBConnection, path: string): Promise<void> {
   const migrations = loadMigrations();

@@ -3,8 +3,8 @@ import type { UtcMs } from '../lib/time.ts';
 import { query } from './query.ts';
 
 /**
- * Takes the transitions of devices, and when each was last heard, out of the messages that have landed since the last call. Nothing
- * is computed anew: what it has seen it keeps, because messages go and states stay.
+ * Stores the transitions of devices, and the time of the last message of each, from the messages that have landed since the last call. Stored
+ * transitions are never computed again, because messages are deleted and states stay.
  * @param connection in a transaction
  */
 export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcMs): Promise<void> {

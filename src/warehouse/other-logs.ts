@@ -3,14 +3,14 @@ import type { UtcMs } from '../lib/time.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 import { query } from './query.ts';
 
-/** Keeps what a log still holds of the one before it from landing again. */
+/** Prevents that messages of an earlier log, which the current log still contains, land again. */
 export interface OtherLogs {
-  /** Takes the messages of these writes back that have landed from another log, in the transaction that has brought them. */
+  /** Deletes the messages of these writes that had landed from another log, in the transaction that lands them. */
   dropLandedBefore(writes: readonly PreparedWrite[]): Promise<void>;
 }
 
 export function watchOtherLogs(connection: DuckDBConnection): OtherLogs {
-  /** Up to when other logs than this one have been read: what came later cannot have been in them. */
+  /** The newest message of other logs. Later messages cannot have been in them. */
   let known: { logEpoch: string; throughMs: UtcMs } | undefined;
 
   const throughMsOf = async (logEpoch: string): Promise<UtcMs> => {

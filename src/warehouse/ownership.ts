@@ -3,7 +3,7 @@ import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { query } from './query.ts';
 
-/** Who may write a file: its workgroup, in one epoch. */
+/** The workgroup of a file, and the epoch in which a process can write it. */
 export interface Owner {
   workgroupId: string;
   epoch: bigint;
@@ -17,8 +17,8 @@ interface ShardRow extends Record<string, string | bigint> {
 /**
  * Makes the caller the owner of the file, and a new file the workgroup's.
  * @returns the epoch of this ownership
- * @throws TerminalError where the file is another workgroup's
- * @throws StaleOwnerError where the wanted epoch is not newer than the file's
+ * @throws TerminalError if the file belongs to another workgroup
+ * @throws StaleOwnerError if the wanted epoch is not newer than the file's
  */
 export async function takeOwnership(
   connection: DuckDBConnection,
@@ -47,7 +47,7 @@ export async function takeOwnership(
   return epoch;
 }
 
-/** @throws StaleOwnerError where another worker owns the file by now */
+/** @throws StaleOwnerError if another worker owns the file now */
 export async function checkOwner(connection: DuckDBConnection, owner: Owner): Promise<void> {
   const [row] = await query<ShardRow>(connection, 'land/find_shard');
   const stored = row?.owner_epoch ?? 0n;

@@ -3,40 +3,40 @@ import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { type Arrangement, arrange, offsetAt } from './select-new-messages.ts';
+import { type NewMessages, offsetAt, selectNewMessages } from './select-new-messages.ts';
 
-/** A batch as it was read, and where it lies in its log. */
+/** A batch and its position in the log. */
 export interface LandInput {
   /** `stream`, or the name of an import. */
   origin: string;
-  /** In any order, with what landed before or not. */
+  /** In any order. Messages that landed before are dropped. */
   columns: MessageColumns;
-  /** The position that was asked for; undefined where the read began at the log's start or at a time. */
+  /** The requested position; undefined if the read began at the log's start or at a time. */
   fromOffset: Offset | undefined;
-  /** Where to read on. */
+  /** The position to read next. */
   nextOffset: Offset;
   logEpoch: string | undefined;
-  /** What could not be read before this batch. It is recorded with the batch and lets it begin elsewhere. */
+  /** The gap before this batch. It is stored with the batch, which can then begin at another position. */
   gap?: GapInput | undefined;
-  held?: HeldBatch | undefined;
+  unlisted?: UnlistedBatch | undefined;
 }
 
 /**
- * Keeps a batch out of the ledger, and so out of sight of every later stage, until what it is part of is whole and admitted
- * (`Shard.admit`).
+ * A batch that is not in the ledger yet, so later stages do not see it. All batches of a file or archive enter the ledger together
+ * (`Shard.publishToLedger`).
  */
-export interface HeldBatch {
-  /** Beyond every id that the ledger gives meanwhile, so that later stages reach it only after it has been admitted. */
+export interface UnlistedBatch {
+  /** Larger than all ids that the ledger assigns meanwhile, so later stages reach it only after it is published. */
   batchId: number;
-  /** What is written of it instead of its row of the ledger, in the same transaction. */
+  /** Writes a note instead of the ledger row, in the same transaction. */
   note(connection: DuckDBConnection): Promise<void>;
 }
 
 /** A stretch of the stream that could not be read. */
 export interface GapInput {
   /**
-   * expired: retention took it. rejected: the server no longer knows the position. recreated: the log is another one.
-   * lost_tail: the log no longer holds its own newest messages.
+   * expired: retention deleted the messages. rejected: the server no longer knows the position. recreated: the server has another log.
+   * lost_tail: the log has lost its newest messages.
    */
   reason: 'expired' | 'rejected' | 'recreated' | 'lost_tail';
   from: Offset | undefined;
@@ -45,54 +45,54 @@ export interface GapInput {
   toTimeMs: UtcMs | undefined;
 }
 
-/** What became of a batch. Whatever it says, it says of what is durable. */
+/** The result of landing a batch. It is durable. */
 export type LandResult = LandedResult | { kind: 'already-landed'; nextOffset: Offset } | RefusedResult;
 
 export interface LandedResult {
   kind: 'landed';
-  /** Undefined where nothing was in it and only the position moved. */
+  /** Undefined if the batch was empty and only the position moved. */
   batchId: number | undefined;
   nextOffset: Offset;
   messages: number;
   quarantined: number;
-  /** Messages left out: landed before, twice in the batch, or beyond `nextOffset` (they come again). */
+  /** Number of dropped messages: landed before, twice in the batch, or beyond `nextOffset` (they come again). */
   delivered: number;
   repeated: number;
   beyond: number;
-  /** Messages that came after one with a higher offset. */
+  /** Number of messages that came after one with a higher offset. */
   outOfOrder: number;
   lastStoreTimeMs: UtcMs | undefined;
 }
 
-/** Nothing has landed: read again from where the checkpoint is. */
+/** Nothing has landed. Read again from the checkpoint. */
 export type RefusedResult =
-  /** The batch begins beyond the checkpoint: what lies between would be lost. */
+  /** The batch begins after the checkpoint, so messages between would be lost. */
   | { kind: 'out-of-step'; expectedOffset: Offset | undefined }
   /** The batch belongs to another log than the checkpoint, and was not read as the start of a new one. */
   | { kind: 'recreated'; logEpoch: string };
 
-/** What became of a gap that was reported alone. */
+/** The result of storing a gap without a batch. */
 export type GapResult =
   | { kind: 'recorded'; nextOffset: Offset | undefined }
-  /** A batch before it has not landed, so that it was not recorded either. */
+  /** A batch before it has not landed, so the gap was not stored. */
   | { kind: 'out-of-step'; expectedOffset: Offset | undefined };
 
-/** What one batch, or one gap, does to the file. */
+/** The change of the file by one batch or one gap. */
 export interface Write {
   before: Checkpoint | undefined;
   after: Checkpoint | undefined;
   gap: GapInput | undefined;
   fromOffset: Offset | undefined;
-  /** What lands; undefined where nothing is in it. */
-  content: Arrangement | undefined;
-  held: HeldBatch | undefined;
+  /** The messages to land; undefined if there are none. */
+  content: NewMessages | undefined;
+  unlisted: UnlistedBatch | undefined;
 }
 
 export type Plan = { kind: 'write'; write: Write; result: LandResult } | { kind: 'none'; result: LandResult };
 
 /**
- * Decides what a batch does to a file that stands at `before`. Pure.
- * The position never goes back in a log, a message never lands twice, and none is skipped without a gap that says so.
+ * Decides what a batch does to a file with the checkpoint `before`. Pure.
+ * The position never moves back in a log, a message never lands twice, and no message is skipped without a gap.
  */
 export function planLanding(
   before: Checkpoint | undefined,
@@ -106,7 +106,7 @@ export function planLanding(
   if (isOtherLog && gap?.reason !== 'recreated') {
     return { kind: 'none', result: { kind: 'recreated', logEpoch: before.logEpoch! } };
   }
-  // A gap that is reported again after its batch has landed: the log is the new one already.
+  // If a gap is reported again after its batch has landed, the checkpoint is in the new log already.
   const isKnownLog = before?.logEpoch !== undefined && before.logEpoch === input.logEpoch;
   const restarts = gap?.reason === 'recreated' && !isKnownLog;
   if (before !== undefined && gap === undefined) {
@@ -116,14 +116,14 @@ export function planLanding(
     }
   }
   const lastOffset = restarts ? undefined : lastOffsetAfter(before, gap);
-  const found = arrange(input.columns, { lastOffset, nextOffset });
+  const found = selectNewMessages(input.columns, { lastOffset, nextOffset });
   const isReplay =
     before !== undefined &&
     !restarts &&
     input.fromOffset !== undefined &&
     input.fromOffset < before.nextOffset &&
     nextOffset <= before.nextOffset;
-  // Of what cannot be placed nothing tells whether it came before; in a replay it did.
+  // Messages without an offset cannot be compared. In a replay they have landed before.
   if (isReplay) found.rejected = found.rejected.filter(({ offset }) => offset !== undefined);
   const messages = found.end - found.start;
   const isEmpty = messages === 0 && found.rejected.length === 0;
@@ -141,7 +141,7 @@ export function planLanding(
     nextOffset: movedTo,
     lastOffset: later(lastOffset, found.lastOffset),
     lastStoreTimeMs: later(restarts ? undefined : before?.lastStoreTimeMs, found.lastStoreTimeMs),
-    batchId: isEmpty || input.held ? (before?.batchId ?? 0) : batchId,
+    batchId: isEmpty || input.unlisted ? (before?.batchId ?? 0) : batchId,
     updatedAtMs: nowMs,
   };
   return {
@@ -152,7 +152,7 @@ export function planLanding(
       gap,
       fromOffset: input.fromOffset,
       content: isEmpty ? undefined : found,
-      held: input.held,
+      unlisted: input.unlisted,
     },
     result: {
       kind: 'landed',
@@ -170,8 +170,8 @@ export function planLanding(
 }
 
 /**
- * Decides what a gap alone does: it is recorded, and the checkpoint moves to its end where that is known. After
- * `recreated` without an end it stands at the new log's start.
+ * Decides what a gap without a batch does: it is stored, and the checkpoint moves to its end if that is known. After `recreated` without an
+ * end, the checkpoint is the start of the new log.
  */
 export function planGap(
   before: Checkpoint | undefined,
@@ -199,10 +199,10 @@ export function planGap(
           batchId: before?.batchId ?? 0,
           updatedAtMs: nowMs,
         };
-  return { before, after, gap, fromOffset: undefined, content: undefined, held: undefined };
+  return { before, after, gap, fromOffset: undefined, content: undefined, unlisted: undefined };
 }
 
-/** The highest offset that a log still vouches for: after a lost tail, offsets from its end on may be given anew. */
+/** The highest offset that stays valid. After a lost tail, the log can use offsets from its end on again. */
 function lastOffsetAfter(before: Checkpoint | undefined, gap: GapInput | undefined): Offset | undefined {
   const last = before?.lastOffset;
   if (gap?.reason !== 'lost_tail' || gap.to === undefined || last === undefined || last < gap.to) return last;

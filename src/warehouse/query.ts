@@ -2,15 +2,15 @@ import { type DuckDBConnection, type DuckDBValue, listValue } from '@duckdb/node
 import { insertSafely } from './empty-inserts.ts';
 import { loadSql } from './load-sql.ts';
 
-/** Values by parameter name; an array is bound as a list. */
+/** Values by parameter name. An array is bound as a list. */
 export type SqlParameters = Record<
   string,
   DuckDBValue | readonly string[] | readonly bigint[] | readonly number[]
 >;
 
 /**
- * Runs `sql/<name>.sql` with its parameters bound by name, and reads all rows.
- * BIGINT and UBIGINT come back as bigint; a bigint parameter is bound as HUGEINT, so the statement casts it.
+ * Runs a statement of `sql/` with its parameters bound by name, and reads all rows.
+ * BIGINT and UBIGINT are returned as bigint. A bigint parameter is bound as HUGEINT, so the statement must cast it.
  */
 export function query<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
@@ -20,7 +20,7 @@ export function query<Row extends Record<string, DuckDBValue>>(
   return queryText(connection, loadSql(name), parameters);
 }
 
-/** As `query`, for a statement that is put together from files of `sql/`. */
+/** Like `query`, for a statement that is composed of several. */
 export async function queryText<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
   sql: string,
@@ -30,8 +30,8 @@ export async function queryText<Row extends Record<string, DuckDBValue>>(
 }
 
 /**
- * As `queryText`, with numbers, plain words and lists of them written into the statement as literals. DuckDB plans a statement with parameters twice,
- * and knows a bound that is a literal while it plans. What is no plain word stays a parameter.
+ * Like `queryText`, but numbers, plain words and lists of them are written into the statement as literals. DuckDB plans a statement with
+ * parameters twice, and uses literal bounds for its plan. Other texts stay parameters.
  */
 export async function queryLiterally<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
@@ -50,7 +50,7 @@ async function readRows<Row extends Record<string, DuckDBValue>>(
     key,
     Array.isArray(value) ? listValue(value) : value,
   ]);
-  // Without values the statement is run as it is. With values, were there none, it would be prepared first.
+  // An empty list of values is left out, because DuckDB would prepare the statement first.
   const bound = values.length === 0 ? undefined : (Object.fromEntries(values) as Record<string, DuckDBValue>);
   return insertSafely(
     connection,
@@ -60,7 +60,7 @@ async function readRows<Row extends Record<string, DuckDBValue>>(
   );
 }
 
-/** Words that no quoting can go wrong with: names of days, zones and kinds. */
+/** Words that need no escaping: names of days, zones and kinds. */
 const PLAIN_WORD = /^[\w .,:+/-]{0,80}$/;
 
 function withLiterals(sql: string, parameters: SqlParameters): { text: string; parameters: SqlParameters } {
@@ -77,7 +77,7 @@ function withLiterals(sql: string, parameters: SqlParameters): { text: string; p
 function literalOf(value: SqlParameters[string]): string | undefined {
   if (value === null) return 'NULL';
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  // With an exponent a number is a DOUBLE, without one it would be a DECIMAL.
+  // The exponent makes the literal a DOUBLE instead of a DECIMAL.
   if (typeof value === 'number')
     return Number.isSafeInteger(value)
       ? String(value)

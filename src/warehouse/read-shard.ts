@@ -7,16 +7,16 @@ import { onConnection } from './recovering-database.ts';
 import { warehouseFailure } from './warehouse-failures.ts';
 
 /**
- * Reads a warehouse that no process has open, without taking it over or changing it: whoever owned it still does.
- * @throws TransientError NoWarehouse where there is none yet, WarehouseLocked where a process has it open
- * @throws TerminalError where it is damaged, or of another version of this program
+ * Reads a warehouse that no process has open. It changes nothing, also not the owner.
+ * @throws TransientError NoWarehouse if there is none yet, WarehouseLocked if a process has it open
+ * @throws TerminalError if it is damaged, or of another version of this program
  */
 export async function readShard<Result>(
   options: Omit<DatabaseOptions, 'readOnly' | 'folders'> & { workgroupId: string },
   work: (connection: DuckDBConnection) => Promise<Result>,
 ): Promise<Result> {
   const { path, workgroupId } = options;
-  // One that is not to be seen by this user is not taken for one that is not there.
+  // A file that this user has no right to see is reported as such, and not as missing.
   if (!statSync(path, { throwIfNoEntry: false })) {
     throw new TransientError(
       'NoWarehouse',

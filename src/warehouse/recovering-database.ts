@@ -4,12 +4,12 @@ import type { Logger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
 import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 
-/** A database that opens itself again after a failure that DuckDB gives it up for, such as a checkpoint on a full disk. */
+/** A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full disk. */
 export interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
-  /** Hears of everything that was thrown, to know when the database is lost. @returns one of our errors for it */
+  /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
   note(error: unknown): Error;
-  /** Waits for whoever uses it, empties the write-ahead log and lets the file go. Doing it again does nothing. */
+  /** Waits for all users, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
 
@@ -18,19 +18,19 @@ export interface RecoveryOptions {
   workgroupId: string;
   logger: Logger;
   open(): Promise<Database>;
-  /** Gives back the connections that are kept and not in use: nothing can be done on them any more. */
+  /** Closes kept connections that are not in use, because they no longer work. */
   onLost(): void;
-  /** Gives back the connections that are kept, so that the database can be closed. */
+  /** Closes the kept connections, so that the database can be closed. */
   onReopen(): void;
-  /** Looks whether the file, once it is open again, is still ours; throws where it is not. */
+  /** Checks that this process still owns the file after it was opened again. Throws if not. */
   check(connection: DuckDBConnection): Promise<void>;
 }
 
 const USERS_WAIT_MS_MAX = 10_000;
-/** A process that ends has little time; what is interrupted is done again from the checkpoint. */
+/** Short, because a process that ends has little time. Interrupted work is done again from the checkpoint. */
 const CLOSE_WAIT_MS_MAX = 3_000;
 
-export function recovering(opened: Database, options: RecoveryOptions): RecoveringDatabase {
+export function createRecoveringDatabase(opened: Database, options: RecoveryOptions): RecoveringDatabase {
   const { path, workgroupId, logger } = options;
   let database: Database | undefined = opened;
   let isLost = false;
@@ -80,7 +80,7 @@ export function recovering(opened: Database, options: RecoveryOptions): Recoveri
       try {
         if (!isLost) await onConnection(open, (connection) => connection.run('CHECKPOINT'));
       } catch (error) {
-        // Nothing is lost: what is in the write-ahead log is read from there at the next opening.
+        // Nothing is lost, because the next opening reads the write-ahead log.
         logger.warn({ shard: workgroupId, reason: errorMessage(error) }, 'shard.checkpoint_failed');
       }
       await open.close();

@@ -3,23 +3,23 @@ import type { UtcMs } from '../lib/time.ts';
 import type { CommitOutcome, Committer } from './committer.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 
-/** A committer that is kept from one transaction to the next, and replaced after each failure. */
-export interface KeptCommitter {
-  /** As `Committer.commit`, with the names that have not been stored yet. One at a time. */
+/** A committer that is kept for the next transaction, and replaced after each failure. */
+export interface ReusableCommitter {
+  /** Like `Committer.commit`; it also stores the new names. One call at a time. */
   commit(writes: readonly PreparedWrite[], nowMs: UtcMs, onCommitting: () => void): Promise<CommitOutcome>;
-  /** Gives the connection back as soon as no commit runs on it; the next commit opens another. */
+  /** Closes the connection when no commit runs on it. The next commit opens another one. */
   retire(): void;
 }
 
-export function keepCommitter(options: {
+export function createReusableCommitter(options: {
   names: NameTable;
   open(): Promise<Committer>;
   onCloseFailed(error: unknown): void;
-}): KeptCommitter {
+}): ReusableCommitter {
   let kept: Committer | undefined;
   let isCommitting = false;
   let isRetired = false;
-  /** Names of batches that failed, too: those that come after them use the same ids. */
+  /** Includes names of failed batches, because later batches use the same ids. */
   let unsavedNames: ReturnType<NameTable['takeNew']> = [];
 
   function retire(): void {

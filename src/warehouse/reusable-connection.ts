@@ -1,19 +1,19 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-/** A connection that is kept from one use to the next, with its temporary tables and macros. */
-export interface KeptConnection {
-  /** The kept connection; another one where that is in use, or where there is none. */
+/** A connection that is kept for the next use, with its temporary tables and macros. */
+export interface ReusableConnection {
+  /** Returns the kept connection, or a new one if it is in use or does not exist. */
   take(): Promise<DuckDBConnection>;
-  /** Keeps it for the next use. Without `isSound`, or after many uses, it is closed. */
+  /** Keeps the connection for the next use. It is closed without `isSound`, or after many uses. */
   giveBack(connection: DuckDBConnection, isSound: boolean): void;
-  /** Closes the kept connection; one that is in use is closed when it is given back. */
+  /** Closes the kept connection. If it is in use, it is closed when it is released. */
   retire(): void;
 }
 
-/** Temporary tables that are made again and again take about 8 kB more each time, until their connection is closed. */
+/** A temporary table that is created again leaks about 8 kB, until the connection is closed. */
 const USES_MAX = 200;
 
-export function keepConnection(open: () => Promise<DuckDBConnection>): KeptConnection {
+export function createReusableConnection(open: () => Promise<DuckDBConnection>): ReusableConnection {
   let kept: DuckDBConnection | undefined;
   let uses = 0;
   let used: DuckDBConnection | undefined;
@@ -34,7 +34,7 @@ export function keepConnection(open: () => Promise<DuckDBConnection>): KeptConne
     retire() {
       kept?.closeSync();
       kept = undefined;
-      // It is not known any more, so it is closed when it comes back.
+      // Forgotten here, so it is closed when it is released.
       used = undefined;
     },
   };

@@ -2,34 +2,34 @@ import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 
-/** What of a batch is to land: rows `start` to `end` of `columns`, whose offsets rise strictly. */
-export interface Arrangement {
+/** The messages of a batch that land: rows `start` to `end` of `columns`, with strictly rising offsets. */
+export interface NewMessages {
   columns: MessageColumns;
   start: number;
   end: number;
   rejected: RejectedMessage[];
-  /** Messages that are left out: landed before, twice in the batch, or beyond the position (they will come again). */
+  /** Number of dropped messages: landed before, twice in the batch, or beyond the position (they come again). */
   delivered: number;
   repeated: number;
   beyond: number;
-  /** Messages that came after one with a higher offset. */
+  /** Number of messages that came after one with a higher offset. */
   outOfOrder: number;
-  /** The highest offset among what lands, rejected messages included. */
+  /** The highest offset that lands, rejected messages included. */
   lastOffset: Offset | undefined;
   firstStoreTimeMs: UtcMs | undefined;
   lastStoreTimeMs: UtcMs | undefined;
 }
 
 /**
- * Finds what of a batch is new and due, by offset.
- * A message at or below `lastOffset` has landed before. One beyond `nextOffset` is not due: if it landed now, it would
- * land again when its turn comes; and it must never move the checkpoint, or a single wild offset would hide all that
- * follows. (Where no offset lies within `nextOffset`, the server's positions are numbers of another kind: then all are due.)
+ * Selects the messages of a batch that are new and due, by offset.
+ * A message with an offset of at most `lastOffset` has landed before. A message beyond `nextOffset` is not due: it comes again later, and it must
+ * not move the checkpoint, because a single wrong offset would hide all following messages. If no offset of the batch is within `nextOffset`, the
+ * positions of the server are other numbers than its offsets; then all messages are due.
  */
-export function arrange(
+export function selectNewMessages(
   batch: MessageColumns,
   bounds: { lastOffset: Offset | undefined; nextOffset: Offset },
-): Arrangement {
+): NewMessages {
   const columns = isRising(batch) ? batch : undefined;
   const sorted = columns ? { columns, repeated: 0, outOfOrder: 0 } : sortByOffset(batch);
   const { count } = sorted.columns;
@@ -73,7 +73,7 @@ function isRising({ count, offset }: MessageColumns): boolean {
   return true;
 }
 
-/** How many rows have an offset of at most `offset`; the rows must be in order. */
+/** Number of rows with an offset of at most `offset`. The rows must be in order. */
 function rowsUpTo(columns: MessageColumns, offset: Offset): number {
   let low = 0;
   let high = columns.count;
@@ -99,7 +99,7 @@ function storeTimes({ storeTime }: MessageColumns, start: number, end: number) {
     : { firstStoreTimeMs: undefined, lastStoreTimeMs: undefined };
 }
 
-/** The slow road, for a server that breaks the order: of two messages with one offset the first is kept. */
+/** Sorts the rows, if a server sent them out of order. Of two messages with the same offset the first is kept. */
 function sortByOffset(batch: MessageColumns) {
   const offsets = Array.from({ length: batch.count }, (_, row) => offsetAt(batch, row));
   let outOfOrder = 0;
@@ -109,7 +109,7 @@ function sortByOffset(batch: MessageColumns) {
     else highest = offset;
   }
   const rows = offsets.map((_, row) => row);
-  // Sorting is stable, so of equal offsets the first comes first.
+  // The sort is stable, so the first of equal offsets stays first.
   rows.sort((left, right) =>
     offsets[left]! < offsets[right]! ? -1 : offsets[left]! > offsets[right]! ? 1 : 0,
   );

@@ -4,7 +4,7 @@ import type { UtcMs } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { query } from './query.ts';
 
-/** What there is in a warehouse, and how far it has read. */
+/** The contents of a warehouse, and how far it has read. */
 export interface ShardStatus {
   workgroupId: string;
   path: string;
@@ -16,10 +16,10 @@ export interface ShardStatus {
   batches: number;
   quarantined: number;
   quarantinedByReason: Record<string, number>;
-  /** Series with which the roll-up fails: the others are rolled up without them. */
+  /** Series whose roll-up fails. The others are rolled up without them. */
   setAside: SetAsideSeries[];
   gaps: number;
-  /** How many devices are online, offline, or neither as far as was ever said. */
+  /** Number of devices that are online, offline, or unknown. */
   devices: { online: number; offline: number; unknown: number };
   /** Files whose import has begun and does not count: under way, or given up. */
   imports: OpenImport[];
@@ -33,7 +33,7 @@ export interface SetAsideSeries {
   source: string;
   field: string;
   sinceMs: UtcMs;
-  /** What failed, in words that tell no values. */
+  /** What failed, without values of readings. */
   error: string;
 }
 
@@ -41,7 +41,7 @@ export interface OpenImport {
   path: string;
   state: 'landing' | 'dropped';
   rowsRead: number;
-  /** When it last got on, or was given up. */
+  /** When it last made progress, or was given up. */
   updatedAtMs: UtcMs;
 }
 

@@ -13,20 +13,20 @@ import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './ownership.ts';
 import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
-import { closedFailure, onConnection, recovering } from './recovering-database.ts';
-import { keepConnection } from './reusable-connection.ts';
+import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
+import { createReusableConnection } from './reusable-connection.ts';
 import { readStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
 
 export interface ShardOptions {
-  /** The DuckDB file; made, with its folder, where there is none. */
+  /** The DuckDB file. It is created, with its folder, if it does not exist. */
   path: string;
   workgroupId: string;
   memoryMegabytes: number;
   threads: number;
-  /** Folders that statements may read and write files in, such as the lake. Nothing else of the disk is open to them. */
+  /** Folders in which statements can read and write files, such as the lake. They have no access to the rest of the disk. */
   folders?: readonly string[];
-  /** The fencing epoch of the lease that was taken; without one the file's own epoch is raised by one. */
+  /** The epoch of the lease. Without one, the epoch of the file is raised by one. */
   epoch?: bigint;
   /** The schema; default: that of this program. */
   migrations?: Migration[];
@@ -35,11 +35,11 @@ export interface ShardOptions {
 }
 
 export interface TransactionOptions {
-  /** Nothing is written that a roll-up reads, so `changes` stays as it is. */
+  /** The transaction writes nothing that a roll-up reads, so `changes` stays the same. */
   isQuiet?: boolean;
   /**
-   * Runs on a connection that is kept for the next such transaction, with the temporary tables and macros that are left on it, where this says so after
-   * the commit. What is left takes memory until then. After a failure the connection is closed.
+   * If this returns true after the commit, the connection is kept for the next such transaction, with its temporary tables and macros. They
+   * use memory until then. After a failure the connection is closed.
    */
   keep?: (connection: DuckDBConnection) => boolean;
 }
@@ -48,50 +48,48 @@ export interface TransactionOptions {
 export interface Shard {
   readonly workgroupId: string;
   readonly path: string;
-  /** The fencing epoch in which this process owns the file. */
+  /** The epoch in which this process owns the file. */
   readonly epoch: bigint;
-  /** Names by id, for the decoder; new ones are stored with the batch that brings them. */
+  /** Names by id, for the decoder. New names are stored with their batch. */
   readonly names: NameTable;
-  /** A connection for reading. One for each operation that runs at a time; close it before the shard is closed. */
+  /** Opens a connection for reading. Use one for each concurrent operation, and close it before the shard. */
   connect(): Promise<DuckDBConnection>;
   /** Runs `work` on a connection of its own, for reading. */
   read<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work` in a transaction on a connection of its own: it commits when `work` returns and rolls back when it throws.
-   * @throws StaleOwnerError when another worker has taken the shard; nothing was written then
+   * Runs `work` in a transaction on a connection of its own. It commits if `work` returns, and rolls back if it throws.
+   * @throws StaleOwnerError if another worker has taken the shard; then nothing was written
    */
   transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
   /**
-   * A number that grows with everything that is written through this shard and that a roll-up may have to take in: batches, transactions that
-   * are not quiet, and whatever is done on a connection of its own. While it stays the same there is nothing new.
+   * A number that grows with everything that a roll-up can have to read: batches, transactions that are not quiet, and work on connections of
+   * its own. While it stays the same, there is nothing new.
    */
   changes(): number;
-  /** Where an origin stands, as stored; undefined where nothing of it has landed. */
+  /** The stored checkpoint of an origin; undefined if nothing of it has landed. */
   checkpoint(origin: string): Promise<Checkpoint | undefined>;
   /** See `Landing.push`. */
   land: Landing['push'];
   /** See `Landing.recordGap`. */
   recordGap(origin: string, gap: GapInput, logEpoch?: string): Promise<GapResult>;
   /**
-   * As `transaction`, for entering batches in the ledger that were landed as held ones: no batch lands meanwhile, and later ones
-   * have higher ids.
-   * @param work returns the last batch that it has entered
+   * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
+   * @param work returns the last batch that it has added
    */
-  admit(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  publishToLedger(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   status(): Promise<ShardStatus>;
-  /** Finishes what is under way, empties the write-ahead log and lets the file go. Doing it again does nothing. */
+  /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a workgroup's DuckDB file, brings it to this program's schema and takes ownership of it: whoever owned it before
- * writes nothing from then on.
- * @throws TransientError WarehouseLocked where another process has it open, DiskFull
- * @throws TerminalError where it is damaged, of something else, of another workgroup or of a newer Wattline
- * @throws StaleOwnerError where `epoch` is not newer than the file's
+ * Opens a workgroup's DuckDB file, migrates it to this program's schema and takes ownership of it. The owner before cannot write any more.
+ * @throws TransientError WarehouseLocked if another process has it open, DiskFull if the disk is full
+ * @throws TerminalError if it is damaged, or of another program, another workgroup or a newer Wattline
+ * @throws StaleOwnerError if `epoch` is not newer than the file's
  */
 export async function openShard(options: ShardOptions): Promise<Shard> {
   const { path, workgroupId, clock, logger } = options;
@@ -107,7 +105,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   const owner = { workgroupId, epoch };
   let closing: Promise<void> | undefined;
 
-  const database = recovering(file, {
+  const database = createRecoveringDatabase(file, {
     path,
     workgroupId,
     logger,
@@ -137,7 +135,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     },
   });
 
-  const kept = keepConnection(() => database.connect());
+  const kept = createReusableConnection(() => database.connect());
   let changes = 0;
 
   async function transaction<Result>(
@@ -153,7 +151,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       return result;
     } catch (error) {
       database.note(error);
-      // What is not DuckDB's is the caller's own.
+      // Errors that are not of DuckDB are the caller's own.
       throw knownFailure(error, path) ?? error;
     } finally {
       if (!isQuiet) changes++;
@@ -209,9 +207,9 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
     },
-    async admit(work) {
+    async publishToLedger(work) {
       checkOpen();
-      return landing.admit(() => transaction(work));
+      return landing.publishToLedger(() => transaction(work));
     },
     status: () => read((connection) => readStatus(connection, { ...owner, path })),
     close() {
@@ -221,7 +219,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   };
 }
 
-/** Brings the file up to date, takes it over, and reads what landing starts from. */
+/** Migrates the file, takes ownership, and reads the state from which landing starts. */
 async function prepareFile(connection: DuckDBConnection, options: ShardOptions) {
   const migrations = await migrate(connection, options);
   const epoch = await takeOwnership(connection, options);
@@ -250,7 +248,7 @@ async function runTransaction<Result>(
     await connection.run('COMMIT');
     return result;
   } catch (error) {
-    // Nothing to roll back where COMMIT was what failed.
+    // If COMMIT failed, there is nothing to roll back.
     await connection.run('ROLLBACK').catch(() => {});
     throw error;
   }

@@ -2,11 +2,11 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { query } from './query.ts';
 
-/** Which energy streams are configured: where there are none, nothing has to be rolled up. */
+/** The configured energy streams. Without any, there is nothing to roll up. */
 export type DeclaredStreams = Partial<Pick<WorkgroupConfig, 'energyStreams'>>;
 
-/** How far later stages are: the last batches that every energy stream has taken in, and whose energy readers of the lake see. */
-export async function takenIn(
+/** Reads how far later stages are: the last batch that is rolled up for every energy stream, and the last batch whose energy is published. */
+export async function readStageProgress(
   connection: DuckDBConnection,
   { energyStreams = [] }: DeclaredStreams,
 ): Promise<{ rolledUpBatchId: number; publishedBatchId: number }> {

@@ -1,6 +1,6 @@
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 
-/** What DuckDB reports, in the terms of a caller: is trying again worth it, and what has to be done. */
+/** Converts an error of DuckDB into one of our errors, which says whether trying again helps and what to do. */
 export function warehouseFailure(error: unknown, path: string): TransientError | TerminalError {
   return (
     knownFailure(error, path) ??
@@ -12,8 +12,8 @@ export function warehouseFailure(error: unknown, path: string): TransientError |
 }
 
 /**
- * The same for what is known; undefined for everything else, which may be an error of the caller's own.
- * DuckDB tells failures apart by text alone, so this is the one place that reads it.
+ * The same for known failures; undefined for all others, which can be errors of the caller. DuckDB distinguishes failures only by their text, so
+ * this is the only place that reads it.
  */
 export function knownFailure(error: unknown, path: string): TransientError | TerminalError | undefined {
   if (error instanceof TransientError || error instanceof TerminalError) return error;
@@ -73,7 +73,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
   return undefined;
 }
 
-/** Whether DuckDB has given the open database up, as after a failed checkpoint: it must be closed and opened again. */
+/** True if DuckDB has invalidated the open database, for example after a failed checkpoint. It must be closed and opened again. */
 export function isInvalidated(error: unknown): boolean {
   return /^FATAL Error|database has been invalidated/.test(errorMessage(error));
 }

@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { takenIn } from '../../src/warehouse/stage-progress.ts';
+import { readStageProgress } from '../../src/warehouse/stage-progress.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';
@@ -85,7 +85,7 @@ const workgroup = {
 const waitingOf = (shard: Shard) =>
   rowsOf(shard, 'SELECT DISTINCT device::VARCHAR AS device FROM pending_change ORDER BY device');
 const rolledUpOf = async (shard: Shard) =>
-  (await shard.read((connection) => takenIn(connection, workgroup))).rolledUpBatchId;
+  (await shard.read((connection) => readStageProgress(connection, workgroup))).rolledUpBatchId;
 
 test('a limit that moves is worked off some devices at a time, and batches wait until it is', async () => {
   const whole = await beforeTheBusyDay();

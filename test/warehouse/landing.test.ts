@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
-import type { HeldBatch } from '../../src/warehouse/plan-landing.ts';
+import type { UnlistedBatch } from '../../src/warehouse/plan-landing.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
@@ -403,11 +403,15 @@ test('a reader sees a batch and its checkpoint together or not at all', async ()
   expect(seen.size).toBeGreaterThan(1);
 });
 
-describe('a held batch', () => {
-  const held = (first: number, count: number, batchId: number, note: HeldBatch['note'] = async () => {}) =>
-    batchOf(first, count, { origin: 'import:1', logEpoch: undefined, held: { batchId, note } });
-  const admitted = (shard: Shard) =>
-    shard.admit(async (connection) => {
+describe('an unlisted batch', () => {
+  const unlisted = (
+    first: number,
+    count: number,
+    batchId: number,
+    note: UnlistedBatch['note'] = async () => {},
+  ) => batchOf(first, count, { origin: 'import:1', logEpoch: undefined, unlisted: { batchId, note } });
+  const published = (shard: Shard) =>
+    shard.publishToLedger(async (connection) => {
       await connection.run(
         `INSERT INTO batch (batch_id, origin, message_count, quarantined_count, landed_at_ms)
          SELECT batch_id, 'import:1', count(*), 0, 0 FROM message WHERE batch_id > 1000 GROUP BY batch_id`,
@@ -420,7 +424,7 @@ describe('a held batch', () => {
       'SELECT batch_id::INTEGER AS id, message_count::INTEGER AS messages FROM batch ORDER BY id',
     );
 
-  test('lands with its checkpoint and its note, and stays out of the ledger until it is admitted', async () => {
+  test('lands with its checkpoint and its note, and stays out of the ledger until it is published', async () => {
     const shard = await openTestShard();
     const notes: string[] = [];
     const note = async (connection: DuckDBConnection) => {
@@ -430,9 +434,9 @@ describe('a held batch', () => {
       notes.push(String(row));
     };
     await shard.land(batchOf(0, 10));
-    await shard.land(held(0, 5, 1_001, note));
-    await shard.land(held(5, 5, 1_002, note));
-    expect(await shard.land(held(5, 5, 1_003))).toMatchObject({ kind: 'already-landed' });
+    await shard.land(unlisted(0, 5, 1_001, note));
+    await shard.land(unlisted(5, 5, 1_002, note));
+    expect(await shard.land(unlisted(5, 5, 1_003))).toMatchObject({ kind: 'already-landed' });
     await shard.land(batchOf(10, 10));
     expect(notes).toEqual(['1', '2']);
     expect(await ledger(shard)).toEqual([
@@ -441,7 +445,7 @@ describe('a held batch', () => {
     ]);
     expect(await shard.checkpoint('import:1')).toMatchObject({ nextOffset: 10n, batchId: 0 });
 
-    await admitted(shard);
+    await published(shard);
     await shard.land(batchOf(20, 10));
     expect(await ledger(shard)).toEqual([
       { id: 1, messages: 10 },
@@ -452,15 +456,15 @@ describe('a held batch', () => {
     ]);
   });
 
-  test('that was not admitted leaves the ids of the ledger alone after a restart', async () => {
+  test('that was not published leaves the ids of the ledger alone after a restart', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
-    await shard.land(held(0, 5, 1_001));
+    await shard.land(unlisted(0, 5, 1_001));
     await shard.close();
     const again = await openTestShard({ path: shard.path });
     expect(await again.land(batchOf(10, 10))).toMatchObject({ batchId: 2 });
-    expect(await again.land(held(5, 5, 1_002))).toMatchObject({ kind: 'landed', messages: 5 });
-    await admitted(again);
+    expect(await again.land(unlisted(5, 5, 1_002))).toMatchObject({ kind: 'landed', messages: 5 });
+    await published(again);
     await again.close();
     const last = await openTestShard({ path: shard.path });
     expect(await last.land(batchOf(20, 10))).toMatchObject({ batchId: 1_003 });
@@ -468,20 +472,20 @@ describe('a held batch', () => {
 
   test('whose note fails does not land', async () => {
     const shard = await openTestShard();
-    const failing = held(0, 5, 1_001, () => Promise.reject(new Error('no note')));
+    const failing = unlisted(0, 5, 1_001, () => Promise.reject(new Error('no note')));
     await expect(shard.land(failing)).rejects.toThrow('no note');
     expect(await rowsOf(shard, 'SELECT * FROM message')).toEqual([]);
     expect(await shard.checkpoint('import:1')).toBeUndefined();
   });
 
-  test('is admitted between two batches, whatever comes meanwhile; one that cannot be leaves no trace', async () => {
+  test('is published between two batches, whatever comes meanwhile; one that cannot be leaves no trace', async () => {
     const shard = await openTestShard();
-    await shard.land(held(0, 5, 1_001));
-    await shard.land(held(5, 5, 1_002));
+    await shard.land(unlisted(0, 5, 1_001));
+    await shard.land(unlisted(5, 5, 1_002));
     const before = shard.land(() => batchOf(0, 10));
-    const failing = shard.admit(() => Promise.reject(new Error('not now')));
+    const failing = shard.publishToLedger(() => Promise.reject(new Error('not now')));
     const between = shard.land(() => batchOf(10, 10));
-    const admitting = admitted(shard);
+    const admitting = published(shard);
     const after = shard.land(() => batchOf(20, 10));
     await expect(failing).rejects.toThrow('not now');
     await admitting;
@@ -492,11 +496,11 @@ describe('a held batch', () => {
     ]);
   });
 
-  test('being admitted refuses what is pushed without waiting for its turn', async () => {
+  test('being published refuses what is pushed without waiting for its turn', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     let pushed: unknown;
-    await shard.admit(async () => {
+    await shard.publishToLedger(async () => {
       pushed = await shard.land(batchOf(10, 10));
       return 1_002;
     });
