@@ -4,22 +4,22 @@ import type { LocalDate } from '../lib/time.ts';
 import type { SourceRole } from '../roles/role.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
 
-/** What is balanced: a device, a site or a workgroup. */
+/** The scope of a balance: a device, a site or a workgroup. */
 export interface BalanceScope {
   id: string;
-  /** Whether what is contained in a whole site is contained in it. */
+  /** True if `within: site` holds in this scope. */
   isSite: boolean;
   /** Whether import and export may be told from what is left: not where that would set several sites off against each other. */
   nets: boolean;
   members: readonly ScopeMember[];
-  /** Roles that it is known not to have. */
+  /** Roles that it is declared not to have. */
   absent: readonly SourceRole[];
 }
 
 export interface ScopeMember {
-  /** Without it all devices. */
+  /** Undefined: all devices. */
   device?: string | undefined;
-  /** Without it all sources of the device. */
+  /** Undefined: all sources of the device. */
   source?: string | undefined;
   sign: 1 | -1;
   /** Local days of the workgroup, included. */
@@ -28,7 +28,7 @@ export interface ScopeMember {
 }
 
 /**
- * The scope of a workgroup as a whole. Of several sites, what is left is not set off one against another. It lacks the roles that all of
+ * The scope of a workgroup as a whole. The rest of one site is not balanced against the rest of another. It lacks the roles that all of
  * its sites lack.
  */
 export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
@@ -37,8 +37,8 @@ export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): Balan
 }
 
 /**
- * The scope of a site: its devices. Its meters measure the same energy once more. A site without any members is all there is.
- * @returns a scope without members where the site has meters alone
+ * The scope of a site: its devices. Its meters measure the same energy again. A site without any members is the whole workgroup.
+ * @returns a scope without members if the site has only meters
  */
 export function siteScope({ name, devices, meters, absent }: SiteConfig): BalanceScope {
   const members: ScopeMember[] =
@@ -48,12 +48,12 @@ export function siteScope({ name, devices, meters, absent }: SiteConfig): Balanc
   return { id: `site/${name}`, isSite: true, nets: true, members, absent };
 }
 
-/** Whether a scope holds devices beside those that it names. */
+/** True if a scope has devices that it does not name. */
 export function holdsAll({ members }: BalanceScope): boolean {
   return members.some(({ device }) => device === undefined);
 }
 
-/** The part of a scope that one device is. */
+/** The part of a scope that is one device. */
 export function deviceScope(scope: BalanceScope, device: string): BalanceScope {
   const members = scope.members.flatMap((member) =>
     member.device === undefined || member.device === device ? [{ ...member, device }] : [],
@@ -61,7 +61,7 @@ export function deviceScope(scope: BalanceScope, device: string): BalanceScope {
   return { ...scope, id: `${scope.id}/${device}`, isSite: false, nets: true, members };
 }
 
-/** Tables of scopes and their members, for the chapters of sql/balance, with the parameters that they are read from. */
+/** Tables of scopes and their members for the chapters of sql/balance, with their parameters. */
 export function scopeTables(scopes: readonly BalanceScope[]) {
   return {
     tables: {

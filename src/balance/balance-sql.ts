@@ -1,10 +1,10 @@
 import { loadSql } from '../warehouse/load-sql.ts';
 
-/** The levels that a balance is told on. */
+/** The resolutions of a balance. */
 export const balanceResolutions = ['interval', 'day', 'month', 'year'] as const;
 export type BalanceResolution = (typeof balanceResolutions)[number];
 
-/** Where the tables come from that the chapters of sql/balance read: a statement for each. */
+/** The statements of the tables that the chapters of sql/balance read. */
 export interface BalanceInputs {
   own_day: string;
   zone_day: string;
@@ -13,17 +13,17 @@ export interface BalanceInputs {
   scope_absent: string;
   role_span: string;
   device_peak: string;
-  /** Tables that `source_interval` is made from, by name; and itself. */
+  /** The tables that lead to `source_interval`, and itself, by name. */
   sources: ReadonlyArray<readonly [name: string, sql: string]>;
-  /** Instead of the constants of the rules. */
+  /** Replaces the constants of the rules. */
   rule?: string;
 }
 
-/** How many characters of a day are the period that it belongs to. */
+/** Number of characters of a day that name its period. */
 const periodDigits = { day: 10, month: 7, year: 4 } as const;
 
 /**
- * The balance of scopes as table "balance" (see balance/judge), for the statement that follows.
+ * The balance of scopes as table "balance" (see balance/judge), for the statement after it.
  * @returns text that begins with WITH
  */
 export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
@@ -41,14 +41,14 @@ export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution)
   return withTables(tables);
 }
 
-/** How much a balance is computed of (see balance/count_scope_size). */
+/** The size of a balance (see balance/count_scope_size). */
 export function scopeSizeSql(inputs: BalanceInputs): string {
   return withTables(scopeChapters(inputs)) + loadSql('balance/count_scope_size');
 }
 
 type Table = readonly [name: string, sql: string];
 
-/** Up to which sources are part of which scope. */
+/** The tables up to the sources of each scope. */
 function scopeChapters(inputs: BalanceInputs): Table[] {
   return [
     ['rule', inputs.rule ?? loadSql('balance/find_rule')],
@@ -95,14 +95,14 @@ export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResol
   return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${loadSql('balance/answer')}`;
 }
 
-/** The tables of the lake that the energy of sources is read from: a statement for each. */
+/** The statements that read the energy of sources from the lake. */
 export interface LakeTables {
   daily_energy: string;
   interval_energy: string;
   series: string;
 }
 
-/** The tables that end in `source_interval`, from those of the lake. */
+/** The tables from those of the lake up to `source_interval`. */
 export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
   return [
     ...Object.entries(lake),

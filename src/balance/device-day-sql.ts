@@ -1,7 +1,7 @@
 import { loadSql } from '../warehouse/load-sql.ts';
 import { table } from './balance-sql.ts';
 
-/** Where the tables come from that the energy of devices is told from (see balance/find_device_source and sum_device_day). */
+/** The statements of the tables from which the energy of devices follows (see balance/find_device_source and sum_device_day). */
 export interface DeviceDayInputs {
   known_source: string;
   declared_device: string;
@@ -9,7 +9,7 @@ export interface DeviceDayInputs {
   source_day: string;
 }
 
-/** The energy of devices by day as table "device_day", for the statement that follows. @returns text that begins with WITH */
+/** The energy of devices by day as table "device_day", for the statement after it. @returns text that begins with WITH */
 export function deviceDaySql(inputs: DeviceDayInputs): string {
   const tables = [
     table('role', loadSql('balance/find_role')),
@@ -20,7 +20,7 @@ export function deviceDaySql(inputs: DeviceDayInputs): string {
   return `WITH ${tables.join(',\n')}\n`;
 }
 
-/** Columns of "device_source", for where nothing is known of any source. */
+/** An empty "device_source", if no source is known. */
 const deviceSourceColumns = {
   device: 'UUID',
   source: 'VARCHAR',
@@ -44,9 +44,9 @@ export const noDeviceSources = `SELECT ${Object.entries(deviceSourceColumns)
 export const noSplits =
   'SELECT NULL::DATE AS day, NULL::UUID AS device, NULL::VARCHAR AS source, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh WHERE false';
 
-/** Where the tables of the lake come from that `rise_fall` is read from (see balance/sum_rise_fall). */
+/** The statements that read `rise_fall` from the lake (see balance/sum_rise_fall). */
 export interface SplitInputs {
-  /** The sources and local days that are wanted. */
+  /** The wanted sources and local days. */
   wanted: string;
   /** The local days of the range: day, start_ms, end_ms. */
   own_day: string;
@@ -55,7 +55,7 @@ export interface SplitInputs {
   series: string;
 }
 
-/** The statement of "rise_fall", with tables of its own. */
+/** The statement of "rise_fall", with its own tables. */
 export function splitSql(inputs: SplitInputs): string {
   const tables = [
     table('rule', loadSql('balance/find_rule')),

@@ -7,8 +7,8 @@ import { type CorrectionRequest, correctionLimits } from './correction-request.t
 type Of<Kind extends CorrectionRequest['kind']> = Extract<CorrectionRequest, { kind: Kind }>;
 
 /**
- * There are readings of the device and source.
- * @param path of the parameter that names both, where one does
+ * Checks that the device and source have readings.
+ * @param path the parameter that names both, if there is one
  */
 export async function checkSource(
   connection: DuckDBConnection,
@@ -25,7 +25,7 @@ export async function checkSource(
     );
 }
 
-/** What is excluded is not excluded yet, and its energy stream, where one is named, is there. */
+/** Checks that the readings are not excluded yet, and that a named energy stream exists. */
 export async function checkStream(connection: DuckDBConnection, request: Of<'exclude'>): Promise<void> {
   const { device, source, table, field, fromMs, toMs } = request;
   const streams = await query<{ table_name: string; field: string }>(connection, 'correction/known_streams', {
@@ -54,7 +54,7 @@ export async function checkStream(connection: DuckDBConnection, request: Of<'exc
   if (same) throw refusal('from', `correction ${same.correction_id} excludes these readings already`);
 }
 
-/** Nobody has set or estimated a part of the same time, and the energy is possible. */
+/** Checks that no part of the time is set or estimated already, and that the energy is possible. */
 export async function checkOverlap(
   connection: DuckDBConnection,
   request: Of<'set'> | Of<'set_day'> | Of<'fill'>,

@@ -19,13 +19,13 @@ const why = {
     .trim()
     .min(1, { error: 'must say why' })
     .max(correctionLimits.reasonCharactersMax)
-    .meta({ description: 'Why; everybody who reads the day can read it' }),
+    .meta({ description: 'The reason; everybody who can read the day can read it' }),
   key: z
     .string()
     .min(1)
     .max(correctionLimits.keyCharactersMax)
     .optional()
-    .meta({ description: 'Any text of the caller: the same request with the same key is stored once' }),
+    .meta({ description: 'Any text of the caller. A request with the same key is stored once' }),
 };
 const between = {
   from: instant.meta({ description: 'First instant' }),
@@ -33,9 +33,9 @@ const between = {
 };
 const energyWh = z
   .int()
-  .meta({ description: 'Energy of all of it, Wh. It keeps the shape of what is measured' });
+  .meta({ description: 'Energy of the whole time, Wh. It keeps the shape of the measured energy' });
 
-/** What is posted. */
+/** The body of a request. */
 export const bodySchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
@@ -46,7 +46,7 @@ export const bodySchema = z.discriminatedUnion('kind', [
       field: nameSchema.optional().meta({ description: 'Only readings of this field' }),
       ...why,
     })
-    .meta({ description: 'Readings that count for nothing, also those that come later' }),
+    .meta({ description: 'Readings that are not used, also those that come later' }),
   z
     .strictObject({ kind: z.literal('set'), ...of, ...between, energyWh, ...why })
     .meta({ description: 'Energy of whole quarters of an hour, 31 days at most' }),
@@ -70,13 +70,12 @@ export const bodySchema = z.discriminatedUnion('kind', [
       like: z.strictObject({ device: deviceIdSchema, source: nameSchema }).optional().meta({
         description: 'Another source to estimate by; without it, comparable days of the source itself',
       }),
-      replace: z
-        .boolean()
-        .optional()
-        .meta({ description: 'With true, also in place of what is measured; else only what is not' }),
+      replace: z.boolean().optional().meta({
+        description: 'With true, also replaces measured intervals; else only intervals without measurements',
+      }),
       ...why,
     })
-    .meta({ description: 'An estimate, worked out once' }),
+    .meta({ description: 'An estimate, computed once' }),
   z
     .strictObject({
       kind: z.literal('undo'),
@@ -86,7 +85,7 @@ export const bodySchema = z.discriminatedUnion('kind', [
     .meta({ description: 'Undoes another correction' }),
 ]);
 
-/** As the owner of the warehouse is asked for it. */
+/** The request to the owner of the warehouse. */
 export function requestOf(body: z.output<typeof bodySchema>): CorrectionRequest {
   switch (body.kind) {
     case 'exclude':

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
 import { DAY_MS, INTERVAL_MS, isLocalDate, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 
-/** How much can be corrected at a time, and in all. */
+/** Limits of one correction, and of all. */
 export const correctionLimits = {
-  /** Corrections of a workgroup, undone ones and undos among them. */
+  /** The most corrections of a workgroup, including undone ones and undos. */
   countMax: 20_000,
   setMs: 31 * DAY_MS,
   excludeMs: 366 * DAY_MS,
-  /** Readings may be excluded so far ahead: of a device that will be tested. */
+  /** Readings can be excluded this far in the future, for example for a planned test. */
   aheadMs: 31 * DAY_MS,
   reasonCharactersMax: 500,
   keyCharactersMax: 200,
-  /** What 10 GW bring in a quarter of an hour. */
+  /** The energy of 10 GW in a quarter of an hour. */
   intervalWh: 2_500_000_000,
   shownMax: 1_000,
 } as const;
@@ -33,7 +33,7 @@ function keySchema() {
   return z.string().min(1).max(correctionLimits.keyCharactersMax);
 }
 
-/** What somebody wants corrected, as the owner of the warehouse is asked for it. Times are ms since 1970, energy is Wh. */
+/** A correction, as sent to the owner of the warehouse. Times are ms since 1970, energy is Wh. */
 export const correctionRequestSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('exclude'),
@@ -50,9 +50,9 @@ export const correctionRequestSchema = z.discriminatedUnion('kind', [
     ...of,
     fromMs: instantMs,
     toMs: instantMs,
-    /** Where the shape and the amount come from; undefined: comparable days of the source itself. */
+    /** The source from which the estimate is made; undefined: comparable days of the source itself. */
     like: z.strictObject({ device: deviceIdSchema, source: nameSchema }).optional(),
-    /** Also what is measured; else only intervals that measurements do not cover. */
+    /** Also replaces measured intervals; else only intervals without measurements. */
     replace: z.boolean(),
   }),
   z.strictObject({
@@ -72,22 +72,22 @@ export const correctionKinds = [
   'undo',
 ] as const satisfies CorrectionKind[];
 
-/** What can be asked of the corrections that there are. */
+/** A query for stored corrections. */
 export const correctionQuerySchema = z.strictObject({
-  /** Only these devices; undefined for all. */
+  /** Only these devices; undefined: all. */
   devices: z.array(deviceIdSchema).max(10_000).optional(),
   source: nameSchema.optional(),
   /** Only those of this local day. */
   day: day.optional(),
   /** Only those in force. */
   inForce: z.boolean().optional(),
-  /** Only older ones than this. */
+  /** Only corrections older than this one. */
   before: z.int().min(1).optional(),
   limit: z.int().min(1).max(correctionLimits.shownMax),
 });
 export type CorrectionQuery = z.output<typeof correctionQuerySchema>;
 
-/** What is wrong with a stretch of time, by the name of its end. */
+/** The problem of a time range, with the name of its end; undefined if there is none. */
 export function stretchProblem(
   { fromMs, toMs }: { fromMs: UtcMs; toMs: UtcMs },
   kind: 'exclude' | 'set' | 'set_day' | 'fill',

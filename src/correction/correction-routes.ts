@@ -11,7 +11,7 @@ import { InputError, isRetryable, TerminalError, TransientError } from '../lib/e
 import { isLocalDate } from '../lib/time.ts';
 import { bodySchema, requestOf } from './correction-body.ts';
 import { type CorrectionQuery, type CorrectionRequest, correctionLimits } from './correction-request.ts';
-import { type ToldCorrection, toldCorrectionSchema } from './list-corrections.ts';
+import { type ListedCorrection, listedCorrectionSchema } from './list-corrections.ts';
 import type { CorrectOutcome } from './store-correction.ts';
 
 type Asked<Answer> = Promise<
@@ -20,12 +20,12 @@ type Asked<Answer> = Promise<
 
 export interface CorrectionRoutesOptions extends Pick<Gate, 'access' | 'audit'> {
   workgroups: readonly WorkgroupConfig[];
-  /** Ask the process that has the warehouse of a workgroup open. */
+  /** Asks the process that has the warehouse of a workgroup open. */
   correct(
     workgroupId: string,
     args: { request: CorrectionRequest; author: string; dryRun: boolean },
   ): Asked<CorrectOutcome>;
-  list(workgroupId: string, query: CorrectionQuery): Asked<ToldCorrection[]>;
+  list(workgroupId: string, query: CorrectionQuery): Asked<ListedCorrection[]>;
 }
 
 const url = '/api/v1/orgs/:workgroupId/corrections';
@@ -44,7 +44,7 @@ const count = (most: number) =>
     .optional();
 
 const storeQuerySchema = z.object({
-  dryRun: flag.meta({ description: 'With `true`, says what it would change and stores nothing' }),
+  dryRun: flag.meta({ description: 'With `true`, returns the changes and stores nothing' }),
 });
 const listQuerySchema = z.object({
   device: z.string(once).pipe(deviceIdSchema).optional().meta({ description: 'Only of this device' }),
@@ -53,9 +53,9 @@ const listQuerySchema = z.object({
     .string(once)
     .refine(isLocalDate, { error: 'must be a day that exists, such as 2026-11-20' })
     .optional()
-    .meta({ description: "Only those with a part in this day of the workgroup's time zone" }),
+    .meta({ description: "Only those that overlap this day of the workgroup's time zone" }),
   inForce: flag.meta({ description: 'With `true`, only those in force: not undone ones, and no undos' }),
-  before: count(999_999_999).meta({ description: 'Only those with a lower id: the next page' }),
+  before: count(999_999_999).meta({ description: 'Only those with a lower id, for the next page' }),
   limit: count(correctionLimits.shownMax).meta({
     description: `At most so many, ${LIST_DEFAULT} unless it is given, ${correctionLimits.shownMax} at most`,
   }),
@@ -66,9 +66,9 @@ const storedSchema = z.object({
     description:
       'stored; stored-before: the same was stored before with the same key, nothing was done; checked: a dry run',
   }),
-  correction: toldCorrectionSchema,
+  correction: listedCorrectionSchema,
 });
-const listSchema = z.object({ corrections: z.array(toldCorrectionSchema) });
+const listSchema = z.object({ corrections: z.array(listedCorrectionSchema) });
 const errorSchema = z.object({
   error: z.string(),
   message: z.string(),
@@ -97,10 +97,10 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
-      // Whoever may not correct sends no body for nothing.
+      // The token is checked before the body is read.
       onRequest: async (request) => void admitted.set(request, await enter(request, 'data:correct')),
       schema: {
-        summary: 'Correct what was measured',
+        summary: 'Correct measured energy',
         description:
           'Excludes readings, sets the energy of intervals or of a day, estimates a gap, or undoes another correction. Answered once it is stored and computed, with the days that it changed; reports have it as soon as it is published, within seconds. Needs `data:correct`. A token of device groups corrects its own devices only.',
         tags: ['report'],
@@ -109,7 +109,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         body: bodySchema,
         response: {
           200: storedSchema,
-          400: errorSchema.meta({ description: '`parameter` names what is wrong. Nothing was stored' }),
+          400: errorSchema.meta({ description: '`parameter` names the wrong parameter. Nothing was stored' }),
           ...errors,
           413: errorSchema,
           415: errorSchema,
@@ -169,11 +169,11 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
   rejectOtherMethods(app, url, ['GET', 'POST']);
 }
 
-/** What a token may not see does not exist. */
+/** Devices that a token cannot see are treated as missing. */
 async function checkDevices(
   request: CorrectionRequest,
   devices: ReadonlySet<string>,
-  list: (query: CorrectionQuery) => Asked<ToldCorrection[]>,
+  list: (query: CorrectionQuery) => Asked<ListedCorrection[]>,
 ): Promise<void> {
   if (request.kind === 'undo') {
     const id = request.correctionId;

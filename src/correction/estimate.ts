@@ -5,14 +5,14 @@ import { bindDays, type RollUpContext } from '../rollup/rollup-context.ts';
 import { query } from '../warehouse/query.ts';
 import type { CorrectionRequest } from './correction-request.ts';
 
-/** A comparable day is at most so far away: the season is the same, and there are four of each weekday on either side. */
+/** The largest distance of a comparable day: the season is the same, and there are four of each weekday on either side. */
 const DISTANCE_DAYS = 28;
-/** Of more, the nearest are taken. */
+/** The most comparable days. The nearest are used. */
 const DAYS_MAX = 10;
-/** The median of fewer is chance. */
+/** The fewest comparable days, because the median of fewer is chance. */
 const DAYS_MIN = 3;
 
-/** An estimate: whole Wh by interval, and what it was worked out from. */
+/** An estimate: whole Wh by interval, and its basis. */
 export interface Estimate {
   values: Array<{ startMs: number; energyWh: number }>;
   energyWh: number;
@@ -26,8 +26,8 @@ export type EstimateBasis =
 type FillRequest = Extract<CorrectionRequest, { kind: 'fill' }>;
 
 /**
- * Works out what a source would have measured in a stretch of time. The energy streams are bound on the connection.
- * @throws InputError where nothing is missing, or where too little is known to say
+ * Estimates what a source would have measured in a time range. The energy streams are bound on the connection.
+ * @throws InputError if nothing is missing, or if too little is known
  */
 export async function estimate(
   connection: DuckDBConnection,
@@ -115,7 +115,7 @@ async function fromOtherSource(
 
 type Value = { start_ms: number; energy_wh: number };
 
-/** Rounds the running sum, so that the parts add up to the rounded whole. */
+/** Rounds the running sum, so the parts add up to the rounded whole. */
 function rounded(values: readonly Value[]): Pick<Estimate, 'values' | 'energyWh'> {
   let sum = 0;
   let told = 0;

@@ -4,8 +4,8 @@ import { dayBounds, formatInstant } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { type CorrectionQuery, correctionKinds } from './correction-request.ts';
 
-/** Days are told of each correction up to here; the lake has no more of them either. */
-export const DAYS_TOLD_MAX = 100;
+/** The most days that are listed for each correction, here and in the lake. */
+export const DAYS_LISTED_MAX = 100;
 
 const wh = z.number().int().nullable();
 export const dayEffectSchema = z
@@ -13,13 +13,13 @@ export const dayEffectSchema = z
     day: z.string(),
     device: z.string(),
     source: z.string(),
-    beforeWh: wh.meta({ description: 'What it was before, Wh; null where there was no energy' }),
-    afterWh: wh.meta({ description: 'What it was then, Wh; null where there was no energy' }),
+    beforeWh: wh.meta({ description: 'Energy before, Wh; null if there was none' }),
+    afterWh: wh.meta({ description: 'Energy after, Wh; null if there was none' }),
   })
-  .meta({ description: 'A day that the correction changed as it was made' });
+  .meta({ description: 'A day that the correction changed when it was made' });
 
-/** A correction as it is told: JSON, in which instants are ISO 8601 in UTC and energy is Wh. */
-export const toldCorrectionSchema = z.object({
+/** The JSON of a correction. Instants are ISO 8601 in UTC, energy is Wh. */
+export const listedCorrectionSchema = z.object({
   id: z.number().int(),
   kind: z.enum(correctionKinds),
   device: z.string(),
@@ -27,24 +27,24 @@ export const toldCorrectionSchema = z.object({
   table: z
     .string()
     .nullable()
-    .meta({ description: 'Only readings of this table are excluded; null for all' }),
+    .meta({ description: 'Only readings of this table are excluded; null: of all tables' }),
   field: z
     .string()
     .nullable()
-    .meta({ description: 'Only readings of this field are excluded; null for all' }),
-  day: z.string().nullable().meta({ description: 'The local day, where one was named' }),
+    .meta({ description: 'Only readings of this field are excluded; null: of all fields' }),
+  day: z.string().nullable().meta({ description: 'The local day, if one was named' }),
   timezone: z.string().nullable().meta({ description: 'The zone of that day' }),
   from: z.iso.datetime(),
   to: z.iso.datetime().meta({ description: 'Not included' }),
   energyWh: wh.meta({
-    description: 'What was set or estimated, in all, Wh; null where readings are excluded',
+    description: 'Energy that was set or estimated in all, Wh; null if readings are excluded',
   }),
   basis: z
     .discriminatedUnion('from', [
       z.object({
         from: z.literal('comparable_days'),
         days: z.record(z.string(), z.array(z.string())).meta({
-          description: 'The days of which the medians were taken, by the day that was filled',
+          description: 'The days of the medians, by the filled day',
         }),
       }),
       z.object({
@@ -52,24 +52,24 @@ export const toldCorrectionSchema = z.object({
         device: z.string(),
         source: z.string(),
         ratio: z.number().meta({ description: 'Median of own energy by that of the other source' }),
-        days: z.number().int().meta({ description: 'How many days that was worked out from' }),
+        days: z.number().int().meta({ description: 'Number of days of the ratio' }),
       }),
     ])
     .nullable()
-    .meta({ description: 'What an estimate was worked out from' }),
+    .meta({ description: 'Basis of an estimate' }),
   undoes: z.number().int().nullable(),
   undoneBy: z.number().int().nullable().meta({ description: 'null while it is in force' }),
   reason: z.string(),
   author: z.string(),
   at: z.iso.datetime().meta({ description: 'When it was made' }),
-  days: z.array(dayEffectSchema).meta({ description: `The first ${DAYS_TOLD_MAX} days that it changed` }),
-  dayCount: z.number().int().meta({ description: 'How many days it changed' }),
+  days: z.array(dayEffectSchema).meta({ description: `The first ${DAYS_LISTED_MAX} days that it changed` }),
+  dayCount: z.number().int().meta({ description: 'Number of days that it changed' }),
 });
-export type ToldCorrection = z.output<typeof toldCorrectionSchema>;
+export type ListedCorrection = z.output<typeof listedCorrectionSchema>;
 
 type Row = {
   correction_id: number;
-  kind: ToldCorrection['kind'];
+  kind: ListedCorrection['kind'];
   device: string;
   source: string;
   table_name: string | null;
@@ -89,12 +89,12 @@ type Row = {
   day_count: number;
 };
 
-/** Corrections, newest first. @param timezone of the day that is asked for */
+/** Corrections, newest first. @param timezone of the requested day */
 export async function listCorrections(
   connection: DuckDBConnection,
   { devices, source, day, inForce = false, before, limit }: CorrectionQuery,
   timezone: string,
-): Promise<ToldCorrection[]> {
+): Promise<ListedCorrection[]> {
   const bounds = day === undefined ? undefined : dayBounds(day, day, timezone)[0]!;
   return read(connection, {
     devices: devices === undefined ? null : JSON.stringify(devices),
@@ -107,8 +107,8 @@ export async function listCorrections(
   });
 }
 
-/** One correction, which is there. */
-export async function readCorrection(connection: DuckDBConnection, id: number): Promise<ToldCorrection> {
+/** A stored correction. */
+export async function readCorrection(connection: DuckDBConnection, id: number): Promise<ListedCorrection> {
   const [found] = await read(connection, { correction_id: BigInt(id) });
   return found!;
 }
@@ -116,7 +116,7 @@ export async function readCorrection(connection: DuckDBConnection, id: number): 
 async function read(
   connection: DuckDBConnection,
   asked: Parameters<typeof query>[2],
-): Promise<ToldCorrection[]> {
+): Promise<ListedCorrection[]> {
   const rows = await query<Row>(connection, 'correction/list_corrections', {
     devices: null,
     source: null,
@@ -126,7 +126,7 @@ async function read(
     correction_id: null,
     in_force: false,
     rows_max: 1n,
-    days_max: DAYS_TOLD_MAX,
+    days_max: DAYS_LISTED_MAX,
     ...asked,
   });
   return rows.map((row) => ({

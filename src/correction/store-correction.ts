@@ -11,26 +11,26 @@ import type { Shard } from '../warehouse/shard.ts';
 import { checkOverlap, checkSource, checkStream } from './check-correction.ts';
 import { type CorrectionRequest, correctionLimits, stretchProblem } from './correction-request.ts';
 import { type Estimate, estimate } from './estimate.ts';
-import { readCorrection, type ToldCorrection } from './list-corrections.ts';
+import { type ListedCorrection, readCorrection } from './list-corrections.ts';
 
-/** What came of a correction. */
+/** The result of a correction. */
 export interface CorrectOutcome {
   /** stored-before: the same request with the same key was stored before, nothing was done; checked: a dry run, nothing was stored. */
   outcome: 'stored' | 'stored-before' | 'checked';
-  correction: ToldCorrection;
+  correction: ListedCorrection;
 }
 
 export interface CorrectOptions {
-  /** Who corrects. */
+  /** The author. */
   author: string;
-  /** Works everything out and stores nothing. */
+  /** Computes everything and stores nothing. */
   dryRun: boolean;
   nowMs: UtcMs;
-  /** A day is final once this much time has passed since it ended. */
+  /** A day is final when this much time has passed since its end. */
   closeAfterMs: number;
 }
 
-/** Carries the outcome of a dry run out of its transaction, which rolls back. */
+/** Ends the transaction of a dry run, so that it is rolled back, and carries its result. */
 class DryRun extends Error {
   readonly outcome: CorrectOutcome;
   constructor(outcome: CorrectOutcome) {
@@ -40,9 +40,9 @@ class DryRun extends Error {
 }
 
 /**
- * Stores a correction and computes what it changes, in one transaction: all of it or nothing.
- * @throws InputError with the name of the parameter that is wrong
- * @throws TransientError where nothing has been rolled up yet
+ * Stores a correction and computes its effect, in one transaction: all or nothing.
+ * @throws InputError that names the wrong parameter
+ * @throws TransientError if nothing has been rolled up yet
  */
 export async function storeCorrection(
   shard: Shard,
@@ -61,8 +61,8 @@ export async function storeCorrection(
   }
 }
 
-/** As `storeCorrection`, with an entry in the audit log where something was stored. */
-export async function takeCorrection(
+/** Like `storeCorrection`, with an entry in the audit log if something was stored. */
+export async function storeAuditedCorrection(
   shard: Shard,
   request: CorrectionRequest,
   { audit, logger, ...options }: CorrectOptions & { audit: Audit; logger: Logger },
@@ -82,7 +82,7 @@ export async function takeCorrection(
   return stored;
 }
 
-/** What of a correction is stored beside what was asked for. */
+/** The stored values of a correction that are not in its request. */
 interface Place {
   device: string;
   source: string;
@@ -164,7 +164,7 @@ async function findByKey(
   return found?.correction_id;
 }
 
-/** Where and when a correction holds: of an undo that is where what it undoes held. */
+/** Device, source and time of a correction. An undo has those of the correction that it undoes. */
 async function placeOf(
   connection: DuckDBConnection,
   request: CorrectionRequest,

@@ -1,22 +1,22 @@
 import { listOf, plainNumber } from './explain-words.ts';
 import type { DeviceTold } from './explained-schema.ts';
 
-/** What is declared of a source of a device on a day, and what it has on it. */
+/** The declaration and the energy of a source of a device on a day. */
 export interface SourceFacts {
   source: string;
   role: string | null;
   negativeRole: string | null;
-  /** Whether it is part of the energy of the device, and which part of it: all, or the intervals in which it rose or fell. */
+  /** True if it counts for the device. `part`: all of it, or only the intervals in which it rose or fell. */
   counts: boolean;
   part: 'whole' | 'rise' | 'fall';
-  /** `sources` of the device names it, or names none. */
+  /** True if `sources` of the device names it, or names none. */
   isListed: boolean;
   /** The source of the device that contains it. */
   container: string | null;
-  /** Nobody says what it is, though it matters. */
+  /** True if it has no declared role although it needs one. */
   lacksRole: boolean;
   hasEnergy: boolean;
-  /** Of the part that counts (Wh); null where there is none. */
+  /** Energy of the part that counts (Wh); null if there is none. */
   energyWh: number | null;
 }
 
@@ -29,7 +29,7 @@ interface DeviceFacts {
 
 type Rule = DeviceTold['rule'];
 
-/** Says by which rule a device is told, which sources count and why the others do not, and why it has its flags (see docs/balance.md). */
+/** Describes how the energy of a device follows from its sources: the rule, which sources count, why the others do not, and the reasons of its flags (see docs/balance.md). */
 export function describeDevice(sources: readonly SourceFacts[], facts: DeviceFacts): DeviceTold {
   const rule = ruleOf(sources, facts);
   const role = roleOf(sources, rule, facts);
@@ -60,7 +60,7 @@ function ruleOf(sources: readonly SourceFacts[], { totalSource, energyRole }: De
   return rolesOf(sources).length > 1 ? 'several_roles' : 'one_role';
 }
 
-/** The roles that the device could be told by, each once. */
+/** The roles of the sources, each once. */
 function rolesOf(sources: readonly SourceFacts[]): string[] {
   const roles = sources
     .filter(({ isListed, role }) => isListed && role !== null)
@@ -85,12 +85,12 @@ function ruleText(
     case 'total_source':
       return `the device is its total source ${totalSource} alone`;
     case 'energy_role':
-      return `the device is told by its sources of the role ${role}, which is its energyRole`;
+      return `the device is the sum of its sources with the role ${role}, which is its energyRole`;
     case 'one_role':
-      return `the device is told by its sources of the role ${role}`;
+      return `the device is the sum of its sources with the role ${role}`;
     case 'several_roles': {
       const others = rolesOf(sources).filter((one) => one !== role);
-      return `the device has several roles and is told by ${role}, the first of them; ${listOf(others)} ${others.length === 1 ? 'is' : 'are'} something else and not added`;
+      return `the device has several roles and is read from ${role}, the first of them; ${listOf(others)} ${others.length === 1 ? 'is' : 'are'} not added`;
     }
     case 'no_role':
       return sources.length === 1
@@ -114,7 +114,7 @@ function reasonOf(
   if (one.role === null) return `no role is declared${silent}`;
   if (one.part === 'whole') return `has the role ${role}${silent}`;
   const open = one.hasEnergy && one.energyWh === null;
-  return `counts as ${role} where it ${one.part === 'rise' ? 'rises' : 'falls'}${silent}${open ? '; its readings are too far apart to tell that from the rest' : ''}`;
+  return `counts as ${role} where it ${one.part === 'rise' ? 'rises' : 'falls'}${silent}${open ? '; its readings are too far apart to separate that part' : ''}`;
 }
 
 function whyNot(
@@ -126,7 +126,7 @@ function whyNot(
 ): string {
   if (rule === 'total_source') return `the total source ${totalSource} stands for the device`;
   if (!one.isListed) return 'the setting sources of the device does not name it';
-  if (one.role === null) return 'no role is declared of it on this day';
+  if (one.role === null) return 'no role is declared for it on this day';
   const container = sources.find(({ source }) => source === one.container);
   if (container?.isListed && container.role !== null) return `${one.container} measures it too`;
   return `its role is ${[one.role, ...(one.negativeRole === null ? [] : [one.negativeRole])].join(' or ')}, not ${role}`;
@@ -137,13 +137,13 @@ function flagReason(flag: string, sources: readonly SourceFacts[]): string {
   const isUndeclared = flag === 'undeclared';
   const named = sources.filter((one) => (isUndeclared ? one.lacksRole : one.counts && one.energyWh === null));
   const names = listOf(named.map(({ source }) => source));
-  if (isUndeclared) return `no role is declared of ${names} on this day`;
+  if (isUndeclared) return `no role is declared for ${names} on this day`;
   return named.length === 0
-    ? 'a source that the device is declared to have has no energy on this day'
-    : `nothing is known of ${names} on this day`;
+    ? 'a declared source of the device has no energy on this day'
+    : `${names} has no energy on this day`;
 }
 
-/** The energy of the device as a sum of what counts; undefined where nothing is added. */
+/** The energy of the device as a sum; undefined if nothing is added. */
 export function sumText({ sources, energyWh }: DeviceTold): string | undefined {
   const terms = sources.filter(({ counts, energyWh: own }) => counts && own !== null);
   if (energyWh === null || terms.length < 2) return undefined;

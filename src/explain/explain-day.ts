@@ -18,8 +18,8 @@ export interface ExplainOptions {
 }
 
 /**
- * Explains a day of a device: everything that its reported energy follows from, as of one moment, from the warehouse's own tables and
- * with the roll-up's own statements. Writes nothing but temporary tables of the connection.
+ * Explains a day of a device: everything from which its reported energy follows, in one snapshot of the warehouse, with the roll-up's own
+ * statements. Writes only temporary tables of the connection.
  */
 export async function explainDay(
   connection: DuckDBConnection,
@@ -44,7 +44,7 @@ async function explain(
   const bound: RollUpContext = { connection, timezone, closeAfterMs: 0 };
   await run(bound, 'find_rules', { all: true });
   await createTemporaryTables(bound);
-  // What cannot be computed cannot be traced either: its readings are shown, and what is stored.
+  // A series that is set aside cannot be traced. Its readings and its stored energy are shown.
   await run(bound, 'find_omitted_series');
   await run(bound, 'drop_omitted_rules');
   await run(bound, 'find_register_changes');
@@ -115,7 +115,7 @@ function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): bo
   return readings.some(({ time }) => time >= from && time < to);
 }
 
-/** Whether a reading can say anything of the day: on the way to one far from them all lie years of intervals. */
+/** True if the day is near some reading. A trace to a day far from all readings would cross years of intervals. */
 function isNear(series: readonly Series[], { startMs, endMs }: Day): boolean {
   return series.some(({ firstMs, lastMs }) => firstMs - DAY_MS < endMs && lastMs + DAY_MS > startMs);
 }
@@ -135,7 +135,7 @@ function judge(facts: {
   all: readonly Series[];
   source: string | undefined;
   sources: readonly ExplainedSource[];
-  /** Those of them that the device is the sum of, and how it is told. */
+  /** The sources that count for the device, and the rule. */
   counted: readonly ExplainedSource[];
   told: DeviceTold | null;
   energyWh: number | null;
@@ -144,7 +144,7 @@ function judge(facts: {
   if (all.length === 0) {
     return {
       outcome: 'unknown_device',
-      text: 'no reading of this device has been taken in, by any of the configured energy streams',
+      text: 'none of the configured energy streams has a reading of this device',
     };
   }
   if (source !== undefined && !all.some((one) => one.source === source)) {
@@ -155,10 +155,9 @@ function judge(facts: {
     };
   }
   if (day.endMs <= day.startMs)
-    return { outcome: 'no_day', text: `${timezone} left ${date} out: there was no such day` };
+    return { outcome: 'no_day', text: `${timezone} skipped ${date}: this day did not exist` };
   if (day.startMs > nowMs) return { outcome: 'future', text: `${date} has not begun in ${timezone}` };
-  if (sources.length === 0)
-    return { outcome: 'no_readings', text: `of ${date} there is no reading, and no energy` };
+  if (sources.length === 0) return { outcome: 'no_readings', text: `${date} has no readings and no energy` };
   const running = day.endMs > nowMs ? ', and the day is not over' : '';
   if (energyWh === null && sources.some(({ result }) => result)) {
     return {

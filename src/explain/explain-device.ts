@@ -9,8 +9,8 @@ import type { Day } from './explained-day.ts';
 import type { DeviceTold } from './explained-schema.ts';
 
 /**
- * How the report tells a device on a day: by its own statements, from the stored days and from what is declared (see `declareDevices`).
- * @returns null where no source of it is known
+ * Computes the energy of a device on a day with the statements of the report, from the stored days and the declarations (see `declareDevices`).
+ * @returns null if no source of it is known
  */
 export async function explainDevice(
   connection: DuckDBConnection,
@@ -73,7 +73,7 @@ type SourceRow = {
 
 const ofDevice = 'WHERE device = $device::UUID';
 
-/** How much registers that may fall rose and fell, by source; looked at only where the device counts one of the two. */
+/** The rise and fall of net registers, by source. Only read if the device counts one of the two. */
 async function readSplits(
   connection: DuckDBConnection,
   rows: readonly SourceRow[],

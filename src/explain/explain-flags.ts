@@ -15,7 +15,7 @@ const kindsOf: Readonly<Record<string, ReadonlyArray<Event['kind']>>> = {
   carry_over: ['carry_over'],
 };
 
-/** Why a day has each of its flags. */
+/** The reason of each flag of a day. */
 export function flagsOf(
   names: readonly string[],
   meanings: ReadonlyMap<string, string>,
@@ -24,13 +24,13 @@ export function flagsOf(
     boundaries: readonly Boundary[];
     uncovered: readonly Span[];
     coverage: string;
-    /** Declared sources of the device that have no energy. */
+    /** Declared sources of the device without energy. */
     missing: readonly string[];
-    /** What other methods say that contradict. */
+    /** The energy of methods that contradict. */
     contradictions: readonly string[];
-    /** What each method says, the chosen one first. */
+    /** The energy of each method, the chosen one first. */
     methods: readonly string[];
-    /** What people have corrected, or undone. */
+    /** The corrections of the day, and undos. */
     corrections: readonly ExplainedCorrection[];
   },
 ): Flag[] {
@@ -59,13 +59,13 @@ function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason:
   if (flag === 'partial') return { reason: facts.coverage, spans: [...facts.uncovered] };
   if (flag === 'incomplete') {
     return {
-      reason: `of the declared sources of the device ${facts.missing.join(', ')} have no energy`,
+      reason: `these declared sources of the device have no energy: ${facts.missing.join(', ')}`,
       spans: [],
     };
   }
   if (flag === 'unavailable') {
     const reason =
-      'a field of this source is set aside, because its computation fails: wattline status says why';
+      'a field of this source is set aside, because its computation fails: wattline status shows why';
     return { reason, spans: [] };
   }
   if (flag === 'substituted') {

@@ -18,11 +18,11 @@ type PartRow = {
   sum_wh: number;
 };
 
-/** What power or interval readings say of the day, from the tables of `trace`. */
+/** The energy of power or interval readings on the day, from the tables of `traceEnergy`. */
 export interface PowerTrace {
   parts: readonly PartRow[];
   covered: readonly Span[];
-  /** How many there are, and what they come to. */
+  /** Their number and their sum. */
   count: number;
   sumNwh: string;
   sumWh: number;
@@ -58,7 +58,7 @@ export function partsOf({ parts }: PowerTrace): Part[] {
   }));
 }
 
-/** Where power was not integrated. */
+/** The gaps over which power was not integrated. */
 export function gapsOf({ parts }: PowerTrace, { clock }: Day): Event[] {
   const spans: Span[] = parts
     .filter(({ covered }) => !covered)
@@ -83,12 +83,12 @@ export function powerSum({ count, sumNwh, sumWh }: PowerTrace): Omit<Sum, 'agree
   };
 }
 
-/** Thousands apart, as in every other number, and every decimal. */
+/** With thousands separators and all decimals. */
 function groupDigits(exact: string): string {
   return exact.replace(/^-?\d+/, (digits) => digits.replace(/\B(?=(?:\d{3})+$)/g, ','));
 }
 
-/** Billionths of a Wh as Wh, exactly. */
+/** Converts billionths of a Wh to Wh, exactly. */
 export function wattHours(nwh: string): string {
   const sign = nwh.startsWith('-') ? '-' : '';
   const digits = nwh.replace('-', '').padStart(10, '0');

@@ -5,7 +5,7 @@ import { instant, maybeInstant, plainNumber } from './explain-words.ts';
 import { type Day, ROWS_MAX, type Span } from './explained-day.ts';
 import type { Event, Reading } from './explained-schema.ts';
 
-/** The day with the readings on either side that it takes. */
+/** The day, and the readings on either side that it needs. */
 export async function readBracket(
   connection: DuckDBConnection,
   { seriesId }: Series,
@@ -30,7 +30,7 @@ type ReadingRow = {
   readings: number;
 };
 
-/** Everything received of a series in the bracket, and what became of it. */
+/** Everything received for a series in the bracket, with the fate of each reading. */
 export async function readReadings(
   connection: DuckDBConnection,
   { seriesId, device, source, field, as }: Series,
@@ -39,7 +39,7 @@ export async function readReadings(
   const rows = await query<ReadingRow>(connection, 'explain/find_readings', {
     series_id: seriesId,
     device,
-    // What is rejected is kept by the source that its message names.
+    // Rejected readings are stored with the source that their message names.
     source: as === null ? source : null,
     field,
     low_ms: BigInt(bracket.fromMs),
@@ -70,7 +70,7 @@ type EventRow = {
   energy_wh: number;
 };
 
-/** What happened to a series in the bracket, as the roll-up has judged it. */
+/** The events of a series in the bracket. */
 export async function readEvents(
   connection: DuckDBConnection,
   { seriesId, method }: Series,

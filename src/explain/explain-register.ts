@@ -36,7 +36,7 @@ export interface RegisterTrace {
   pinned: readonly Pinned[];
 }
 
-/** What a register says of the day, from the tables of `trace`. */
+/** The lines of a register on the day, from the tables of `traceEnergy`. */
 export async function readRegister(
   connection: DuckDBConnection,
   seriesId: number,
@@ -49,7 +49,7 @@ export async function readRegister(
   };
 }
 
-/** Joins lines on which the index goes on; its energy is the difference of its rounded ends, as that of the lines would add up to. */
+/** Joins lines on which the index continues into segments. The energy of a segment is the difference of its rounded ends, which is the sum of its lines. */
 export function segmentsOf({ lines }: RegisterTrace, events: readonly Event[], day: Day): Segment[] {
   const segments: Array<{ first: Line; last: Line; energyWh: number }> = [];
   for (const line of lines) {
@@ -82,7 +82,7 @@ function beginningOf(line: Line, events: readonly Event[], { startMs }: Day): st
   return line.c0 === 0 ? 'the register restarts' : 'readings begin';
 }
 
-/** Where the day cuts the index, and what the line says that is cut there. */
+/** A bound of the day, and the line of the index that it cuts. */
 interface Cut {
   line: Line;
   wh: number;
@@ -92,7 +92,7 @@ interface Cut {
   knownMs: number | null;
 }
 
-/** The index where the day begins. */
+/** The index at the start of the day. */
 export function startBoundary(trace: RegisterTrace, method: EnergyMethod, day: Day): Boundary {
   const line = trace.lines.find(({ t0, t1 }) => t0 <= day.startMs && t1 > day.startMs);
   const cut = line && {
@@ -106,7 +106,7 @@ export function startBoundary(trace: RegisterTrace, method: EnergyMethod, day: D
   return boundaryAt(day.startMs, cut, line?.t0 === day.startMs, { trace, method, day });
 }
 
-/** The index where the day ends. */
+/** The index at the end of the day. */
 export function endBoundary(trace: RegisterTrace, method: EnergyMethod, day: Day): Boundary {
   const line = trace.lines.findLast(({ t0, t1 }) => t0 < day.endMs && t1 >= day.endMs);
   const cut = line && {
@@ -137,12 +137,12 @@ function boundaryAt(
     power: null,
   };
   if (!cut) {
-    const text = 'there is no reading on one side, so no energy is taken to flow there';
+    const text = 'there is no reading on one side, so no energy is booked there';
     return { ...unknown, how: 'unknown', text };
   }
   const { line, wh: indexWh, roundedWh } = cut;
   if (!line.covered && !exactly) {
-    const text = `of the time from ${day.clock(line.t0)} to ${day.clock(line.t1)} nothing can be told`;
+    const text = `nothing is known about the time from ${day.clock(line.t0)} to ${day.clock(line.t1)}`;
     return { ...unknown, how: 'unknown', text };
   }
   const known = { ...unknown, indexWh, roundedWh };
@@ -164,7 +164,7 @@ function boundaryAt(
   return { ...known, ...onLine(atMs, cut) };
 }
 
-/** Between two readings: on a straight line, or as the power beside it was. */
+/** A boundary between two readings: on a straight line, or by the power beside it. */
 function onLine(
   atMs: UtcMs,
   { line, share, powerWh, knownMs }: Cut,
@@ -192,7 +192,7 @@ function onLine(
   };
   return { how: 'shaped', before, after, fraction: share, power, text: shapedText() };
 
-  /** How the growth is divided, see find_silence_shape in chapter 60 of the roll-up. */
+  /** How the growth is divided: see find_silence_shape in chapter 60 of the roll-up. */
   function shapedText(): string {
     const [beforeWh, allWh] = [plainNumber(power.beforeWh), plainNumber(power.allWh)];
     const [known, knownAll] = [seconds(power.beforeMilliseconds), seconds(power.allMilliseconds)];
@@ -200,16 +200,16 @@ function onLine(
     const grownWh = line.c1 - line.c0;
     const evenWh = (grownWh * (line.t1 - line.t0 - power.allMilliseconds)) / (line.t1 - line.t0);
     if (grownWh - power.allWh > evenWh)
-      return `${growth} x (${passed} - ${known} + ${knownAll} x ${beforeWh} / ${allWh}) / ${all}: ${says}; it is known for ${known} before and ${knownAll} in all, and the rest takes its even share`;
+      return `${growth} x (${passed} - ${known} + ${knownAll} x ${beforeWh} / ${allWh}) / ${all}: ${says}; it is known for ${known} before and ${knownAll} in all, and the rest gets its even share`;
     if (power.allWh >= grownWh)
       return `${growth} x ${beforeWh} / ${allWh}: ${says}, and that explains all of the growth`;
-    return `${plainNumber(line.c0)} + ${beforeWh} + (${plainNumber(grownWh)} - ${allWh}) x (${passed} - ${known}) / (${all} - ${knownAll}): ${says}; time without power takes what is left`;
+    return `${plainNumber(line.c0)} + ${beforeWh} + (${plainNumber(grownWh)} - ${allWh}) x (${passed} - ${known}) / (${all} - ${knownAll}): ${says}; time without power gets the rest`;
   }
 }
 
 /**
- * What the lines themselves tell, beside the stored events: high-water marks that were held or gave way, yesterday's value still shown, pinned
- * midnights.
+ * The events that the lines show and that are not stored: high-water marks that were held or lowered, yesterday's value still shown, midnights
+ * whose value is known.
  */
 export function eventsOfLines(
   { lines, pinned }: RegisterTrace,
@@ -243,8 +243,8 @@ export function eventsOfLines(
         energyWh: 0,
         text:
           method === 'daily_energy'
-            ? `what it showed at ${clock(t1)} neither goes on from ${clock(t0)} nor can have come since midnight: no energy`
-            : `sank by ${clock(t1)}, in falls within its jitter, further below its high-water mark than that; the mark gave way to ${plainNumber(c1)} Wh: no energy`,
+            ? `its value at ${clock(t1)} does not continue the value at ${clock(t0)} and is impossible since midnight: no energy`
+            : `drifted by ${clock(t1)}: small falls together are more than its jitter; the high-water mark was lowered to ${plainNumber(c1)} Wh: no energy`,
       }),
     ),
     ...marked(
@@ -266,13 +266,13 @@ export function eventsOfLines(
         valueBefore: one.c0,
         valueAfter: one.c1,
         energyWh: 0,
-        text: `silent from ${clock(one.t0)} to ${clock(one.t1)}; a daily register tells that it stood at ${plainNumber(one.midnight_value)} Wh at midnight`,
+        text: `silent from ${clock(one.t0)} to ${clock(one.t1)}; a daily register shows that it was at ${plainNumber(one.midnight_value)} Wh at midnight`,
       }),
     ),
   ];
 }
 
-/** Joins what follows one upon another, in order of time. */
+/** Joins spans that follow each other, in order. */
 export function joinSpans(spans: readonly Span[]): Span[] {
   const joined: Span[] = [];
   for (const { fromMs, toMs } of spans) {
@@ -286,7 +286,7 @@ export function joinSpans(spans: readonly Span[]): Span[] {
 export function registerSum(segments: readonly Segment[]): Omit<Sum, 'agrees'> {
   const energyWh = segments.reduce((sum, one) => sum + one.energyWh, 0);
   const terms = segments.map(({ fromWh, energyWh: wh }) => {
-    // The rounded beginning, and what it grew by: the same rounding as of the energy.
+    // Rounded like the energy: the rounded beginning plus the growth.
     const from = Math.sign(fromWh) * Math.round(Math.abs(fromWh));
     return `(${plainNumber(from + wh)} ${from < 0 ? '+' : '-'} ${plainNumber(Math.abs(from))})`;
   });

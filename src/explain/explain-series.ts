@@ -8,7 +8,7 @@ import { instant, maybeInstant, plainDuration, plainNumber } from './explain-wor
 import type { Day } from './explained-day.ts';
 import type { Known, Limit, Limits, Stream } from './explained-schema.ts';
 
-/** One configured stream of a device and source that has readings. */
+/** A configured stream of a device and source that has readings. */
 export interface Series {
   seriesId: number;
   streamId: number;
@@ -16,7 +16,7 @@ export interface Series {
   source: string;
   table: string;
   field: string;
-  /** The source is this one whatever source messages name. */
+  /** The source to which its energy is booked, instead of the source that messages name. */
   as: string | null;
   method: EnergyMethod;
   firstMs: UtcMs;
@@ -54,17 +54,17 @@ export function knownOf({ source, table, field, as, method, firstMs, lastMs }: S
   return { source, table, field, as, method, firstReading: instant(firstMs), lastReading: instant(lastMs) };
 }
 
-/** What a stream says of a day, where it covers any of it; place 1 is chosen. */
+/** The energy of a stream on a day, if it covers any of it. `preference` 1 is chosen. */
 export type Candidate = {
   stream_id: number;
   series_id: number;
   energy_wh: number;
   covered_ms: number;
   coverage: number;
-  place: number;
+  preference: number;
 };
 
-/** Every configured stream with why the day of a source is read from it, or why not. */
+/** Every configured stream, with the reason why the day of a source is read from it or not. */
 export function streamsOf(
   source: string,
   configured: ReadonlyArray<StreamSettings & { streamId: number }>,
@@ -73,7 +73,7 @@ export function streamsOf(
   day: Day,
 ): Stream[] {
   const best = candidates.reduce((most, { coverage }) => Math.max(most, coverage), 0);
-  const chosen = candidates.find(({ place }) => place === 1);
+  const chosen = candidates.find(({ preference }) => preference === 1);
   const chosenAt = configured.findIndex(({ streamId }) => streamId === chosen?.stream_id);
   const firstAt = configured.findIndex(({ as = source }) => as === source);
   return configured.map(({ streamId, table, field, as = null, method, unit }, index) => {
@@ -102,11 +102,11 @@ export function streamsOf(
 function reasonOf(
   about: {
     own: Series | undefined;
-    /** The other source that it is booked as. */
+    /** The other source to which it is booked. */
     elsewhere: string | null;
     candidate: Candidate | undefined;
     index: number;
-    /** The first stream whose energy may be of this source. */
+    /** The first stream whose energy can belong to this source. */
     firstAt: number;
     chosenAt: number;
     best: number;
@@ -117,7 +117,7 @@ function reasonOf(
   if (!own && elsewhere !== null) return `its energy is booked as source ${elsewhere}`;
   if (!own) return 'it has no reading of this source';
   if (!candidate) {
-    return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, cover nothing of the day`;
+    return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, do not cover the day`;
   }
   const covers = `covers ${percent(candidate.coverage)} of the day`;
   if (index === chosenAt) {
@@ -127,7 +127,7 @@ function reasonOf(
   }
   if (index > chosenAt) return `comes after the chosen one in the order; ${covers}`;
   if (candidate.coverage >= best - 0.5)
-    return `${covers}, but stands still, while another method has measured what it would have counted`;
+    return `${covers}, but stands still, while another method has measured energy`;
   return `${covers}, more than half a day less than the ${percent(best)} of the one that covers most`;
 }
 
@@ -155,7 +155,7 @@ type LimitsRow = {
   last_day: string | null;
 };
 
-/** The limits in force for a series, and where each comes from. */
+/** The limits of a series, and the origin of each. */
 export async function readLimits(
   connection: DuckDBConnection,
   { seriesId, method }: Series,
@@ -216,7 +216,7 @@ export async function readLimits(
 }
 
 function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limit {
-  if (row.net) return { value: null, from: 'none', text: 'a net register may rise and fall as it likes' };
+  if (row.net) return { value: null, from: 'none', text: 'a net register can rise and fall without limit' };
   if (row.configured_power_w !== null) {
     return { value: row.configured_power_w, from: 'configured', text: 'configured' };
   }
@@ -225,7 +225,7 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
     return {
       value: null,
       from: 'none',
-      text: `not configured, and not learnt: every ${what} is taken to be possible`,
+      text: `not configured, and not learnt: every ${what} is possible`,
     };
   }
   if (row.learnt_power_w === null) {
@@ -242,7 +242,7 @@ function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limi
     from: 'learnt',
     text: isRegister
       ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.max_power_after_reset_w === null ? '' : `after a restart ${plainNumber(row.max_power_after_reset_w)} W; `}${learntFrom}`
-      : // Usual is a part of the busy quarter of an hour.
+      : // The usual power is a part of the busy quarter of an hour.
         `${limit_times.value / busy_part.value} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
   };
 }

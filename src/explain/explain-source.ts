@@ -31,14 +31,14 @@ export interface SourceOptions {
   day: Day;
   timezone: string;
   streams: ReadonlyArray<StreamSettings & { streamId: number }>;
-  /** Of the device and source, in the order of the configuration; at least one. */
+  /** Series of the device and source, in the order of the configuration; at least one. */
   series: readonly Series[];
 }
 
-/** Corrections by which a day is told otherwise than it is measured. */
+/** Kinds of corrections that replace measured energy. */
 const SETTING_KINDS: ReadonlySet<string> = new Set(['set', 'set_day', 'fill']);
 
-/** Explains a day of one source of a device, from what is stored of it and from the roll-up's own steps. */
+/** Explains a day of one source of a device, from the stored day and the roll-up's own statements. */
 export async function explainSource(
   connection: DuckDBConnection,
   { device, source, day, timezone, streams, series }: SourceOptions,
@@ -58,7 +58,7 @@ export async function explainSource(
   const candidates = await query<Candidate>(connection, 'explain/find_candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
-  const streamId = stored?.streamId ?? candidates.find(({ place }) => place === 1)?.stream_id;
+  const streamId = stored?.streamId ?? candidates.find(({ preference }) => preference === 1)?.stream_id;
   const told = series.find((one) => one.streamId === streamId) ?? series[0]!;
 
   const bracket = await readBracket(connection, told, day);
@@ -66,7 +66,7 @@ export async function explainSource(
   const leftOut = await query<{ series_id: number }>(connection, 'rollup/list_omitted_series');
   const isLeftOut = leftOut.some(({ series_id }) => series_id === told.seriesId);
   const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, told, bracket, day);
-  const coveredMilliseconds = candidates.find(({ place }) => place === 1)?.covered_ms ?? 0;
+  const coveredMilliseconds = candidates.find(({ preference }) => preference === 1)?.covered_ms ?? 0;
   const coverage = {
     coveredMilliseconds,
     uncovered: energy.uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
@@ -78,7 +78,7 @@ export async function explainSource(
   });
   const result = stored && withField(stored, series);
   const corrections = await readCorrections(connection, key, day);
-  // Of the series that the day is read from, which need not be the first that covers it.
+  // The series from which the day is read is not always the first one that covers it.
   const measuredWh = candidates.find(({ stream_id }) => stream_id === told.streamId)?.energy_wh ?? null;
   const isSet = corrections.some(({ kind, undoneBy }) => undoneBy === null && SETTING_KINDS.has(kind));
   const { lines, uncovered: _, sum, ...shown } = energy;
@@ -117,7 +117,7 @@ type Energy = Pick<ExplainedSource, 'events' | 'boundaries' | 'segments' | 'part
   lines: readonly Line[];
 };
 
-/** Of a series that is set aside: nothing follows from its readings. */
+/** A series that is set aside: its energy is not computed. */
 function nothingOf(day: Day): Energy {
   return {
     events: [],
@@ -131,7 +131,7 @@ function nothingOf(day: Day): Energy {
   };
 }
 
-/** How the energy follows from the readings, by what they are readings of. */
+/** How the energy follows from the readings, by method. */
 async function readEnergy(
   connection: DuckDBConnection,
   series: Series,
@@ -184,7 +184,7 @@ function isRegister(method: EnergyMethod): boolean {
   return method === 'total_energy' || method === 'daily_energy';
 }
 
-/** What of the day no span covers. */
+/** The parts of the day that no span covers. */
 function complement(spans: readonly Span[], { startMs, endMs }: Day): Span[] {
   const gaps: Span[] = [];
   let fromMs = startMs;
@@ -209,7 +209,7 @@ function coverageText(coveredMs: number, uncovered: readonly Span[], { startMs, 
   return `${text}; not ${told.join(', ')}${more}`;
 }
 
-/** Says what is special about the use of each of a register's readings. */
+/** Adds notes to readings of a register that the index does not use as they are. */
 function annotate(readings: readonly Reading[], lines: readonly Line[]): Reading[] {
   const ending = firstBy(lines, ({ t1 }) => t1);
   const beginning = firstBy(
@@ -236,7 +236,7 @@ function firstBy(lines: readonly Line[], key: (line: Line) => UtcMs): Map<UtcMs,
   return new Map(lines.toReversed().map((line) => [key(line), line]));
 }
 
-/** What other methods that cover the day have measured, where they contradict the one that it is read from. */
+/** The energy of other methods that contradict the chosen one. */
 async function readContradictions(
   connection: DuckDBConnection,
   source: string,

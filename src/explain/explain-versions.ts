@@ -27,10 +27,10 @@ type CauseRow = {
   touches_day: boolean;
 };
 
-/** How many batches are told of each version. */
+/** The most batches that are listed for each version. */
 const CAUSES_MAX = 20;
 
-/** Every version of a day with what is different and which batches came since the one before. */
+/** Every version of a day, with its differences from the version before and the batches between them. */
 export async function readVersions(
   connection: DuckDBConnection,
   key: { device: string; source: string },
@@ -72,7 +72,7 @@ async function readCauses(
   bracket: Span,
   { before, row }: { before: VersionRow | undefined; row: VersionRow },
 ): Promise<Cause[]> {
-  // Of all that came before the first version, only the readings around the day say something.
+  // Before the first version only the readings around the day matter.
   const looked = before ? { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } : bracket;
   const rows = await query<CauseRow>(connection, 'explain/find_causes', {
     ...key,
@@ -115,7 +115,7 @@ function changesOf(before: VersionRow, row: VersionRow, flagNames: (bits: number
   return changes;
 }
 
-/** A correction is computed as it is stored, so that its versions have its time. */
+/** A correction is computed when it is stored, so its versions have its time. */
 function correctionSentence(
   corrections: readonly ExplainedCorrection[],
   { computed_at_ms, causes }: VersionRow,

@@ -10,7 +10,7 @@ import {
   type UtcMs,
 } from '../lib/time.ts';
 
-/** A number as it stands in a sentence: with commas, and no more decimals than it needs. */
+/** A number for a sentence: with thousands separators, and only the needed decimals. */
 export function plainNumber(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: 6 });
 }
@@ -38,7 +38,7 @@ export function plainDuration(milliseconds: number): string {
     .join(' ');
 }
 
-/** A duration to calculate with: `893 s`. */
+/** A duration for arithmetic: `893 s`. */
 export function seconds(milliseconds: number): string {
   return `${plainNumber(milliseconds / SECOND_MS)} s`;
 }
@@ -53,7 +53,7 @@ export function listOf(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), names.at(-1) ?? ''].filter(Boolean).join(' and ');
 }
 
-/** Which days have energy where the one that was asked for has none; nothing where there are none. */
+/** The nearest days with energy, if the requested day has none; empty if there are none. */
 export function nearestText({ before, after }: { before: string | null; after: string | null }): string {
   if (before && after) return `the last day with energy before it is ${before}, the next one ${after}`;
   if (before) return `the last day with energy before it is ${before}`;
@@ -66,8 +66,8 @@ export function maybeInstant(ms: UtcMs | null): string | null {
 }
 
 /**
- * How instants of a day stand in its sentences: the clock of its zone, with the date where it is another day, and with the offset
- * from UTC where the clock is changed on the day, so that repeated hours are told apart.
+ * Writes instants of a day for sentences: local time, with the date if it is another day, and with the offset from UTC if the clock changes on
+ * the day, so that repeated hours differ.
  */
 export type Clock = (ms: UtcMs) => string;
 export function clockOf(day: LocalDate, zone: string): Clock {

@@ -2,12 +2,12 @@ import type { LocalDate, UtcMs } from '../lib/time.ts';
 import { flagBits as bits } from '../rollup/flag-bits.ts';
 import type { Clock } from './explain-words.ts';
 
-/** The day that is explained. */
+/** The explained day. */
 export interface Day {
   day: LocalDate;
   startMs: UtcMs;
   endMs: UtcMs;
-  /** How its instants stand in sentences. */
+  /** Writes its instants for sentences. */
   clock: Clock;
 }
 
@@ -16,7 +16,7 @@ export interface Span {
   toMs: UtcMs;
 }
 
-/** The bits of lines, as the roll-up sets them. joined: the index begins anew. */
+/** The flag bits of lines. joined: a new index segment begins. */
 export const flagBits = {
   joined: bits.reset | bits.rollover | bits.rebase,
   rebase: bits.rebase,
@@ -24,5 +24,5 @@ export const flagBits = {
   carryOver: bits.carry_over,
 } as const;
 
-/** The plain rows of a day that are told at most: one each 5 s. More would hold the thread up that lands, for nobody to read. */
+/** The most plain rows of a day: one each 5 s. More would delay the landing thread, and nobody reads them. */
 export const ROWS_MAX = 20_000;

@@ -3,8 +3,8 @@ import { energyMethods } from '../config/energy-stream.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
 
 /**
- * An explanation as it is told: JSON, in which instants are ISO 8601 in UTC, energy is Wh and power is W. Everything that a day's Wh
- * follows from, so that a person can work it out again by hand.
+ * The JSON of an explanation. Instants are ISO 8601 in UTC, energy is Wh, power is W. It has everything from which a day's energy follows, so that
+ * a person can compute it by hand.
  */
 
 const time = z.iso.datetime();
@@ -19,26 +19,23 @@ const readingSchema = z
     value: z
       .number()
       .nullable()
-      .meta({ description: 'Wh or W, whatever unit it came in; null where it has none' }),
+      .meta({ description: 'Wh or W, whatever the received unit; null if it has no value' }),
     fate: z
       .enum(['used', 'glitch', 'spike', 'standstill', 'excluded', 'repeated', 'revised', 'rejected'])
       .meta({
         description:
           'used; glitch, spike, standstill: left out, see events; excluded: by a person, see corrections; repeated: the same value came before; revised: another value of the same time counts; rejected: see reason',
       }),
-    reason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why it is not used, or what is special about its use' }),
-    text: z.string().nullable().meta({ description: 'What was sent, where it was rejected' }),
+    reason: z.string().nullable().meta({ description: 'Why it is not used, or a note about its use' }),
+    text: z.string().nullable().meta({ description: 'The received text, if it was rejected' }),
     indexWh: z.number().nullable().meta({
       description:
-        'The index of a register at this reading, where it is not the value itself: held high, or counted on',
+        'The index of a register at this reading, if it is not the value itself: a held mark, or a later segment',
     }),
     batch: z.string().meta({ description: 'Batch that it landed in' }),
     landedAt: maybeTime,
   })
-  .meta({ description: 'A reading inside the day, or one of those around it that it takes' });
+  .meta({ description: 'A reading inside the day, or a neighbour that the day needs' });
 export type Reading = z.output<typeof readingSchema>;
 
 const eventSchema = z.object({
@@ -59,7 +56,7 @@ const eventSchema = z.object({
   to: time,
   valueBefore: z.number().nullable(),
   valueAfter: z.number().nullable(),
-  energyWh: z.number().meta({ description: 'Energy booked for the step itself' }),
+  energyWh: z.number().meta({ description: 'Energy that the event books' }),
   text: z.string().meta({ description: 'The same as a sentence' }),
 });
 export type Event = z.output<typeof eventSchema>;
@@ -70,7 +67,7 @@ const boundarySchema = z
     time,
     how: z.enum(['reading', 'interpolated', 'shaped', 'restart', 'daily_register', 'unknown']).meta({
       description:
-        'reading: there is one; interpolated: on a straight line between two; shaped: between two, as the power beside it was; restart: a daily register begins at zero; daily_register: told by the daily register beside it; unknown: no reading on one side',
+        'reading: there is one; interpolated: on a straight line between two; shaped: between two, by the power beside it; restart: a daily register begins at zero; daily_register: from the daily register beside it; unknown: no reading on one side',
     }),
     indexWh: z.number().nullable(),
     roundedWh: wh.nullable().meta({ description: 'Energy is the difference of the rounded index' }),
@@ -79,7 +76,7 @@ const boundarySchema = z
     fraction: z
       .number()
       .nullable()
-      .meta({ description: 'Which part of the growth from before to after has come by then, 0 to 1' }),
+      .meta({ description: 'The part of the growth from before to after that had come by then, 0 to 1' }),
     power: z
       .object({
         beforeWh: z.number(),
@@ -90,7 +87,7 @@ const boundarySchema = z
       .nullable()
       .meta({
         description:
-          'Of shaped boundaries: energy by the power up to the boundary and in all, and the time that it is known of. Time without power takes its even share, and no more than what allWh leaves of the growth. The rest of the growth is divided as the power is, beforeWh of allWh',
+          'For shaped boundaries: the energy of power up to the boundary and in all, and the time for which it is known. Time without power gets its even share, at most what allWh leaves of the growth. The rest of the growth is divided like the power, beforeWh of allWh',
       }),
     text: z.string(),
   })
@@ -104,9 +101,9 @@ const segmentSchema = z
     fromWh: z.number(),
     toWh: z.number(),
     energyWh: wh.meta({ description: 'toWh, rounded, minus fromWh, rounded' }),
-    begins: z.string().meta({ description: 'Why the index begins anew here' }),
+    begins: z.string().meta({ description: 'Why a new index segment begins here' }),
   })
-  .meta({ description: 'A stretch in which the index of a register grows without a break' });
+  .meta({ description: 'A stretch in which the index of a register only grows' });
 export type Segment = z.output<typeof segmentSchema>;
 
 const partSchema = z
@@ -128,7 +125,7 @@ const intervalSchema = z.object({
   exactWh: z
     .string()
     .nullable()
-    .meta({ description: 'Before rounding, where there is no register to round' }),
+    .meta({ description: 'Before rounding; null for registers, which are rounded on their own value' }),
   coveredMilliseconds: z.number().int(),
 });
 export type Interval = z.output<typeof intervalSchema>;
@@ -151,7 +148,7 @@ export type Limits = z.output<typeof limitsSchema>;
 
 const asSchema = z.string().nullable().meta({
   description:
-    'The source that its energy is booked as, whatever source a message names; null: the one that it names',
+    'The source to which its energy is booked, whatever source a message names; null: the one that the message names',
 });
 
 const streamSchema = z.object({
@@ -165,7 +162,7 @@ const streamSchema = z.object({
   reason: z.string().meta({ description: 'Why it was chosen, or why not' }),
   energyWh: wh
     .nullable()
-    .meta({ description: 'What the day comes to by this field; null where nothing covers it' }),
+    .meta({ description: 'Energy of the day by this field; null if it does not cover the day' }),
   coverage: z.number().nullable(),
   firstReading: maybeTime,
   lastReading: maybeTime,
@@ -176,26 +173,26 @@ const causeSchema = z.object({
   batch: z.string(),
   origin: z.string().nullable().meta({ description: 'stream, or the name of an import' }),
   landedAt: maybeTime,
-  readings: z.number().int().meta({ description: 'Readings of this device and source that it brought' }),
-  lateReadings: z.number().int().meta({ description: 'Those of them that landed after the day was over' }),
+  readings: z.number().int().meta({ description: 'Number of its readings of this device and source' }),
+  lateReadings: z.number().int().meta({ description: 'Number of them that landed after the day was over' }),
   from: time,
   to: time,
   touchesDay: z.boolean().meta({
-    description: 'Whether some are in the day or next to it; those further away change what events are',
+    description: 'True if some are in the day or next to it; readings further away can change events',
   }),
 });
 export type Cause = z.output<typeof causeSchema>;
 
 const versionSchema = z.object({
   version: z.number().int(),
-  energyWh: wh.nullable().meta({ description: 'null where the day was withdrawn' }),
+  energyWh: wh.nullable().meta({ description: 'null if the day was withdrawn' }),
   method: method.nullable(),
   flags: z.array(z.string()),
   coverage: z.number().nullable(),
   computedAt: time,
-  batch: z.string().meta({ description: 'The newest batch that was taken in' }),
-  changes: z.array(z.string()).meta({ description: 'What is different from the version before' }),
-  batches: z.number().int().meta({ description: 'How many batches brought readings since then' }),
+  batch: z.string().meta({ description: 'The newest batch that was rolled up' }),
+  changes: z.array(z.string()).meta({ description: 'Differences from the version before' }),
+  batches: z.number().int().meta({ description: 'Number of batches with readings since then' }),
   causes: z.array(causeSchema).meta({ description: 'The first of those batches' }),
   text: z.string(),
 });
@@ -217,17 +214,17 @@ const correctionSchema = z
     to: time,
     energyWh: wh
       .nullable()
-      .meta({ description: 'What was set or estimated in all; null where readings are excluded' }),
+      .meta({ description: 'Energy that was set or estimated in all; null if readings are excluded' }),
     undoes: z.number().int().nullable(),
     undoneBy: z.number().int().nullable().meta({ description: 'null while it is in force' }),
     reason: z.string(),
     author: z.string(),
     at: time,
-    beforeWh: wh.nullable().meta({ description: 'What the day was without it, as it was made' }),
-    afterWh: wh.nullable().meta({ description: 'What the day was with it, as it was made' }),
+    beforeWh: wh.nullable().meta({ description: 'The day without it, when it was made' }),
+    afterWh: wh.nullable().meta({ description: 'The day with it, when it was made' }),
     text: z.string(),
   })
-  .meta({ description: 'What a person has corrected of the day, or undone of it' });
+  .meta({ description: 'A correction of the day, or an undo' });
 export type ExplainedCorrection = z.output<typeof correctionSchema>;
 
 const resultSchema = z.object({
@@ -248,7 +245,7 @@ const sumSchema = z.object({
   exactWh: z.string().nullable(),
   agrees: z.boolean().meta({
     description:
-      'Whether it is what is stored of the day; where energy was set or estimated, of what is measured',
+      'True if it equals the stored energy of the day; if energy was set or estimated, the measured part of it',
   }),
   text: z.string(),
 });
@@ -256,20 +253,20 @@ export type Sum = z.output<typeof sumSchema>;
 
 const sourceSchema = z.object({
   source: z.string(),
-  result: resultSchema.nullable().meta({ description: 'What is reported; null where the day has no energy' }),
+  result: resultSchema.nullable().meta({ description: 'The reported energy; null if the day has none' }),
   streams: z.array(streamSchema),
   limits: limitsSchema.nullable(),
   readings: z.array(readingSchema),
   readingsLeftOut: z
     .number()
     .int()
-    .meta({ description: 'Further readings, where there are too many to tell' }),
+    .meta({ description: 'Number of readings that are left out here, because there are too many' }),
   events: z.array(eventSchema),
   boundaries: z.object({ start: boundarySchema, end: boundarySchema }).nullable(),
-  segments: z.array(segmentSchema).meta({ description: 'Of registers: their energies add up to the day' }),
+  segments: z.array(segmentSchema).meta({ description: 'For registers: their energies add up to the day' }),
   parts: z
     .array(partSchema)
-    .meta({ description: 'Of power: their energies add up to the day, rounded at its end' }),
+    .meta({ description: 'For power: their energies add up to the day, rounded at its end' }),
   partsLeftOut: z.number().int(),
   intervals: z.array(intervalSchema),
   coverage: z.object({ coveredMilliseconds: z.number().int(), uncovered: z.array(span), text: z.string() }),
@@ -277,8 +274,7 @@ const sourceSchema = z.object({
   versions: z.array(versionSchema),
   corrections: z.array(correctionSchema),
   measuredWh: wh.nullable().meta({
-    description:
-      'What measurements come to without energy that was set or estimated; null where they say nothing',
+    description: 'The measured energy, without energy that was set or estimated; null if there is none',
   }),
   sum: sumSchema,
 });
@@ -299,15 +295,15 @@ const deviceToldSchema = z
   .object({
     rule: z.enum(['total_source', 'energy_role', 'one_role', 'several_roles', 'no_role']).meta({
       description:
-        'total_source: its total source alone; energy_role: its sources of the role that it is declared to be told by; one_role: its sources of their only role; several_roles: its sources of the first of production, consumption, grid_import, grid_export, battery_discharge, battery_charge; no_role: all of its sources',
+        'total_source: its total source alone; energy_role: its sources with the role that energyRole names; one_role: its sources of their only role; several_roles: its sources of the first of production, consumption, grid_import, grid_export, battery_discharge, battery_charge; no_role: all of its sources',
     }),
     role: z
       .string()
       .nullable()
-      .meta({ description: 'Which it is told by; null where it is not told by a role' }),
+      .meta({ description: 'The role of the sources that count; null if the rule has no role' }),
     energyWh: wh
       .nullable()
-      .meta({ description: 'null where something that counts has no energy, or nothing has' }),
+      .meta({ description: 'null if a source that counts has no energy, or no source has' }),
     text: z.string().meta({ description: 'The rule as a sentence' }),
     sources: z.array(
       z.object({
@@ -316,7 +312,7 @@ const deviceToldSchema = z
         negativeRole: z.string().nullable(),
         counts: z.boolean(),
         part: z.enum(['whole', 'rise', 'fall']).meta({
-          description: 'Of a register that may fall only the intervals may count in which it rose, or fell',
+          description: 'For a net register, only the intervals in which it rose or fell can count',
         }),
         energyWh: wh.nullable().meta({ description: 'Energy of that part' }),
         reason: z.string().meta({ description: 'Why it counts, or why not' }),
@@ -324,7 +320,9 @@ const deviceToldSchema = z
     ),
     flags: z.array(z.object({ flag: z.enum(['mixed', 'undeclared', 'incomplete']), reason: z.string() })),
   })
-  .meta({ description: 'How the device as a whole is told on this day, by what is declared of its sources' });
+  .meta({
+    description: 'How the energy of the device follows from its sources on this day, by their declarations',
+  });
 export type DeviceTold = z.output<typeof deviceToldSchema>;
 
 export const explainedSchema = z.object({
@@ -337,19 +335,18 @@ export const explainedSchema = z.object({
   end: time,
   hours: z.number(),
   outcome: z.enum(['explained', 'unknown_device', 'unknown_source', 'future', 'no_day', 'no_readings']),
-  text: z.string().meta({ description: 'What it comes to, as a sentence' }),
+  text: z.string().meta({ description: 'The result as a sentence' }),
   takenIn: z.object({
     batch: z.string().nullable(),
     batchesWaiting: z.number().int().meta({ description: 'Landed, but not rolled up yet' }),
   }),
-  energyWh: wh.nullable().meta({ description: 'What is reported of the device; null where nothing is' }),
+  energyWh: wh.nullable().meta({ description: 'The reported energy of the device; null if there is none' }),
   countingSources: z.array(z.string()).meta({
-    description:
-      'The sources that the energy of the device is the sum of on this day, by the rule that `told` names',
+    description: 'The sources whose sum is the energy of the device on this day, by the rule in `told`',
   }),
-  told: deviceToldSchema.nullable().meta({ description: 'null where no source of the device is known' }),
+  told: deviceToldSchema.nullable().meta({ description: 'null if no source of the device is known' }),
   sources: z.array(sourceSchema),
-  known: z.array(knownSchema).meta({ description: 'Which readings of the device there are, at any time' }),
+  known: z.array(knownSchema).meta({ description: 'The series of the device with readings at any time' }),
   nearestDays: z.object({ before: z.string().nullable(), after: z.string().nullable() }).meta({
     description: 'The days with energy before and after this one',
   }),
@@ -360,6 +357,6 @@ export interface ExplainArgs {
   /** Its id, lower case. */
   device: string;
   day: string;
-  /** Only this source; undefined for all of the device. */
+  /** Only this source; undefined: all sources of the device. */
   source?: string | undefined;
 }

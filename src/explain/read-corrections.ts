@@ -23,7 +23,7 @@ type Row = {
   after_wh: number | null;
 };
 
-/** What people have corrected of a day, and what each correction made of it. */
+/** The corrections of a day, and the effect of each. */
 export async function readCorrections(
   connection: DuckDBConnection,
   key: { device: string; source: string },
@@ -81,7 +81,7 @@ function what(
   }
 }
 
-/** What the day was without it, and with it, as it was made. */
+/** The energy of the day without and with the correction, when it was made. */
 function effect({ kind, has_changed, before_wh, after_wh }: Row): string {
   if (!has_changed) return '; the day did not change';
   const told = (value: number | null) => (value === null ? 'no energy' : `${plainNumber(value)} Wh`);

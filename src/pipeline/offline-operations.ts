@@ -1,5 +1,5 @@
 import type { CorrectionQuery } from '../correction/correction-request.ts';
-import { listCorrections, type ToldCorrection } from '../correction/list-corrections.ts';
+import { type ListedCorrection, listCorrections } from '../correction/list-corrections.ts';
 import { explainDay } from '../explain/explain-day.ts';
 import type { ExplainArgs, Explained } from '../explain/explained-schema.ts';
 import { type LandedImport, newestImports } from '../import/newest-imports.ts';
@@ -31,7 +31,7 @@ export function correctionsClosed(
   assignment: Assignment,
   asked: CorrectionQuery,
   clock: Clock,
-): Promise<ToldCorrection[]> {
+): Promise<ListedCorrection[]> {
   return readClosed(assignment, clock, (connection) =>
     listCorrections(connection, asked, assignment.workgroup.timezone),
   );

@@ -8,8 +8,8 @@ import type { Ask } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
 import { limits } from '../contract/wire-limits.ts';
 import type { CorrectionQuery, CorrectionRequest } from '../correction/correction-request.ts';
-import { listCorrections, type ToldCorrection } from '../correction/list-corrections.ts';
-import { type CorrectOutcome, takeCorrection } from '../correction/store-correction.ts';
+import { type ListedCorrection, listCorrections } from '../correction/list-corrections.ts';
+import { type CorrectOutcome, storeAuditedCorrection } from '../correction/store-correction.ts';
 import { explainDay } from '../explain/explain-day.ts';
 import type { ExplainArgs, Explained } from '../explain/explained-schema.ts';
 import type { ImportState } from '../import/import-job.ts';
@@ -65,7 +65,7 @@ export interface Operations {
     result: CorrectOutcome;
   };
   /** What people have corrected, newest first. */
-  corrections: { args: CorrectionQuery; result: ToldCorrection[] };
+  corrections: { args: CorrectionQuery; result: ListedCorrection[] };
   /** Begins a backfill, or goes on with it; `backfillState` tells how far it is and what it came to. */
   backfillStart: { args: FromUpstream & { request: BackfillRequest }; result: undefined };
   backfillState: { args: undefined; result: BackfillJobState };
@@ -152,7 +152,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   uploads: ({ shard }) => shard.read(listUploads),
   correct: ({ shard, assignment, inTurn, clock, logger }, { request, author, dryRun }) =>
     inTurn(() =>
-      takeCorrection(shard, request, {
+      storeAuditedCorrection(shard, request, {
         author,
         dryRun,
         nowMs: clock.now(),

@@ -14,9 +14,9 @@ const rate = z.number().nullable();
 
 const balanceSchema = z.object({
   intervals: z.number().int().meta({ description: '15-minute intervals that are over' }),
-  days: z.number().int().nullable().meta({ description: 'Of a month or a year: days that have begun' }),
+  days: z.number().int().nullable().meta({ description: 'For a month or a year: days that have begun' }),
   completeDays: z.number().int().nullable().meta({
-    description: 'Of a month or a year: days that it is the sum of, on which every measured role is known',
+    description: 'For a month or a year: the days in its sums, on which every measured role is known',
   }),
   productionWh: wh.meta({ description: 'Generated' }),
   consumptionWh: wh.meta({ description: 'Used by loads, without what charges a battery' }),
@@ -30,30 +30,30 @@ const balanceSchema = z.object({
       'production + import + discharge - consumption - export - charge, by measured roles; 0 where a role is computed',
   }),
   selfConsumptionWh: wh.meta({
-    description: 'Production minus export; negative where a battery feeds the grid',
+    description: 'Production minus export; negative if a battery feeds the grid',
   }),
   selfSupplyWh: wh.meta({
-    description: 'Consumption minus import; negative where the grid charges a battery',
+    description: 'Consumption minus import; negative if the grid charges a battery',
   }),
   gridToBatteryWh: wh.meta({ description: 'At least this much of the charge came from the grid' }),
   batteryToGridWh: wh.meta({ description: 'At least this much of the discharge went into the grid' }),
   selfConsumptionRate: rate.meta({
-    description: 'Self-consumption of the production, 0 to 1; null of nothing',
+    description: 'Share of the production that was used, 0 to 1; null without production',
   }),
-  autarky: rate.meta({ description: 'Self-supply of the consumption, 0 to 1; null of nothing' }),
+  autarky: rate.meta({
+    description: 'Share of the consumption that did not come from the grid, 0 to 1; null without consumption',
+  }),
   selfConsumptionMaxWh: wh.meta({ description: 'Self-consumption at most, with the flag shape_unknown' }),
   autarkyMax: rate.meta({ description: 'Autarky at most, 0 to 1, with the flag shape_unknown' }),
-  specificYield: rate.meta({ description: 'kWh/kWp, where a peak power is configured; null of an interval' }),
+  specificYield: rate.meta({ description: 'kWh/kWp, if a peak power is configured; null for an interval' }),
   coverage: z
     .number()
     .meta({ description: 'Share of the intervals, 0 to 1, on which every measured role is known' }),
-  computed: z
-    .array(role)
-    .meta({ description: 'Roles that no source measures and that follow from the others' }),
-  missing: z.array(role).meta({ description: 'Roles that are measured and not known' }),
+  computed: z.array(role).meta({ description: 'Roles without a source that are computed from the others' }),
+  missing: z.array(role).meta({ description: 'Measured roles that are not known' }),
   restWh: z
     .record(z.string().meta({ description: '`<deviceId>.<source>`, or `site`' }), wh)
-    .meta({ description: 'What is left of a source when those that it contains are taken away' }),
+    .meta({ description: 'Energy of a source minus the sources that it contains' }),
   parts: z
     .array(
       z.object({
@@ -61,10 +61,13 @@ const balanceSchema = z.object({
         source: z.string(),
         role,
         wh,
-        within: z.string().nullable().meta({ description: 'What contains it, so that it is not added up' }),
+        within: z
+          .string()
+          .nullable()
+          .meta({ description: 'The source that contains it; a contained source is not added up' }),
       }),
     )
-    .meta({ description: 'The sources, also contained ones; none of an interval' }),
+    .meta({ description: 'The sources, also contained ones; not for intervals' }),
   flags: z.array(z.string()).meta({
     description:
       'netted: import and export are told from what is left; undetermined: too many roles are unknown; estimated; shape_unknown: readings are too far apart; incomplete: a measured role is not known; noise: something computed is a little below 0; imbalance: what comes in is not what goes out; grid_cycled: rates are lower bounds; peak_unknown',

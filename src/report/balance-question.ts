@@ -32,24 +32,24 @@ export interface BalanceQuestion {
   startDay: LocalDate;
   /** Included. */
   endDay: LocalDate;
-  /** The zone that days, months and years are of. */
+  /** The time zone of days, months and years. */
   zone: string;
-  /** The zone of the workgroup, by whose days roles hold. */
+  /** The time zone of the workgroup. Roles hold for its days. */
   ownZone: string;
   nowMs: UtcMs;
   generation: Generation | undefined;
 }
 
 export interface BalanceStatement {
-  /** The files of the generation that the answer follows from. */
+  /** The files of the generation that the answer reads. */
   files: LakeFile[];
-  /** The balance as table "balance"; undefined where nothing of these days has been published. */
+  /** The balance as table "balance"; undefined if nothing of these days is published. */
   rows(): { sql: string; parameters: SqlParameters } | undefined;
-  /** @throws StreamError where the scope has no source with a role, or the answer would be too large */
+  /** @throws StreamError if the scope has no source with a role, or the answer would be too large */
   read(lake: LakeReader, signal?: AbortSignal): Promise<Uint8Array[]>;
 }
 
-/** Days of sources that one answer is computed of: two cores take some seconds for them. */
+/** The most source days of one answer. Two cores need some seconds for them. */
 const SOURCE_DAYS_MAX = 50_000;
 
 export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
@@ -76,7 +76,7 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
   };
 }
 
-/** What an answer hangs on beside its files: intervals that are not over, or wait for data. */
+/** What changes an answer beside its files: intervals that are not over, or that wait for data. */
 export function elapsedOf({
   endDay,
   zone,
@@ -109,19 +109,19 @@ function assemble(found: ReadonlyArray<{ period: string; value: DuckDBBlobValue 
 
 const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
 
-/** @returns undefined where nothing that a balance follows from has been published */
+/** @returns undefined if no data for a balance is published */
 function build(asked: BalanceQuestion, generation: Generation) {
   const { startDay, endDay, zone, ownZone, nowMs, scope } = asked;
   const zoneDays = dayBounds(startDay, endDay, zone);
   const [startMs, endMs] = [zoneDays[0]!.startMs, zoneDays.at(-1)!.endMs];
-  // A day that the zone skipped, and nothing else.
+  // The range is only a day that the time zone skipped.
   if (startMs === endMs) return undefined;
   const own = {
     startDay: localDateOf(startMs, ownZone),
     endDay: localDateOf(endMs - 1, ownZone),
     zone: ownZone,
   };
-  // A register that is silent over the end of the range is known if it is read again, so the months beside are looked at.
+  // The months beside are read too, because a register that is silent over the end of the range is known if it is read again.
   const [firstMonth, lastMonth] = [addDays(own.startDay, -31), addDays(own.endDay, 31)].map((day) =>
     day.slice(0, 7),
   );
@@ -184,7 +184,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   };
 }
 
-/** The parameters that a statement has: others cannot be bound. */
+/** Only the parameters of the statement, because others cannot be bound. */
 function parametersOf(sql: string, parameters: SqlParameters): SqlParameters {
   const named = new Set([...sql.matchAll(/\$([a-z_]+)/g)].map(([, name]) => name));
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => named.has(name)));

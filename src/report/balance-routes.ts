@@ -55,7 +55,7 @@ const querySchema = z.object({
   resolution: z
     .enum(balanceResolutions, { error: `must be one of ${balanceResolutions.join(', ')}, given once` })
     .default('day')
-    .meta({ description: 'What a row is of. Months and years are told as far as they are in the range' }),
+    .meta({ description: 'Period of a row. Months and years contain only days of the range' }),
   device: z
     .string(once)
     .optional()
@@ -161,7 +161,7 @@ const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
 const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
   const { site: name } = request.params as z.output<typeof siteAddressSchema>;
   const { device } = request.query as Parameters;
-  // Of a site that names no members, everybody sees all of them.
+  // A site without members has no hidden members.
   const seen =
     authorization.devices === 'all'
       ? workgroup

@@ -6,12 +6,12 @@ import type { Generation, LakeReader } from './lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 import { knownText } from './meter-request.ts';
 
-/** Which scenario a meter has on a day where nobody asks for one: the first of these that has a budget of the day, else the first by name. */
+/** The scenario of a meter and day if none is requested: the first of these with a budget for the day, else the first by name. */
 export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
 /**
  * Days of budgets as "meter_day"; see report/select_budget_days.
- * @param scenario the only one that counts. Without it each meter has its own on each day, which does not depend on the other meters
+ * @param scenario the only scenario to use. Without it each meter has its own on each day, independent of other meters
  */
 export function budgetDays(
   generation: Generation | undefined,
@@ -37,7 +37,7 @@ export function budgetDays(
 }
 
 /**
- * Refuses a scenario that none of the meters has: it is a typing error, or of other meters. Capitals make no difference.
+ * Refuses a scenario that none of the meters has, because it is a typing error or of other meters. Upper and lower case are equal.
  * @throws StreamError InvalidRequest that names the scenarios of these meters
  */
 export async function checkScenario(

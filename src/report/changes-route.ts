@@ -22,15 +22,15 @@ const querySchema = z.object({
   }),
   until: boundSchema
     .optional()
-    .meta({ description: 'Up to the end of this day, or up to, not including, this instant. Default: now' }),
+    .meta({ description: 'Up to the end of this day, or up to this instant (excluded). Default: now' }),
   provisional: z
     .literal('true', { error: 'must be "true", given once' })
     .optional()
-    .meta({ description: 'With `true`, changes too of days that were not final yet' }),
+    .meta({ description: 'With `true`, also changes of days that were not final yet' }),
   devices: devicesSchema,
 });
 
-/** What has changed of days that had been reported: how closed periods are restated. */
+/** Changes of reported days, which show how closed periods are restated. */
 export function registerChangesRoute(
   app: FastifyInstance,
   { lake, guard, logger }: { lake: LakeReader; guard: Guard; logger: Logger },

@@ -10,16 +10,16 @@ export const dailyEnergy: DayReport = {
   files,
   select: ({ bySource }) => loadSql(bySource ? 'report/answer_by_source' : 'report/answer_by_device'),
   frame,
-  // Some 250 MB.
+  // About 250 MB.
   seriesMax: 5_000_000,
 };
 
-/** As `dailyEnergy`, with what is to be known of each value. */
+/** Like `dailyEnergy`, with all details of each value. */
 export const dailyEnergyDetails: DayReport = {
   files,
   select: ({ bySource }) =>
     loadSql(bySource ? 'report/answer_details_by_source' : 'report/answer_details_by_device'),
   frame,
-  // Some 250 MB too.
+  // About 250 MB too.
   seriesMax: 1_000_000,
 };

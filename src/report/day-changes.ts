@@ -6,7 +6,7 @@ import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../lib
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
-/** Why a day got a new version. */
+/** The causes of a new version of a day. */
 export const changeCauses = [
   'stream',
   'import',
@@ -21,7 +21,7 @@ export const changeCauses = [
 
 const versionSchema = z.object({
   version: z.number().int(),
-  energyWh: wholeWh.nullable().meta({ description: 'Wh; null where the day was withdrawn' }),
+  energyWh: wholeWh.nullable().meta({ description: 'Wh; null if the day was withdrawn' }),
   method: z.enum(energyMethods).nullable(),
   flags: z.array(z.string()),
   coverage: z.number().nullable().meta({ description: 'Share of the day that measurements cover' }),
@@ -35,18 +35,16 @@ const dayChangeSchema = z.object({
     description:
       'restated: had been final; added: had no energy until its period was closed; withdrawn: has no energy any more; provisional: was not final yet',
   }),
-  before: versionSchema
-    .nullable()
-    .meta({ description: 'The last version before; null where there was none' }),
+  before: versionSchema.nullable().meta({ description: 'The last version before; null if there was none' }),
   after: versionSchema.extend({ status: z.enum(['provisional', 'final', 'restated']).nullable() }),
-  differenceWh: wholeWh.meta({ description: 'After less before, where a day without energy is 0' }),
-  versions: z.number().int().meta({ description: 'New versions in the time that is asked for' }),
+  differenceWh: wholeWh.meta({ description: 'After minus before; a day without energy counts as 0' }),
+  versions: z.number().int().meta({ description: 'Number of new versions in the requested time' }),
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),
   causes: z.array(z.enum(changeCauses)).meta({
     description:
       'stream, import, backfill: readings that came so, after the day; configuration, zone: settings that were changed; learnt: limits that follow from other readings; rules: another version of Wattline, whose rules give the same readings another energy; correction: a person corrected it',
   }),
-  batch: z.string().meta({ description: 'Newest batch that had been taken in' }),
+  batch: z.string().meta({ description: 'Newest batch that was rolled up' }),
 });
 export type DayChange = z.output<typeof dayChangeSchema>;
 
@@ -61,29 +59,29 @@ export const dayChangesSchema = z
   .object({
     since: z.iso.datetime(),
     until: z.iso.datetime().nullable().meta({ description: 'First instant after; null for now' }),
-    totals: totalsSchema.meta({ description: 'Sums over all changes, every source by itself' }),
+    totals: totalsSchema.meta({ description: 'Sums over all changes, each source separately' }),
     changes: z.array(dayChangeSchema),
   })
-  .meta({ description: 'Days of a device and source that got another version' });
+  .meta({ description: 'Days of a device and source with a new version' });
 
 export interface ChangeQuery {
   sinceMs: UtcMs;
   /** First instant after; undefined for now. */
   untilMs: UtcMs | undefined;
-  /** The only devices; undefined for all. */
+  /** Only these devices; undefined: all. */
   devices: readonly string[] | undefined;
-  /** Changes of days that were not final, too. */
+  /** Also changes of days that were not final. */
   withProvisional: boolean;
 }
 
-/** One answer holds at most this many; some 40 MB. */
+/** The most changes of one answer; about 40 MB. */
 const CHANGES_MAX = 100_000;
 const END_OF_TIME_MS = Date.UTC(9999, 0);
 
 /**
- * The days that got another version in a stretch of time, in order of day, device and source. Days that are not over change all the time
- * and are none of them.
- * @throws StreamError InvalidRequest when there are too many
+ * The days with a new version in a time range, in order of day, device and source. Days that are not over are left out, because they change
+ * all the time.
+ * @throws StreamError InvalidRequest if there are too many
  */
 export async function readDayChanges(
   lake: LakeReader,
@@ -113,12 +111,12 @@ export async function readDayChanges(
   return rows.map(({ change }) => JSON.parse(change));
 }
 
-/** A file that was written before `since` holds no version from after it. */
+/** Only files written after `since`, because an older file has no later version. */
 export function filesOfChanges(generation: Generation | undefined, sinceMs: UtcMs) {
   return generation?.files('daily_energy_version').filter(({ createdAtMs }) => createdAtMs >= sinceMs) ?? [];
 }
 
-/** What changes come to. Sources stand for themselves, those too that are no part of the energy of their device. */
+/** The sums of changes. Each source counts, also sources that do not count for their device. */
 export function totalsOf(changes: readonly DayChange[]): z.output<typeof totalsSchema> {
   const sum = (value: (change: DayChange) => number | null | undefined) =>
     changes.reduce((total, change) => total + (value(change) ?? 0), 0);
@@ -131,8 +129,8 @@ export function totalsOf(changes: readonly DayChange[]): z.output<typeof totalsS
 }
 
 /**
- * When a time begins, or ends, that somebody names: a day in a zone, included as a whole, or an instant.
- * @returns undefined where the text is neither
+ * The start or the end of a given time: a whole day in a time zone, or an instant.
+ * @returns undefined if the text is neither
  */
 export function changeBound(text: string, zone: string, end: 'since' | 'until'): UtcMs | undefined {
   if (!isLocalDate(text)) return parseInstant(text);

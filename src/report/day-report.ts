@@ -9,48 +9,48 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
-/** Which part of the energy is asked for, by somebody who may see it. */
+/** The requested energy, limited to what the caller can see. */
 export interface DayQuery {
   startDay: LocalDate;
   /** Included. */
   endDay: LocalDate;
-  /** The zone that the days are of. */
+  /** The time zone of the days. */
   zone: string;
   bySource: boolean;
-  /** Whether registers that may fall have two roles, so that a device may be one part of them. */
+  /** True if net registers have two roles, so a device can count one part of them. */
   splits: boolean;
-  /** The only devices to answer with, sorted; undefined for all. */
+  /** Only these devices, sorted; undefined: all. */
   devices: readonly string[] | undefined;
 }
 
-/** What is answered: a JSON object with a member for each day of a range, each with a member for each series that has energy. */
+/** An answer: a JSON object with a member for each day of a range, each with a member for each series with energy. */
 export interface DayReport {
-  /** The files of a generation that an answer follows from, by the parameter of the statements that they are read as. */
+  /** The files of a generation that the answer reads, by the parameter of the statements. */
   files(generation: Generation, query: DayQuery): { files: LakeFile[] } & Record<string, LakeFile[]>;
-  /** The statement over the tables of `chooseDays` that makes a row of each day: the members of its series. */
+  /** The statement over the tables of `chooseDays` that makes a row for each day: the members of its series. */
   select(query: DayQuery): string;
   parameters?(query: DayQuery): SqlParameters;
-  /** What stands before and after the members of a day's series. */
+  /** The text before and after the members of a day's series. */
   frame(query: DayQuery): (day: LocalDate) => { before: string; after: string };
-  /** One answer holds at most this many series of a day; with what they are called in the refusal. */
+  /** The most series days of one answer, and their name in the refusal. */
   seriesMax: number;
 }
 
-/** The files of a generation that can hold days of the range: one a month. */
+/** The files of a generation with days of the range: one for each month. */
 export function filesOfDays(generation: Generation, { startDay, endDay }: DayQuery): LakeFile[] {
   return generation
     .files('daily_energy')
     .filter(({ period }) => period >= startDay.slice(0, 7) && period <= endDay.slice(0, 7));
 }
 
-/** The files beside those of the days that say which sources add up to devices: none where every source stands for itself. */
+/** The files that say which sources count for devices; none if the answer is by source. */
 export function sourceFiles(generation: Generation, query: DayQuery): LakeFile[] {
   return Object.values(deviceFiles(generation, query)).flat();
 }
 
 interface DeviceFiles {
   device_sources: LakeFile[];
-  /** Where devices count parts of registers that may fall. */
+  /** Files for devices that count parts of net registers. */
   split_intervals: LakeFile[];
   split_series: LakeFile[];
 }
@@ -65,7 +65,7 @@ function deviceFiles(generation: Generation, query: DayQuery): DeviceFiles {
   };
 }
 
-/** A file holds the intervals of a UTC day or month. */
+/** A file has the intervals of a UTC day or month. */
 export function filesOfIntervals(
   generation: Generation,
   { startDay, endDay, zone }: Pick<DayQuery, 'startDay' | 'endDay' | 'zone'>,
@@ -79,7 +79,7 @@ export function filesOfIntervals(
   });
 }
 
-/** JSON text in parts, and how many values of it have flags that do not stand in it. */
+/** JSON text in parts, and the number of values with flags that are not in the text. */
 export interface ReportText {
   parts: Uint8Array[];
   /** Counts by flag. */
@@ -87,9 +87,9 @@ export interface ReportText {
 }
 
 /**
- * A report as JSON text: a key for each day of the range, in order, even where it is empty; series sorted by key.
- * @returns the text as UTF-8, in parts: joined they could take another 250 MB
- * @throws StreamError InvalidRequest when it would be too large
+ * A report as JSON text: a key for each day of the range, in order, also for empty days; series sorted by key.
+ * @returns the text as UTF-8, in parts, because joining them could take another 250 MB
+ * @throws StreamError InvalidRequest if it would be too large
  */
 export async function dayReportJson(
   report: DayReport,
@@ -121,8 +121,8 @@ export interface Chosen {
 }
 
 /**
- * The days of the range as "chosen", for the statements that follow; as "counted" those that count in what is asked for; and as
- * "device_day" what they come to by device, where sources are not told apart.
+ * The days of the range as "chosen", for the following statements; the days that count in the requested answer as "counted"; and, if
+ * sources are added up, the energy by device as "device_day".
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   const { startDay, endDay, devices, bySource } = query;
@@ -167,7 +167,7 @@ function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[
   ];
 }
 
-/** The local days of the range, from the tz database. */
+/** The local days of the range, from the time zone database. */
 export function boundsParameters(
   { startDay, endDay, zone }: Pick<DayQuery, 'startDay' | 'endDay' | 'zone'>,
   prefix = '',
@@ -198,7 +198,7 @@ async function refuseTooMany(
     );
 }
 
-/** The members of each day's series, as UTF-8, and how many series have flags. */
+/** The members of each day's series, as UTF-8, and the number of series with flags. */
 export async function readDays(
   connection: DuckDBConnection,
   sql: string,
@@ -217,7 +217,7 @@ export async function readDays(
   return { days, flags };
 }
 
-/** A JSON object with a member for each day of a range, around the members that are known. */
+/** A JSON object with a member for each day of a range, also for days without energy. */
 export function assemble(
   { startDay, endDay }: Pick<DayQuery, 'startDay' | 'endDay'>,
   frame: ReturnType<DayReport['frame']>,

@@ -16,7 +16,7 @@ export const PROFILE_DAYS_MAX = 92;
 const once = { error: 'must be given once' };
 export const daySchema = z
   .string(once)
-  // The first and the last day that can be written have no neighbour, by which the days of a range are counted.
+  // The first and the last possible date are refused, because they have no neighbour to count days by.
   .refine((text) => isLocalDate(text) && text > '0000-01-01' && text < '9999-12-31', {
     error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
   });
@@ -27,10 +27,10 @@ export const devicesSchema = z
   .union([z.string(), z.array(z.string())])
   .optional()
   .meta({
-    description: 'Only these devices: repeated, or separated by commas. Default: all that the token may see',
+    description: 'Only these devices: repeated, or separated by commas. Default: all that the token can see',
   });
 
-/** The parameters of every report by days. @param daysMax how many days can be asked for at a time */
+/** The parameters of every report by days. @param daysMax the most days of one request */
 export const dayQuerySchema = (daysMax: number) =>
   z.object({
     startDate: daySchema.optional().meta({
@@ -50,7 +50,7 @@ export const dayQuerySchema = (daysMax: number) =>
 export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 
 /**
- * What is asked for, with the defaults filled in and cut to what the caller may see.
+ * The request with defaults, limited to what the caller can see.
  * @throws StreamError InvalidRequest that names the parameter
  */
 export function dayQuery(
@@ -73,7 +73,7 @@ export function dayQuery(
 }
 
 /**
- * The days of a range, yesterday where one is not given.
+ * The days of a range. The default of each end is yesterday.
  * @throws StreamError InvalidRequest that names the parameter
  */
 export function rangeOrYesterday(
@@ -92,7 +92,7 @@ export function rangeOrYesterday(
 }
 
 /**
- * The only devices to answer with: those that are asked for, as far as the caller may see them.
+ * The devices of the answer: the requested ones that the caller can see.
  * @returns undefined for all
  * @throws StreamError InvalidRequest
  */
@@ -104,7 +104,7 @@ export function visibleDevices(
   return visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
 }
 
-/** @throws StreamError InvalidRequest where there is no such range, or a longer one than can be asked for */
+/** @throws StreamError InvalidRequest if the range does not exist or is too long */
 export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
   const days = daysBetween(startDay, endDay) + 1;
   if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
@@ -124,7 +124,7 @@ function parseDevices(value: string | readonly string[]): string[] {
   return [...devices];
 }
 
-/** What a caller wrote, as an error says it. */
+/** Text of a caller, quoted for an error. */
 export function quote(value: unknown): string {
   const text = String(value);
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);

@@ -30,7 +30,7 @@ export interface DayRouteDeps {
   logger: Logger;
 }
 
-/** A report by days over the published lake, with an entity tag that changes when the answer may have. */
+/** A report by days over the published lake. Its entity tag changes when the answer can have changed. */
 export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: DayRouteDeps): void {
   const { report, daysMax } = route;
   const { lake, guard, clock, logger } = deps;
@@ -71,7 +71,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
   rejectOtherMethods(app, url, ['GET']);
 }
 
-/** Everything an answer follows from: the content of the files it is read from, and the question. */
+/** Everything that decides an answer: the files and the request. */
 function factsOf(report: DayReport, query: DayQuery, generation: Generation | undefined) {
   const lists = generation
     ? [...Object.values(report.files(generation, query)), sourceFiles(generation, query)]

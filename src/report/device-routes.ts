@@ -20,7 +20,7 @@ const querySchema = z.object({
   devices: devicesSchema,
 });
 
-/** Which devices are there: the current state of each, since when, and why. */
+/** The current state of each device, since when, and why. */
 export function registerDeviceStatusRoute(
   app: FastifyInstance,
   { lake, guard, logger }: { lake: LakeReader; guard: Guard; logger: Logger },

@@ -5,21 +5,21 @@ import type { Generation, LakeReader } from './lake-reader.ts';
 
 export const deviceStates = ['online', 'offline', 'unknown'] as const;
 
-/** What is known of a device now. */
+/** The current state of a device. */
 export interface DeviceState {
   device: string;
   /** As it is configured. */
   name: string | undefined;
-  /** `unknown` where nobody has ever said it. */
+  /** `unknown` if no message has named it. */
   state: (typeof deviceStates)[number];
-  /** When it came or went. */
+  /** When the state changed. */
   sinceMs: UtcMs | null;
   reason: string | null;
-  /** The minute in which its newest data were stored. */
+  /** The minute in which its newest data was stored. */
   lastSeenMs: UtcMs | null;
 }
 
-/** The devices of a workgroup by id: those that its stream has told of, and those that are configured. */
+/** The devices of a workgroup by id: those with messages, and the configured ones. */
 export async function readDeviceStates(
   lake: LakeReader,
   generation: Generation | undefined,

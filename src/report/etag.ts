@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** An entity tag for an answer that follows from these facts, which must be JSON. */
+/** An entity tag for an answer that depends on these facts, which must be JSON. */
 export function etagOf(facts: unknown): string {
   return `"${hash('sha256', JSON.stringify(facts), 'base64url').slice(0, 27)}"`;
 }

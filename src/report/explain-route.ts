@@ -11,7 +11,7 @@ import { addressSchema, daySchema } from './day-request.ts';
 import type { Guard } from './report-guard.ts';
 import { errorAnswers, errorSchema } from './report-schemas.ts';
 
-/** Asks whoever has the warehouse of a workgroup open. */
+/** Asks the process that has the warehouse of a workgroup open. */
 export type AskForExplanation = (
   workgroupId: string,
   args: ExplainArgs,
@@ -39,7 +39,7 @@ const querySchema = z.object({
 const BUSY_SECONDS = 2;
 const ABSENT_SECONDS = 10;
 
-/** What a day of a device follows from: as `wattline explain --json`, from the warehouse itself. */
+/** The explanation of a day of a device, from the warehouse itself: the JSON of `wattline explain --json`. */
 export function registerExplainRoute(
   app: FastifyInstance,
   { explain, guard, logger }: { explain: AskForExplanation; guard: Guard; logger: Logger },
@@ -70,7 +70,7 @@ export function registerExplainRoute(
       try {
         explained = answerOf(await explain(workgroup.id, args, gone.signal), workgroup.id);
       } catch (error) {
-        // Nobody waits for it any more.
+        // The caller has gone.
         if (gone.signal.aborted) return reply.send();
         throw error;
       }
@@ -112,10 +112,10 @@ const busyMessages: Readonly<Record<string, string>> = {
   NoAnswer: 'the worker has not answered in time; ask again in a moment',
 };
 
-/** What a caller may know: nothing of processes and files. */
+/** The error for the caller, without details of processes and files. */
 function refusalOf(error: Error): Error {
   const code = error instanceof TransientError || error instanceof TerminalError ? error.code : undefined;
-  // A fault of ours over there is one here.
+  // An internal error of the worker is an internal error here too.
   if (code === undefined || code === 'Unexpected') return error;
   const message = busyMessages[code];
   if (message !== undefined) return new StreamError('StorageUnavailable', message, {}, BUSY_SECONDS);
@@ -129,9 +129,11 @@ function refusalOf(error: Error): Error {
   return refusal;
 }
 
-/** The same for a device that does not exist and for one that the caller may not see. */
+/** The same error for a device that does not exist and for one that the caller cannot see. */
 function unknownDevice(): StreamError {
-  return new StreamError('NotFound', 'device: there is no energy of such a device', { parameter: 'device' });
+  return new StreamError('NotFound', 'device: this device does not exist or has no energy', {
+    parameter: 'device',
+  });
 }
 
 function nothingOf({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {

@@ -2,7 +2,7 @@ import { dayBounds, formatInstant, INTERVAL_MS } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { boundsParameters, type DayReport, filesOfDays, filesOfIntervals } from './day-report.ts';
 
-/** The 15-minute profile of each day and series, from the stream that the day's energy comes from: it adds up to the day's Wh exactly. */
+/** The 15-minute profile of each day and series, from the stream from which the day was read. It adds up to the day's Wh exactly. */
 export const intervalEnergy: DayReport = {
   files: (generation, query) => ({
     files: filesOfDays(generation, query),
@@ -22,6 +22,6 @@ export const intervalEnergy: DayReport = {
       };
     };
   },
-  // Five million intervals: some 25 MB.
+  // Five million intervals: about 25 MB.
   seriesMax: 50_000,
 };

@@ -8,7 +8,7 @@ import { createSharing, type Sharing } from './sharing.ts';
 
 export interface LakeReaderOptions {
   lakeDir: string;
-  /** Beside the lake, folders that queries may write files to. */
+  /** Folders beside the lake in which queries can write files. */
   writeFolders?: readonly string[];
   threads?: number;
   memoryMegabytes?: number;
@@ -17,22 +17,22 @@ export interface LakeReaderOptions {
   queryMsMax?: number;
 }
 
-/** Reads published generations, and nothing else. One for a process. */
+/** Reads published generations only. One for each process. */
 export interface LakeReader {
   /**
-   * The generation that is current now. A reader asks once a query and sees one consistent state.
-   * @returns undefined where nothing has been published yet
-   * @throws StreamError StorageUnavailable when the lake cannot be read
+   * The current generation. A reader asks once for each query, so it sees one consistent state.
+   * @returns undefined if nothing is published yet
+   * @throws StreamError StorageUnavailable if the lake cannot be read
    */
   current(workgroupId: string): Promise<Generation | undefined>;
   /** See `QueryPool.run`. @throws StreamError StorageUnavailable */
   run: QueryPool['run'];
-  /** Makes one answer for all who ask for the same at a time, so that many callers cost no more than one. */
+  /** Concurrent requests for the same answer share one computation. */
   share: Sharing['take'];
   close(): Promise<void>;
 }
 
-/** One generation and where its files lie. */
+/** A generation and its folder. */
 export interface Generation {
   commit: Commit;
   files(dataset: DatasetName): LakeFile[];
@@ -54,7 +54,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
     ...options,
     folders: [lakeDir, ...(options.writeFolders ?? [])],
   });
-  /** The last generation that was read of each workgroup: commits never change. */
+  /** The last generation of each workgroup that was read. Commits never change. */
   const known = new Map<string, Generation>();
 
   async function read(workgroupId: string): Promise<Generation | undefined> {
@@ -78,7 +78,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   };
 }
 
-/** A fault of the storage is never the fault of the question: it may be answered later. */
+/** A failure of the storage is not an error of the request, which can succeed later. */
 function unavailable(cause: unknown): never {
   if (cause instanceof StreamError) throw cause;
   const error = new StreamError('StorageUnavailable', 'the published data cannot be read now', {}, 1);

@@ -3,8 +3,8 @@ import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 /**
- * Whether the lake of every workgroup can be read. A workgroup of which nothing has been published is ready: its report is
- * empty. Everybody can see this, so it counts workgroups and does not name them.
+ * Checks that the lake of every workgroup can be read. A workgroup without a publication is ready: its report is
+ * empty. The answer is public, so it counts workgroups and does not name them.
  */
 export async function lakeReadiness(
   lake: Pick<LakeReader, 'current'>,

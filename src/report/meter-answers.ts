@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { wholeWh } from '../contract/whole-wh.ts';
 
-/** The answers about meters, budgets and sites as their description shows them. */
+/** The schemas of the answers about meters, budgets and sites. */
 
 export const daySchema = z.string().meta({ description: 'Day, YYYY-MM-DD' });
 const code = z.string().meta({ description: 'Code of the meter' });
@@ -76,7 +76,7 @@ const budgetDetailSchema = z.object({
   periodWh: wh.meta({ description: 'Wh of the whole period' }),
   flags: z
     .array(z.string())
-    .meta({ description: '`estimated` where the period is longer than the day, so that it was spread' }),
+    .meta({ description: '`estimated` if the period is longer than the day, so it was spread' }),
   revision: z.number().int(),
   uploadedAt: z.iso.datetime(),
 });

@@ -9,17 +9,17 @@ import type { SqlParameters } from '../warehouse/query.ts';
 import { assemble, filesOfIntervals, readDays } from './day-report.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
-/** Something that has energy by days: a meter whose readings are uploaded, or a device or one of its sources. */
+/** A member with energy by days: a meter with uploaded readings, a device, or a source of a device. */
 export interface Member {
   key: string;
-  /** Of a meter whose readings are uploaded. */
+  /** Code of a meter with uploaded readings. */
   code?: string;
   device?: string | undefined;
-  /** Without it the device as a whole. */
+  /** Undefined: the device as a whole. */
   source?: string | undefined;
 }
 
-/** Where the energy of a meter comes from. */
+/** The origin of a meter's energy. */
 export function memberOf({ code, device, source }: MeterConfig): Member {
   return device === undefined ? { key: code, code } : { key: code, device, source };
 }
@@ -29,19 +29,19 @@ export interface MemberDays {
   startDay: LocalDate;
   /** Included. */
   endDay: LocalDate;
-  /** The zone that the days are of. */
+  /** The time zone of the days. */
   zone: string;
-  /** The zone of the workgroup, whose days are computed already. */
+  /** The time zone of the workgroup, whose days are stored. */
   ownZone: string;
-  /** Whether registers that may fall have two roles, so that a device may be one part of them. */
+  /** True if net registers have two roles, so a device can count one part of them. */
   splits: boolean;
 }
 
-/** Statements that read days from files of a generation as "meter_day" (see report/select_uploaded_days), for the one that follows. */
+/** Statements that read days from files of a generation as "meter_day" (see report/select_uploaded_days), for the statement after them. */
 export interface DaysSource {
-  /** What the answer follows from. */
+  /** The files that the answer reads. */
   files: LakeFile[];
-  /** Undefined where nothing is known of these days. */
+  /** Undefined if nothing is known about these days. */
   statements: { sql: string; parameters: SqlParameters } | undefined;
 }
 
@@ -76,7 +76,7 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
 
 /**
  * Days of meters as JSON text: a key for each day of the range, with a member for each meter.
- * @param select makes a row of each day of "meter_day", such as report/answer_meters
+ * @param select makes a row for each day of "meter_day", such as report/answer_meters
  * @returns the text as UTF-8, in parts
  */
 export async function meterDaysJson(
@@ -112,7 +112,7 @@ interface Part {
   needsDays: boolean;
 }
 
-/** Readings may be long, such as those of a register that is read once a year, so all from before the end of the range are looked at. */
+/** All files from before the end of the range, because a reading can be as long as a year. */
 function uploadedDays({ generation, endMs }: Read): Part | undefined {
   const files = generation
     .files('meter_reading')
@@ -127,11 +127,11 @@ function uploadedDays({ generation, endMs }: Read): Part | undefined {
   };
 }
 
-/** The days of the workgroup are read as they are; those of another zone are sums of intervals. */
+/** Days of the workgroup's time zone are stored; days of another time zone are sums of intervals. */
 function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefined {
   const { ownZone, zone } = asked;
   const isOwn = zone === ownZone;
-  // A day that the zone skipped, and nothing else.
+  // The range is only a day that the time zone skipped.
   if (startMs === endMs) return undefined;
   const own = isOwn
     ? { first: asked.startDay, last: asked.endDay }
@@ -183,7 +183,7 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
 
 const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
 
-/** What tells the parts of registers that may fall; undefined where there are no intervals. */
+/** The inputs for the parts of net registers; undefined if there are no intervals. */
 function filesOfSplits(generation: Generation, { startDay, endDay, zone }: MemberDays) {
   const intervals = filesOfIntervals(generation, { startDay, endDay, zone });
   return intervals.length === 0 ? undefined : { intervals, series: generation.files('series') };

@@ -4,14 +4,14 @@ import type { MeterConfig } from '../config/meters.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './day-request.ts';
 
-/** How many names an error lists. */
+/** The most names that an error lists. */
 const NAMES_SHOWN_MAX = 20;
 
 const zoneSchema = z.string({ error: 'must be given once' }).refine(isTimeZone, {
   error: ({ input }) => `must be an IANA time zone, such as Europe/Paris, not ${quote(input)}`,
 });
 
-/** The parameters of a range of days that has to be said. */
+/** The parameters of a required range of days. */
 export const rangeShape = {
   startDate: z
     .string({ error: 'must be given, once, such as 2026-11-01' })
@@ -42,7 +42,7 @@ export const meterQuerySchema = z.object({
     .union([z.string(), z.array(z.string())])
     .optional()
     .meta({
-      description: 'Only these meters: repeated, or separated by commas. Default: all that the token may see',
+      description: 'Only these meters: repeated, or separated by commas. Default: all that the token can see',
       example: 'GRID-1',
     }),
 });
@@ -56,7 +56,7 @@ export const budgetQuerySchema = meterQuerySchema.extend({
 });
 export type MeterParameters = z.output<typeof budgetQuerySchema>;
 
-/** What is asked of meters, by somebody who may see them. */
+/** A request for meters, limited to what the caller can see. */
 export interface MeterQuery {
   startDay: string;
   /** Included. */
@@ -66,9 +66,9 @@ export interface MeterQuery {
 }
 
 /**
- * What is asked for, with the defaults filled in.
- * @param ownZone the workgroup's time zone, which the days are of unless another one is asked for
- * @throws StreamError InvalidRequest that names the parameter and what is wrong with it
+ * The request with defaults.
+ * @param ownZone the workgroup's time zone, the default
+ * @throws StreamError InvalidRequest that names the parameter and the problem
  */
 export function meterQuery(
   { startDate, endDate, timezone, meterCodes }: MeterParameters,
@@ -84,8 +84,8 @@ export function meterQuery(
 }
 
 /**
- * The meters that a caller may see: with a token of device groups those that are read from its devices. A meter whose readings are uploaded
- * says nothing of whose they are, so it needs a token without device groups.
+ * The meters that a caller can see. A token of device groups sees the meters of its devices. Uploaded readings do not name a device,
+ * so they need a token without device groups.
  */
 export function visibleMeters(
   meters: readonly MeterConfig[],
@@ -111,7 +111,7 @@ function chooseMeters(asked: string | readonly string[], visible: readonly Meter
   return [...chosen];
 }
 
-/** `the meters are A, B`, of a few at most. */
+/** `the meters are A, B`, with a few names at most. */
 export function knownText(what: string, names: readonly string[]): string {
   if (names.length === 0) return `there are no ${what} that the token may see`;
   const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');

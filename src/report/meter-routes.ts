@@ -40,10 +40,10 @@ interface MeterRoute {
   summary: string;
   description: string;
   kind: 'meter' | 'budget';
-  /** Makes a row of each day of "meter_day". */
+  /** The statement that makes a row for each day of "meter_day". */
   select: string;
   answer: z.ZodType;
-  /** An answer holds at most this many days of meters: some 250 MB. */
+  /** The most meter days of one answer: about 250 MB. */
   valuesMax: number;
 }
 
@@ -145,7 +145,7 @@ function registerMeterRoute(
       });
     },
   );
-  // Uploads go to the same address.
+  // Uploads use the same address.
   const others = route.path.endsWith('/details') ? ['GET'] : ['GET', 'PUT'];
   rejectOtherMethods(app, url, others);
 }

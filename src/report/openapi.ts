@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
 
-/** Swagger's own policy has browsers ask for HTTPS, which breaks the page on plain HTTP from another host. */
+/** Swagger's default policy upgrades requests to HTTPS, which breaks the page on plain HTTP from another host. */
 const POLICY = {
   'default-src': "'self'",
   'base-uri': "'self'",
@@ -13,8 +13,8 @@ const POLICY = {
 };
 
 /**
- * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, a page to browse at /docs that loads
- * nothing from elsewhere.
+ * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, and a page at /docs that loads
+ * nothing from other hosts.
  */
 export async function registerOpenApi(app: FastifyInstance, options: { version: string }): Promise<void> {
   await app.register(swagger, {
@@ -47,7 +47,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
     routePrefix: '/docs',
     staticCSP: POLICY,
     theme: { title: 'Wattline API' },
-    // Without the bar of the page's makers.
+    // Without the bar of Swagger.
     uiConfig: { layout: 'BaseLayout', deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
   });
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
@@ -56,7 +56,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
   app.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'));
 }
 
-/** What generated clients call a request, such as getDailyEnergyDetails: the method and the words of the path that are its own. */
+/** The name of a request in generated clients, such as getDailyEnergyDetails: the method and the words of the path. */
 function operationId(method: string, url: string): string {
   const words = url
     .replace(/^\/api\/v1\/(?:orgs|tables)\//, '')

@@ -3,25 +3,25 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
 
 export interface QueryPoolOptions {
-  /** Folders that queries may read files in; everything else of the disk is closed to them. */
+  /** Folders in which queries can read files. They have no access to the rest of the disk. */
   folders: readonly string[];
   threads: number;
   memoryMegabytes: number;
-  /** Queries that run at a time. More would only take turns, and keep file reads of the whole process waiting. */
+  /** The most concurrent queries. More would share the cores and delay file reads of the process. */
   queriesMax: number;
-  /** Queries that may wait for their turn. */
+  /** The most waiting queries. */
   waitingMax: number;
   queryMsMax: number;
 }
 
-/** An in-memory DuckDB that reads files, a few queries at a time. */
+/** An in-memory DuckDB that reads files, with a bounded number of concurrent queries. */
 export interface QueryPool {
   /**
-   * Runs `work` with a connection of its own as soon as there is one.
-   * @throws StreamError StorageUnavailable when too many are waiting, or when it takes too long; then the query has been stopped
+   * Runs `work` with a connection of its own, when one is free.
+   * @throws StreamError StorageUnavailable if too many queries wait, or if it takes too long; then the query is stopped
    */
   run<Result>(work: (connection: DuckDBConnection) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Waits for the queries that run, then closes. */
+  /** Waits for running queries, then closes. */
   close(): Promise<void>;
 }
 
@@ -103,7 +103,7 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
 
 async function restrict(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
-  // Names of files are never used twice, so what was read of a file's footer stays true.
+  // Cached footers stay valid, because a file name is never used twice.
   await connection.run('SET GLOBAL parquet_metadata_cache = true');
   const list = folders.map((folder) => sqlString(`${folder}/`));
   await connection.run(`SET GLOBAL allowed_directories = [${list.join(', ')}]`);

@@ -3,18 +3,18 @@ import type { LocalDate } from '../lib/time.ts';
 import { daySchema, wh } from './meter-answers.ts';
 import { type DayValue, type DayValues, isMemberOn, percentOf, type SiteMember } from './site-days.ts';
 
-/** Below this share of a day its energy counts as not complete, as in the flag `partial`. */
+/** A day with less coverage than this is not complete, like the flag `partial`. */
 const COVERAGE_MIN = 0.999;
 
 const sums = {
   metersWh: wh.meta({ description: 'Sum of the meters by their signs' }),
   devicesWh: wh.meta({ description: 'Sum of the devices by their signs' }),
   differenceWh: wh.meta({ description: 'Meters minus devices' }),
-  differencePercent: z.number().nullable().meta({ description: 'Of the meters; null where they are 0' }),
+  differencePercent: z.number().nullable().meta({ description: 'Percent of the meters; null if they are 0' }),
 };
 const sumSchema = z.object({
   days: z.number().int().meta({ description: 'Days of the range' }),
-  completeDays: z.number().int().meta({ description: 'Days of these that the sums are of' }),
+  completeDays: z.number().int().meta({ description: 'Days that are in the sums' }),
   ...sums,
 });
 const exampleSum: z.output<typeof sumSchema> = {
@@ -39,7 +39,7 @@ export const reconciliationSchema = z
         daySchema,
         z.object({
           ...sums,
-          estimated: z.boolean().meta({ description: 'Whether an estimate is part of it' }),
+          estimated: z.boolean().meta({ description: 'True if it contains an estimate' }),
         }),
       )
       .meta({ description: 'Days on which all members are complete' }),
@@ -81,7 +81,7 @@ export const reconciliationSchema = z
 export type Reconciliation = z.output<typeof reconciliationSchema>;
 type Missing = Reconciliation['incompleteDays'][string][number];
 
-/** Compares the two sides of a site over the days on which all of its members are complete. Energies in Wh. */
+/** Compares the two sides of a site over the days on which all members are complete. Energies in Wh. */
 export function reconcile(
   days: readonly LocalDate[],
   { meters, devices }: { meters: readonly SiteMember[]; devices: readonly SiteMember[] },

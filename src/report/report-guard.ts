@@ -4,12 +4,12 @@ import type { Authorization } from '../access/authorize.ts';
 import { bearerToken } from '../access/bearer.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 
-/** Lets a request to a route of a workgroup in. Who may not ask hears nothing of what is wrong with the question. */
+/** Checks the token of a request before its parameters, so an unauthorized caller gets no details. */
 export type Guard = (
   request: FastifyRequest,
 ) => Promise<{ workgroup: WorkgroupConfig; authorization: Authorization }>;
 
-/** The routes have `attachValidation`, so that the question is looked at after who asks it. */
+/** The routes have `attachValidation`, so that the token is checked before the parameters. */
 export function createGuard(
   { access, audit }: Pick<Gate, 'access' | 'audit'>,
   configured: readonly WorkgroupConfig[],

@@ -3,7 +3,7 @@ import { energyMethods } from '../config/energy-stream.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
 import { deviceStates } from './device-states.ts';
 
-/** The answers of the report as its description shows them. */
+/** The schemas of the answers of the report. */
 
 const day = z.string().meta({ description: 'Day, YYYY-MM-DD' });
 const series = z.string().meta({ description: '`<deviceId>` or `<deviceId>.<source>`' });
@@ -20,23 +20,24 @@ const dayDetailsSchema = z.object({
       'Wh; null, and flagged incomplete, for a device of which none of the sources that it is made of has energy on a day on which others have',
   }),
   methods: z.array(z.enum(energyMethods)).meta({
-    description: 'How the energy was read; several only where the sources of a device differ',
+    description: 'The methods; several only if the sources of a device differ',
   }),
   flags: z.array(z.string()).meta({
     description:
       'Quality flags, of any source; of a device also mixed (of several roles one is told) and undeclared (a source without a role)',
   }),
-  coverage: z
-    .number()
-    .meta({ description: 'Share of the day (0 to 1) that measurements cover; of a device, the least' }),
-  status: z.enum(['provisional', 'final', 'restated']).meta({
-    description: 'provisional: may still change; final; restated: has changed since it was final',
+  coverage: z.number().meta({
+    description: 'Share of the day (0 to 1) that measurements cover; for a device, the lowest of its sources',
   }),
-  version: z
-    .number()
-    .int()
-    .meta({ description: 'Grows each time that the day is restated; of a device, the highest' }),
-  computedAt: z.iso.datetime().meta({ description: 'When this version was computed; of a device, the last' }),
+  status: z.enum(['provisional', 'final', 'restated']).meta({
+    description: 'provisional: can still change; final; restated: has changed since it was final',
+  }),
+  version: z.number().int().meta({
+    description: 'Grows with each new version of the day; for a device, the highest of its sources',
+  }),
+  computedAt: z.iso
+    .datetime()
+    .meta({ description: 'When this version was computed; for a device, the latest' }),
 });
 export const dailyEnergyDetailsSchema = z.record(day, z.record(series, dayDetailsSchema)).meta({
   description: 'Energy in Wh by day and series with its quality; every day of the range has a key',
@@ -61,7 +62,7 @@ const dayProfileSchema = z.object({
   intervals: z
     .number()
     .int()
-    .meta({ description: '15-minute intervals of the day: 96, or 92 or 100 where the clock is changed' }),
+    .meta({ description: '15-minute intervals of the day: 96, or 92 or 100 if the clock changes' }),
   energyWh: z.record(series, z.array(wholeWh.nullable())).meta({
     description:
       'Wh of each interval in order; null where nothing measured covers it. They add up to the Wh of the day exactly',
@@ -84,13 +85,13 @@ export const deviceStatusSchema = z
     z.string().meta({ description: '`<deviceId>`' }),
     z.object({
       name: z.string().optional().meta({ description: 'As it is configured' }),
-      state: z.enum(deviceStates).meta({ description: '`unknown` where nobody has ever said it' }),
-      since: instant.meta({ description: 'When it came or went' }),
+      state: z.enum(deviceStates).meta({ description: '`unknown` if no message has named it' }),
+      since: instant.meta({ description: 'When the state changed' }),
       reason: z.string().nullable().meta({
         description:
           'Why, where it was told: the stream service itself says `timeout` of a device that is silent and `data received` of one that is heard',
       }),
-      lastSeen: instant.meta({ description: 'Minute in which its newest data were stored' }),
+      lastSeen: instant.meta({ description: 'Minute in which its newest data was stored' }),
     }),
   )
   .meta({
@@ -124,7 +125,7 @@ export const errorAnswers = {
   503: errorSchema,
 };
 
-/** What a report with an entity tag may answer. */
+/** The answers of a report with an entity tag. */
 export function taggedAnswers<Answer extends z.ZodType>(answer: Answer) {
   return {
     200: answer,

@@ -5,10 +5,10 @@ import { matchesEtag } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 /**
- * Answers with JSON text in parts, or says that nothing has changed. `Wattline-Flags` counts the flags that do not stand in the text. A caller that goes away takes its query along.
- * @param share makes the text once for all who ask for the same address and entity tag meanwhile: it depends on nothing else
- * @param read makes the text; its signal fires when nobody waits for it any more
- * @param told is called with the size and the time once the text is there
+ * Answers with JSON text in parts, or with 304 if nothing has changed. `Wattline-Flags` counts the flags that are not in the text. If the caller disconnects, its query is stopped.
+ * @param share concurrent requests for the same address and entity tag share one text, which depends on nothing else
+ * @param read makes the text; its signal fires when all callers have gone
+ * @param told is called with the size and the time when the text is complete
  */
 export async function sendParts(
   request: FastifyRequest,
@@ -35,7 +35,7 @@ export async function sendParts(
   try {
     answer = await share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
   } catch (error) {
-    // The query was stopped because nobody waits for it any more.
+    // The query was stopped because all callers have gone.
     if (gone.signal.aborted) return reply.send();
     reply.removeHeader('ETag');
     throw error;

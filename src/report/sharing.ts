@@ -1,9 +1,9 @@
-/** Lets those who ask for the same thing at the same time wait for one answer. */
+/** Concurrent requests with the same key share one computation. */
 export interface Sharing {
   /**
-   * @param key of what is asked for: whoever gives the same one gets the same answer, or the same failure
-   * @param work its signal fires when nobody waits for it any more
-   * @throws the signal's reason where that aborts; the others wait on
+   * @param key requests with the same key get the same answer or the same error
+   * @param work makes the answer; its signal fires when all callers have gone
+   * @throws the signal's reason if it aborts; the other callers continue to wait
    */
   take<Answer>(
     key: string,

@@ -5,9 +5,9 @@ import { queryText } from '../warehouse/query.ts';
 import type { LakeReader } from './lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 
-/** A meter or device of a site, or a source of a device, as its answers name it. */
+/** A meter, a device or a source of a site. */
 export type SiteMember = ({ meter: string } | { device: string; source?: string | undefined }) & {
-  /** Of its energy; see `Member`. */
+  /** Key of its energy; see `Member`. */
   key: string;
   sign: 1 | -1;
   /** Days of validity, included. */
@@ -15,14 +15,14 @@ export type SiteMember = ({ meter: string } | { device: string; source?: string 
   to?: LocalDate | undefined;
 };
 
-/** What is known of a member on a day. */
+/** The energy of a member on a day. */
 export interface DayValue {
-  /** Null where the energy is not known. */
+  /** Null if the energy is unknown. */
   energyWh: number | null;
   /** Share of the day that readings cover. */
   coverage: number;
   flags: readonly string[];
-  /** Of a budget. */
+  /** Scenario of a budget. */
   scenario?: string;
 }
 
@@ -45,7 +45,7 @@ export function isMemberOn({ from, to }: SiteMember, day: LocalDate): boolean {
   return (from === undefined || from <= day) && (to === undefined || day <= to);
 }
 
-/** The days of "meter_day"; of budgets, which are known as a whole. */
+/** Reads the days of "meter_day". */
 export async function readDayValues(
   lake: LakeReader,
   { statements }: DaysSource,
@@ -84,7 +84,7 @@ export async function readDayValues(
   return days;
 }
 
-/** A share in percent with two decimals. @returns null of nothing */
+/** A share in percent with two decimals. @returns null if the whole is null or 0 */
 export function percentOf(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((10_000 * part) / whole) / 100;
 }

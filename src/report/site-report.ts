@@ -14,7 +14,7 @@ import { type Variance, varianceOf } from './variance.ts';
 export interface SiteQuestion extends DayRange {
   workgroup: Pick<WorkgroupConfig, 'meters' | 'timezone' | 'roles'>;
   site: SiteConfig;
-  /** The zone that the days are of. */
+  /** The time zone of the days. */
   zone: string;
   generation: Generation | undefined;
 }
@@ -25,11 +25,11 @@ export interface DayRange {
   endDay: LocalDate;
 }
 
-/** What a site comes to. */
+/** A report about a site. */
 export interface SiteReport<Answer> {
-  /** The files of the generation that it follows from. */
+  /** The files of the generation that it reads. */
   files: LakeFile[];
-  /** @returns the answer for the days that were asked for, or for some of them */
+  /** @returns the answer for the requested days, or for some of them */
   read(lake: LakeReader, signal?: AbortSignal): Promise<(range: DayRange) => Answer>;
 }
 

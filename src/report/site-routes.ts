@@ -25,7 +25,7 @@ interface SiteRouteDeps {
   logger: Logger;
 }
 
-/** Days of members that one answer is computed of. */
+/** The most member days of one answer. */
 const VALUES_MAX = 200_000;
 
 export const siteAddressSchema = addressSchema.extend({
@@ -106,7 +106,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
         throw invalid('site', `${quote(site.name)} has no meters, and budgets are of meters`);
       const today = localDateOf(clock.now(), zone);
       const report = siteVariance(asked, { scenario, today });
-      // Days that are over are told from those that are not.
+      // The answer depends on which days are over.
       const over = [asked.startDay, today, addDays(asked.endDay, 1)].sort()[1];
       return sendParts(request, reply, {
         share: lake.share,
@@ -150,7 +150,7 @@ async function questionOf(
   };
 }
 
-/** A site is seen by who sees all of its members: a part of a sum would mislead. */
+/** A caller sees a site only if it sees all its members, because a part of a sum would mislead. */
 export function findSite(
   { meters, sites }: WorkgroupConfig,
   authorization: Authorization,

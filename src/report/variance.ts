@@ -3,29 +3,34 @@ import type { LocalDate } from '../lib/time.ts';
 import { daySchema, wh } from './meter-answers.ts';
 import { type DayValues, isMemberOn, percentOf, type SiteMember } from './site-days.ts';
 
-const percent = z.number().nullable().meta({ description: 'Of the budget; null where there is none, or 0' });
+const percent = z
+  .number()
+  .nullable()
+  .meta({ description: 'Percent of the budget; null if there is none, or it is 0' });
 const varianceDaySchema = z.object({
-  actualWh: wh.nullable().meta({ description: 'Null where a meter has no energy' }),
-  budgetWh: wh.nullable().meta({ description: 'Null where a meter has no budget' }),
-  varianceWh: wh.nullable().meta({ description: 'Actual minus budget, of days that are over and have both' }),
+  actualWh: wh.nullable().meta({ description: 'Null if a meter has no energy' }),
+  budgetWh: wh.nullable().meta({ description: 'Null if a meter has no budget' }),
+  varianceWh: wh
+    .nullable()
+    .meta({ description: 'Actual minus budget, for days that are over and have both' }),
   variancePercent: percent,
-  partial: z.boolean().meta({ description: 'Whether readings cover only a part of the day' }),
+  partial: z.boolean().meta({ description: 'True if readings cover only a part of the day' }),
   scenarios: z.array(z.string()).meta({ description: 'Scenarios of the budgets of the day' }),
 });
 const sumSchema = z.object({
   days: z.number().int().meta({ description: 'Days of the range' }),
-  elapsedDays: z.number().int().meta({ description: 'Days of these that are over' }),
+  elapsedDays: z.number().int().meta({ description: 'Days that are over' }),
   comparedDays: z
     .number()
     .int()
-    .meta({ description: 'Days of these that have both; actualWh, budgetWh and the variance are theirs' }),
-  partialDays: z.number().int().meta({ description: 'Days of these that readings cover only in part' }),
+    .meta({ description: 'Days that have both; actualWh, budgetWh and the variance are sums of these days' }),
+  partialDays: z.number().int().meta({ description: 'Days that readings cover only in part' }),
   actualWh: wh,
   budgetWh: wh,
-  varianceWh: wh.nullable().meta({ description: 'Actual minus budget; null where no day has both' }),
+  varianceWh: wh.nullable().meta({ description: 'Actual minus budget; null if no day has both' }),
   variancePercent: percent,
   budgetToDateWh: wh.meta({ description: 'Budget of all elapsed days, with actual energy or without' }),
-  budgetOfAllDaysWh: wh.meta({ description: 'Budget of all days of the range, those to come too' }),
+  budgetOfAllDaysWh: wh.meta({ description: 'Budget of all days of the range, also future ones' }),
 });
 type VarianceSum = z.output<typeof sumSchema>;
 
@@ -54,7 +59,7 @@ export const varianceSchema = z
       .meta({ description: 'The scenarios of the budgets of each meter in the range, the first day first' }),
     metersWithoutBudget: z
       .array(z.string())
-      .meta({ description: 'Meters that have no budget in the range, which are left out of both sides' }),
+      .meta({ description: 'Meters without a budget in the range, which are left out of both sides' }),
     total: sumSchema,
     months: z.record(
       z.string().meta({ description: 'Month, YYYY-MM, as far as it is in the range' }),
@@ -88,7 +93,7 @@ export type Variance = z.output<typeof varianceSchema>;
 type VarianceDay = z.output<typeof varianceDaySchema>;
 
 /**
- * Compares meters with their budgets by day, month and in all, in Wh. Meters that have no budget on any of the days are left out.
+ * Compares meters with their budgets by day, month and in total, in Wh. Meters without any budget in the range are left out.
  * @param today the first day that is not over yet
  */
 export function varianceOf(
@@ -158,7 +163,7 @@ function total(list: ReadonlyArray<{ value: VarianceDay }>, name: 'actualWh' | '
   return list.reduce((sum, { value }) => sum + (value[name] ?? 0), 0);
 }
 
-/** @returns null where one of them is not known, or where there is none */
+/** @returns null if one of them is unknown, or if there is none */
 function sumOf(members: readonly SiteMember[], values: ReturnType<DayValues['get']>): number | null {
   if (members.length === 0) return null;
   let sum = 0;

@@ -29,7 +29,7 @@ export async function findIndexLines(
 
 type DriftRow = {
   series_id: number;
-  frame: bigint;
+  index_segment: bigint;
   t: bigint;
   v: number;
   mark: number;
@@ -44,9 +44,9 @@ type DriftRow = {
 async function rebaseDrift(context: RollUpContext): Promise<void> {
   const rows = await readRows<DriftRow>(context, 'find_drift');
   if (rows.length === 0) return;
-  const drifted = [...Map.groupBy(rows, ({ series_id, frame }) => `${series_id} ${frame}`).values()].flatMap(
-    driftRebases,
-  );
+  const drifted = [
+    ...Map.groupBy(rows, ({ series_id, index_segment }) => `${series_id} ${index_segment}`).values(),
+  ].flatMap(driftRebases);
   await run(context, 'apply_drift_rebases', { drifted: JSON.stringify(drifted) });
 }
 

@@ -9,7 +9,7 @@ import {
   registerCorrectionRoutes,
 } from '../../src/correction/correction-routes.ts';
 import { listCorrections } from '../../src/correction/list-corrections.ts';
-import { takeCorrection } from '../../src/correction/store-correction.ts';
+import { storeAuditedCorrection } from '../../src/correction/store-correction.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
@@ -59,7 +59,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   registerCorrectionRoutes(app, {
     correct: (_, { request, ...options }) =>
       answered(
-        takeCorrection(shard, request, {
+        storeAuditedCorrection(shard, request, {
           ...options,
           nowMs: clock.now(),
           closeAfterMs: 2 * DAY_MS,

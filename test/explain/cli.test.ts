@@ -65,7 +65,7 @@ test('a day is explained alike by the command and over HTTP, beside a running se
   expect([nothing.code, nothing.stdout]).toEqual([
     0,
     expect.stringMatching(
-      /there is no reading, and no energy\n(.*\n)*the last day with energy before it is 2026-11-10\n$/,
+      /has no readings and no energy\n(.*\n)*the last day with energy before it is 2026-11-10\n$/,
     ),
   ]);
   const elsewhere = await runCli([...command, '--source', 'attic'], { cwd });
@@ -78,7 +78,9 @@ test('a day is explained alike by the command and over HTTP, beside a running se
   expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([
     1,
     '',
-    expect.stringMatching(/no reading of this device has been taken in.*; configured names are garage\n$/),
+    expect.stringMatching(
+      /none of the configured energy streams has a reading of this device; configured names are garage\n$/,
+    ),
   ]);
 }, 60_000);
 

@@ -77,20 +77,20 @@ test('of several roles the first tells the device, and the others say why they d
   ]);
   expect(told).toMatchObject({ rule: 'several_roles', role: 'production', energyWh: 24_000 });
   expect(told.text).toBe(
-    'the device has several roles and is told by production, the first of them; consumption is something else and not added',
+    'the device has several roles and is read from production, the first of them; consumption is not added',
   );
   expect(reasons(told)).toEqual({
     solar: [true, 24_000, 'has the role production'],
     load: [false, 10_000, 'its role is consumption, not production'],
     string: [false, 9_000, 'solar measures it too'],
-    odd: [false, 7, 'no role is declared of it on this day'],
-    late: [false, 5, 'no role is declared of it on this day'],
+    odd: [false, 7, 'no role is declared for it on this day'],
+    late: [false, 5, 'no role is declared for it on this day'],
   });
   expect(told.flags).toEqual([
     { flag: 'mixed', reason: 'its sources have the roles production and consumption' },
-    { flag: 'undeclared', reason: 'no role is declared of late and odd on this day' },
+    { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
   ]);
-  expect(page).toContain('undeclared: no role is declared of late and odd on this day');
+  expect(page).toContain('undeclared: no role is declared for late and odd on this day');
   expect(page).toMatch(/\n {2}\* +solar +production +24,000 +has the role production\n/);
 });
 
@@ -102,9 +102,9 @@ test('a device is told by its energyRole, and is incomplete where one of these s
   expect([explained.energyWh, explained.countingSources]).toEqual([null, ['feed']]);
   expect(told).toMatchObject({ rule: 'energy_role', role: 'grid_export', energyWh: null });
   expect(reasons(told).feed).toEqual([true, null, 'has the role grid_export; it has no energy on this day']);
-  expect(told.flags).toEqual([{ flag: 'incomplete', reason: 'nothing is known of feed on this day' }]);
+  expect(told.flags).toEqual([{ flag: 'incomplete', reason: 'feed has no energy on this day' }]);
   expect(page).toContain(
-    'incomplete: the device is told by its sources of the role grid_export, which is its energyRole, and of that there is no energy on this day',
+    'incomplete: the device is the sum of its sources with the role grid_export, which is its energyRole, and of that there is no energy on this day',
   );
 });
 
@@ -133,7 +133,7 @@ test('without any role all sources are added, undeclared where there are several
   const several = await tell(days({ a: 10, b: 5 }), {});
   expect(several.told).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
   expect(several.told.flags).toEqual([
-    { flag: 'undeclared', reason: 'no role is declared of a and b on this day' },
+    { flag: 'undeclared', reason: 'no role is declared for a and b on this day' },
   ]);
   const one = await tell(days({ a: 10 }), {});
   expect(one.told).toMatchObject({ rule: 'no_role', energyWh: 10, flags: [] });

@@ -139,7 +139,7 @@ describe('a day is explained over HTTP', () => {
     expect(await ask(`device=${own}&day=2026-07-03`)).toEqual(
       nothing(
         'day',
-        `day: of 2026-07-03 there is no reading, and no energy; the last day with energy before it is ${DAY}`,
+        `day: 2026-07-03 has no readings and no energy; the last day with energy before it is ${DAY}`,
       ),
     );
     expect(await ask(`device=${own}&day=2031-01-01`)).toEqual(

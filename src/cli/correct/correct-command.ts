@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import type { CorrectionRequest } from '../../correction/correction-request.ts';
-import type { ToldCorrection } from '../../correction/list-corrections.ts';
+import type { ListedCorrection } from '../../correction/list-corrections.ts';
 import { InputError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
@@ -223,7 +223,7 @@ async function list(
   workgroup: WorkgroupConfig,
   options: ListOptions,
   { clock }: Service,
-): Promise<ToldCorrection[]> {
+): Promise<ListedCorrection[]> {
   const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
   const { dayOf } = await import('./correct-input.ts');
   const query = {

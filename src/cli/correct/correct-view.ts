@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../../config/config.ts';
-import type { ToldCorrection } from '../../correction/list-corrections.ts';
+import type { ListedCorrection } from '../../correction/list-corrections.ts';
 import type { CorrectOutcome } from '../../correction/store-correction.ts';
 import { formatLocal } from '../../lib/time.ts';
 import { type Column, formatTable } from '../terminal/format-table.ts';
@@ -15,7 +15,11 @@ export function describeOutcome(
   return `${headline(outcome, correction, workgroup)}\n${describeDays(correction, workgroup, columnsMax)}`;
 }
 
-function headline(outcome: CorrectOutcome['outcome'], correction: ToldCorrection, workgroup: Named): string {
+function headline(
+  outcome: CorrectOutcome['outcome'],
+  correction: ListedCorrection,
+  workgroup: Named,
+): string {
   const what = describeWhat(correction, workgroup);
   switch (outcome) {
     case 'stored':
@@ -29,7 +33,7 @@ function headline(outcome: CorrectOutcome['outcome'], correction: ToldCorrection
   }
 }
 
-function describeWhat(correction: ToldCorrection, { timezone }: Named): string {
+function describeWhat(correction: ListedCorrection, { timezone }: Named): string {
   const { kind, from, to, day, energyWh, undoes, table, field, basis } = correction;
   const at = (time: string) => formatLocal(Date.parse(time), timezone).slice(0, 16);
   const when = `from ${at(from)} to ${at(to)}`;
@@ -51,17 +55,17 @@ function describeWhat(correction: ToldCorrection, { timezone }: Named): string {
   }
 }
 
-function basisOf(basis: ToldCorrection['basis']): string {
+function basisOf(basis: ListedCorrection['basis']): string {
   if (basis === null) return '';
   if (basis.from === 'other_source')
     return `as ${basis.source} of ${basis.device} times ${Number(basis.ratio.toPrecision(6))}, from ${basis.days} days`;
   return `as the median of ${[...new Set(Object.values(basis.days).flat())].sort().join(', ')}`;
 }
 
-function describeDays({ days, dayCount }: ToldCorrection, workgroup: Named, columnsMax: number): string {
+function describeDays({ days, dayCount }: ListedCorrection, workgroup: Named, columnsMax: number): string {
   if (days.length === 0) return 'no day changes\n';
   const names = namesOf(workgroup);
-  const table = formatTable<ToldCorrection['days'][number]>(
+  const table = formatTable<ListedCorrection['days'][number]>(
     [
       { title: 'Day', value: ({ day }) => day },
       { title: 'Device', value: ({ device }) => names.get(device) ?? device },
@@ -77,13 +81,13 @@ function describeDays({ days, dayCount }: ToldCorrection, workgroup: Named, colu
 }
 
 export function describeList(
-  corrections: readonly ToldCorrection[],
+  corrections: readonly ListedCorrection[],
   workgroup: Named,
   columnsMax: number,
 ): string {
   if (corrections.length === 0) return 'nothing was corrected\n';
   const names = namesOf(workgroup);
-  const columns: Array<Column<ToldCorrection>> = [
+  const columns: Array<Column<ListedCorrection>> = [
     { title: 'Id', value: ({ id }) => String(id), align: 'right' },
     { title: 'When', value: ({ at }) => formatLocal(Date.parse(at), workgroup.timezone).slice(0, 16) },
     { title: 'Device', value: ({ device }) => names.get(device) ?? device },
@@ -97,7 +101,7 @@ export function describeList(
   return formatTable(columns, corrections, columnsMax);
 }
 
-function stateOf({ kind, undoneBy }: ToldCorrection): string {
+function stateOf({ kind, undoneBy }: ListedCorrection): string {
   if (kind === 'undo') return '';
   return undoneBy === null ? 'in force' : `undone by ${undoneBy}`;
 }
