@@ -1,0 +1,182 @@
+import type { View } from './view.ts';
+import { batchId, device, eventTime, field, source, storeTime, streamOffset, table } from './view-columns.ts';
+
+/** Views of what was received: messages, device states, and what could not be read. */
+export const messageViews: readonly View[] = [
+  {
+    name: 'messages',
+    dataset: 'messages',
+    glob: '*/*/*.parquet',
+    hive: true,
+    comment: 'Everything that was received, each message once',
+    columns: [
+      table,
+      { name: 'kind', type: 'VARCHAR', comment: 'telemetry, device_status or audit' },
+      { ...device, comment: 'Device; null for audit messages' },
+      { ...source, comment: 'Source of the device; null where the message names none' },
+      eventTime,
+      storeTime,
+      {
+        name: 'data',
+        type: 'MAP(VARCHAR, DOUBLE)',
+        comment: "Numeric fields as sent, in the device's own units: data['power']",
+      },
+      {
+        name: 'other',
+        type: 'JSON',
+        select: 'try_cast(other AS JSON)',
+        comment: 'Fields that are not plain numbers, as a JSON object; null where there are none',
+      },
+      { name: 'message_id', type: 'BIGINT', comment: "The device's own counter, where it sends one" },
+      streamOffset,
+      batchId,
+    ],
+  },
+  {
+    name: 'audit_log',
+    dataset: 'messages',
+    glob: '*/*/*.parquet',
+    hive: true,
+    comment:
+      'What happened to the workgroup: tokens, configuration, imports. Whoever can read these files can read it; through the service only tokens with org:audit can',
+    where: "\"table\" = 'audit_logs' AND kind = 'audit'",
+    columns: [
+      { ...eventTime, comment: 'When it happened' },
+      { name: 'actor', type: 'VARCHAR', select: "try(other->>'actor')", comment: 'Who did it' },
+      {
+        name: 'action',
+        type: 'VARCHAR',
+        select: "try(other->>'action')",
+        comment: 'What was done, such as token.created',
+      },
+      {
+        name: 'target',
+        type: 'VARCHAR',
+        select: "try(other->>'target')",
+        comment: 'To what, such as the id of a token',
+      },
+      {
+        name: 'data',
+        type: 'JSON',
+        select: "try(other->'data')",
+        comment: 'More about it, as a JSON object',
+      },
+      storeTime,
+      streamOffset,
+    ],
+  },
+  {
+    name: 'device_status',
+    dataset: 'device_status',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'When devices came online and went offline, as reported or found out by their silence; a state that is said again is no transition',
+    columns: [
+      device,
+      { name: 'state', type: 'VARCHAR', comment: 'online or offline' },
+      {
+        name: 'reason',
+        type: 'VARCHAR',
+        comment: 'Why, where it was told; the stream service itself says timeout and data received',
+      },
+      { ...eventTime, comment: 'When it happened, by whoever told it' },
+      storeTime,
+      streamOffset,
+    ],
+  },
+  {
+    name: 'device_state',
+    dataset: 'device_state',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Which devices are there now: the last transition of each, and when it was last heard',
+    columns: [
+      device,
+      {
+        name: 'state',
+        type: 'VARCHAR',
+        comment: 'online, offline, or unknown where nobody has ever said it',
+      },
+      { name: 'since', type: 'TIMESTAMPTZ', comment: 'Event time of the last transition' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Reason of the last transition, where it was told' },
+      {
+        name: 'last_seen',
+        type: 'TIMESTAMPTZ',
+        comment: 'Minute in which its newest telemetry was stored; null where there is none',
+      },
+    ],
+  },
+  {
+    name: 'quarantine',
+    dataset: 'quarantine',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'Whole messages that were received and could not be read or landed; single readings are in rejected_reading',
+    columns: [
+      { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'When it was set aside' },
+      { name: 'stage', type: 'VARCHAR', comment: 'Which stage set it aside' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Why' },
+      { name: 'detail', type: 'VARCHAR', comment: 'What was wrong with it' },
+      device,
+      { ...source, comment: 'Source of the device, where it is known' },
+      { ...field, comment: 'Field of a single reading' },
+      eventTime,
+      streamOffset,
+      { name: 'bytes', type: 'BLOB', comment: 'The message as it came, where it could not be decoded' },
+      batchId,
+    ],
+  },
+  {
+    name: 'rejected_reading',
+    dataset: 'rejected_reading',
+    glob: '*/*.parquet',
+    hive: false,
+    comment:
+      'Readings that were rejected: a row for each UTC day on which they were, device, source, field and reason. Kept for 90 days',
+    columns: [
+      { name: 'day', type: 'DATE', comment: 'UTC day on which they were rejected' },
+      device,
+      source,
+      field,
+      { name: 'reason', type: 'VARCHAR', comment: 'Why' },
+      { name: 'readings', type: 'BIGINT', comment: 'How many' },
+      { name: 'first_event_time', type: 'TIMESTAMPTZ', comment: 'The first of their event times' },
+      { name: 'last_event_time', type: 'TIMESTAMPTZ', comment: 'The last of their event times' },
+      {
+        name: 'samples',
+        type: 'STRUCT(event_time TIMESTAMPTZ, stream_offset UBIGINT, "value" VARCHAR, batch_id BIGINT)[]',
+        comment: 'The first 20 of them, each with the value as it came; none of nulls',
+      },
+      { name: 'import_id', type: 'BIGINT', comment: 'The import that brought them; null where none did' },
+    ],
+  },
+  {
+    name: 'gap',
+    dataset: 'gap',
+    glob: '*.parquet',
+    hive: false,
+    comment: 'Stretches of the stream that could not be read: expired, recreated or lost upstream',
+    columns: [
+      { name: 'gap_id', type: 'BIGINT', comment: 'Number of the gap' },
+      { name: 'origin', type: 'VARCHAR', comment: 'What was being read' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Why it could not be read' },
+      { name: 'from_offset', type: 'UBIGINT', comment: 'First position that is missing' },
+      { name: 'to_offset', type: 'UBIGINT', comment: 'Position at which reading went on' },
+      { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'Store time of the last message before it' },
+      { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'Store time at which reading went on' },
+      { name: 'detected_at', type: 'TIMESTAMPTZ', comment: 'When it was noticed' },
+      {
+        name: 'closed_at',
+        type: 'TIMESTAMPTZ',
+        comment: 'When it had been read after all; null while it is missing',
+      },
+      {
+        name: 'note',
+        type: 'VARCHAR',
+        comment: 'Why the last backfill could not fill it; null where none tried',
+      },
+    ],
+  },
+];
