@@ -1,17 +1,17 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
-import { HOUR_MS, type UtcMs } from '../lib/time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
 import { bindDays, run } from '../rollup/rollup-context.ts';
 import { traceEnergy } from '../rollup/trace-energy.ts';
 import { query } from '../warehouse/query.ts';
+import { coverageText, uncoveredSpans } from './explain-coverage.ts';
 import { flagsOf } from './explain-flags.ts';
-import { gapsOf, partsOf, powerSum, readPower, wattHours } from './explain-power.ts';
+import { gapsOf, partsOf, powerSum, readPower } from './explain-power.ts';
 import { readBracket, readEvents, readReadings } from './explain-readings.ts';
 import {
   endBoundary,
   eventsOfLines,
-  joinSpans,
   type Line,
   readRegister,
   registerSum,
@@ -20,10 +20,11 @@ import {
 } from './explain-register.ts';
 import { type Candidate, readLimits, type Series, streamsOf } from './explain-series.ts';
 import { readVersions } from './explain-versions.ts';
-import { counted, instant, plainDuration, plainNumber } from './explain-words.ts';
+import { instant, plainNumber } from './explain-words.ts';
 import { type Day, flagBits, type Span } from './explained-day.ts';
-import type { Event, ExplainedSource, Interval, Reading, Result, Sum } from './explained-schema.ts';
+import type { Event, ExplainedSource, Reading, Sum } from './explained-schema.ts';
 import { readCorrections } from './read-corrections.ts';
+import { readFlags, readIntervals, readResult, withField } from './read-result.ts';
 
 export interface SourceOptions {
   device: string;
@@ -126,7 +127,7 @@ function nothingOf(day: Day): Energy {
     parts: [],
     partsLeftOut: 0,
     sum: { energyWh: 0, exactWh: null, text: 'not computed, because the series is set aside' },
-    uncovered: complement([], day),
+    uncovered: uncoveredSpans([], day),
     lines: [],
   };
 }
@@ -149,7 +150,7 @@ async function readEnergy(
       parts,
       partsLeftOut: power.count - parts.length,
       sum: powerSum(power),
-      uncovered: complement(power.covered, day),
+      uncovered: uncoveredSpans(power.covered, day),
       lines: [],
     };
   }
@@ -168,7 +169,7 @@ async function readEnergy(
     parts: [],
     partsLeftOut: 0,
     sum: registerSum(segments),
-    uncovered: complement(
+    uncovered: uncoveredSpans(
       covered.map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms })),
       day,
     ),
@@ -182,31 +183,6 @@ function byTime(one: Event, other: Event): number {
 
 function isRegister(method: EnergyMethod): boolean {
   return method === 'total_energy' || method === 'daily_energy';
-}
-
-/** The parts of the day that no span covers. */
-function complement(spans: readonly Span[], { startMs, endMs }: Day): Span[] {
-  const gaps: Span[] = [];
-  let fromMs = startMs;
-  for (const span of joinSpans(spans)) {
-    if (span.fromMs > fromMs) gaps.push({ fromMs, toMs: span.fromMs });
-    fromMs = Math.max(fromMs, span.toMs);
-  }
-  if (fromMs < endMs) gaps.push({ fromMs, toMs: endMs });
-  return gaps;
-}
-
-const STRETCHES_TOLD_MAX = 8;
-
-function coverageText(coveredMs: number, uncovered: readonly Span[], { startMs, endMs, clock }: Day): string {
-  const text = `measurements cover ${plainDuration(coveredMs)} of ${plainNumber((endMs - startMs) / HOUR_MS)} h`;
-  if (uncovered.length === 0) return 'measurements cover all of the day';
-  const told = uncovered
-    .slice(0, STRETCHES_TOLD_MAX)
-    .map((one) => `${clock(one.fromMs)} to ${clock(one.toMs)}`);
-  const left = uncovered.length - told.length;
-  const more = left > 0 ? ` and ${counted(left, 'more stretch')}` : '';
-  return `${text}; not ${told.join(', ')}${more}`;
 }
 
 /** Adds notes to readings of a register that the index does not use as they are. */
@@ -258,72 +234,4 @@ function saysOf(
 ): string {
   const { table, field, method } = series.find(({ streamId }) => streamId === stream_id)!;
   return `${table}.${field} (${method}) says ${plainNumber(energy_wh)} Wh`;
-}
-
-async function readIntervals(
-  connection: DuckDBConnection,
-  { seriesId }: Series,
-  { startMs, endMs }: Day,
-): Promise<Interval[]> {
-  const rows = await query<{
-    start_ms: number;
-    energy_wh: number;
-    exact_nwh: bigint | null;
-    covered_ms: number;
-  }>(connection, 'explain/find_intervals', {
-    series_id: seriesId,
-    start_ms: BigInt(startMs),
-    end_ms: BigInt(endMs),
-  });
-  return rows.map((row) => ({
-    start: instant(row.start_ms),
-    energyWh: row.energy_wh,
-    exactWh: row.exact_nwh === null ? null : wattHours(String(row.exact_nwh)),
-    coveredMilliseconds: row.covered_ms,
-  }));
-}
-
-type Stored = Omit<Result, 'table' | 'field'> & { streamId: number };
-
-async function readResult(
-  connection: DuckDBConnection,
-  key: { device: string; source: string },
-  { day }: Day,
-  namesOf: (bits: number) => string[],
-): Promise<Stored | null> {
-  const [row] = await query<{
-    energy_wh: number;
-    method: EnergyMethod;
-    stream_id: number;
-    flags: number;
-    coverage: number;
-    status: Result['status'];
-    version: number;
-    computed_at_ms: number;
-  }>(connection, 'explain/find_day', { ...key, day });
-  return row === undefined
-    ? null
-    : {
-        energyWh: row.energy_wh,
-        method: row.method,
-        status: row.status,
-        version: row.version,
-        computedAt: instant(row.computed_at_ms),
-        coverage: row.coverage,
-        flags: namesOf(row.flags),
-        streamId: row.stream_id,
-      };
-}
-
-function withField({ streamId, ...stored }: Stored, series: readonly Series[]): Result {
-  const own = series.find((one) => one.streamId === streamId);
-  return { ...stored, table: own?.table ?? '', field: own?.field ?? '' };
-}
-
-async function readFlags(connection: DuckDBConnection) {
-  const rows = await query<{ bit: number; flag: string; meaning: string }>(connection, 'explain/list_flags');
-  return {
-    meanings: new Map(rows.map(({ flag, meaning }) => [flag, meaning])),
-    namesOf: (bits: number) => rows.filter(({ bit }) => bits & bit).map(({ flag }) => flag),
-  };
 }
