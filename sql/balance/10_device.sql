@@ -1,31 +1,30 @@
--- 10 Device: the energy of a whole device, told by the role that it has.
+-- 10 Device: the energy of a whole device, by its role.
 --
--- Reads   what is declared of devices and sources; days of sources.
--- Writes  "device_source" (which sources count, by stretches of days), "device_day" (the energy of devices by day), "rise_fall" (registers
---         that may fall).
--- Why     Production and consumption are never added. A device that has both is told by one of them.
+-- Reads   the declarations of devices and sources; days of sources.
+-- Writes  "device_source" (which sources count, by ranges of days), "device_day" (the energy of devices by day), "rise_fall" (rise and fall of net
+--         registers).
+-- Why     Production and consumption are never added. A device that has both is read from one of them.
 
 -- name: find_device_source
--- Which of its sources the energy of a whole device is the sum of, by stretches of local days in which the same is declared. Unlike things
--- are never added: of several roles one stands for the device. What is declared decides, and not what came: a source that is silent is
--- not made up for by others.
+-- Lists which sources add up to the energy of a whole device, by ranges of local days with the same declarations. Different roles are never
+-- added: one role is chosen. The declarations decide, and not the data, so other sources do not replace a silent one.
 --
--- First that fits: the total source alone; the role that the device is declared to be told by; its one role; of several roles the first
--- of table "role", which makes it mixed; role `other` where there is nothing else; all sources where none has a role. Sources that another
--- one of these contains are left out.
+-- The first rule that applies: the total source alone; the declared energyRole; its only role; of several roles the first of table "role"
+-- (the device is then mixed); role `other` if there is nothing else; all sources if none has a role. A source that another one of these
+-- contains is left out.
 --
 -- Reads  known_source (device, source): of which there is energy; declared_device (device, total_source, sources, energy_role), the row
 --        without a device is that of all; role_span (device, source, role, negative_role, within_device, within_source, valid_from, valid_to);
 --        role
 -- Writes "device_source", one row for each source and stretch of days:
---   device, source, valid_from, valid_to (null is open), role, negative_role (null where none is declared)
+--   device, source, valid_from, valid_to (null: open), role, negative_role (null: none is declared)
 --   counts             whether it is part of the energy of the device
 --   part               whole, or the intervals in which it rose (rise) or fell (fall)
 --   is_mixed           the device has several roles
---   counting_sources   sources with a role that count: where one of them is silent, the day is incomplete
---   lacking_sources    sources of the device that no role is declared of
---   lacking_max        more of them than this make the day undeclared; null where they do not matter
---   lacks_with_energy  has a role on other days only: it counts as lacking one on days on which it has energy
+--   counting_sources   sources with a role that count: if one of them is silent, the day is incomplete
+--   lacking_sources    sources of the device without a declared role
+--   lacking_max        more of them than this make the day undeclared; null if they do not matter
+--   lacks_with_energy  the source has a role on other days only: it lacks one on days on which it has energy
 WITH own_source AS (
   SELECT device, source FROM known_source UNION SELECT device, source FROM role_span
 ),
@@ -93,15 +92,15 @@ WINDOW devices AS (PARTITION BY device, valid_from)
 ORDER BY device, source, valid_from NULLS FIRST
 
 -- name: sum_device_day
--- The energy of devices by local day.
+-- Sums the energy of devices by local day.
 --
 -- Reads  source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one row
 --        for each source that has energy on a local day: reported_day is the day of another zone that this part of it belongs to, else the same;
---        rise_wh and fall_wh only where the device counts a part of it; device_source
+--        rise_wh and fall_wh only if the device counts a part of it; device_source
 -- Writes "device_day", one row for each device and day on which one of its sources has energy:
 --   day, reported_day, device
---   energy_wh     Wh; null where none of the sources that count has any
---   is_mixed (several roles, of which one is told), is_undeclared (of a source nobody says what it is), is_incomplete (a source is missing)
+--   energy_wh     Wh; null if none of the sources that count has energy
+--   is_mixed (several roles, one of them is used), is_undeclared (a source without a declared role), is_incomplete (a source is missing)
 --   methods, flags (of the sources that count, and mixed, undeclared, incomplete), coverage (the least), status, version, computed_at
 WITH chosen AS (
   SELECT d.*, coalesce(s.counts, true) AS counts, s.role, s.is_mixed, s.counting_sources, s.lacking_sources, s.lacking_max, s.lacks_with_energy,
@@ -143,11 +142,11 @@ SELECT day, reported_day, device, device_wh AS energy_wh, methods,
 FROM summed
 
 -- name: sum_rise_fall
--- How much registers that may fall rose and fell on each local day, where a device counts one of the two.
+-- Sums the rise and the fall of net registers on each local day, if a device counts one of the two.
 --
 -- Reads  measured (of these sources, see find_measured); rule
--- Writes "rise_fall", one row for each source and local day: day, device, source, rise_wh, fall_wh (Wh; null where readings are too far
---        apart to tell the two from each other)
+-- Writes "rise_fall", one row for each source and local day: day, device, source, rise_wh, fall_wh (Wh; null if readings are too far
+--        apart to separate the two)
 SELECT own_day AS day, device, source,
   CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise END::BIGINT AS rise_wh,
   CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall END::BIGINT AS fall_wh

@@ -1,14 +1,14 @@
--- 20 Slot: the intervals that a balance is told of.
+-- 20 Slot: the intervals of a balance.
 --
--- Reads   local days of the workgroup and of the zone that is asked for.
+-- Reads   local days of the workgroup and of the requested time zone.
 -- Writes  "slot" (one row for each interval that is over), "own_slot" (one row for each interval of whole days of the workgroup).
--- Why     What is declared holds by the days of the workgroup, whatever zone is asked for.
+-- Why     Declarations hold for days of the workgroup, whatever time zone is requested.
 
 -- name: find_slot
--- The intervals that are asked for, as far as they are over.
+-- Lists the requested intervals that are over.
 --
--- Reads  own_day (day, start_ms, end_ms): local days of the workgroup, which say what is declared and what a day was read from;
---        zone_day (day, start_ms, end_ms): the days to be told, of any zone; rule
+-- Reads  own_day (day, start_ms, end_ms): local days of the workgroup, for declarations and for the method of each day;
+--        zone_day (day, start_ms, end_ms): the requested days, of any time zone; rule
 -- Writes "slot", one row for each interval: at_ms (start, ms since 1970), day (of zone_day), own_day (of own_day)
 SELECT z.at_ms, z.day, o.own_day
 FROM (
@@ -20,7 +20,7 @@ JOIN (
 WHERE z.at_ms + (SELECT interval_ms FROM rule) <= (SELECT now_ms FROM rule)
 
 -- name: find_own_slot
--- All intervals of local days of the workgroup, also those that are not asked for: what is known of an interval hangs on its whole day.
+-- Lists all intervals of the workgroup's local days, also those that are not requested, because an interval depends on its whole day.
 --
 -- Reads  own_day (day, start_ms, end_ms); rule
 -- Writes "own_slot": own_day, at_ms (start, ms since 1970)

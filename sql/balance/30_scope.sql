@@ -1,21 +1,21 @@
--- 30 Scope: which sources a device, a site or a workgroup consists of, and what is known of its roles.
+-- 30 Scope: the sources of a device, a site or a workgroup, and the state of each role.
 --
 -- Reads   scopes and their members; roles of sources; peak powers.
--- Writes  "scope_source", "scope_day", "scope_peak", and how large a balance is.
+-- Writes  "scope_source", "scope_day", "scope_peak", and the size of a balance.
 -- Why     A source that another one contains is not added a second time. One role that nobody measures can be computed.
 
 -- name: find_scope_source
--- The sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
--- source of the scope contains is part of it and not added again; with the other sign it is taken away from it.
+-- Lists the sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
+-- source of the scope contains is not added again. With the opposite sign it is subtracted from its container.
 --
 -- Reads  scope (scope_id, is_site: whether `within: site` holds in it);
---        scope_member (scope_id, device, source, sign, valid_from, valid_to): a device is null for all, a source for all of the device;
+--        scope_member (scope_id, device, source, sign, valid_from, valid_to): device null means all, source null means all of the device;
 --        role_span (device, source, role, negative_role, within_device, within_source, within_site, valid_from, valid_to); own_day; role
 -- Writes "scope_source", one row for each scope, local day and source that has a role there:
 --   scope_id, own_day, device, source, role, negative_role, sign
 --   series      `<device>.<source>`
---   container   what contains it: the series of another source of the scope, or `site`; null where nothing does
---   counts      whether it is added up
+--   container   the series of the source that contains it, or `site`; null: none
+--   counts      true if it is added up
 WITH there AS (
   SELECT s.scope_id, s.is_site, d.day AS own_day, r.device, r.source, r.role, r.negative_role, m.sign,
     concat(r.device, '.', r.source) AS series,
@@ -38,10 +38,10 @@ FROM there t
 LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign
 
 -- name: find_scope_day
--- What is known of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown.
--- One unknown role is computed. Import and export that are both unknown count as one: what is left of the balance is one or the other.
+-- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown.
+-- One unknown role is computed. If import and export are both unknown, they count as one, because the rest of the balance is one or the other.
 --
--- Reads  scope (scope_id, nets: whether import and export may be told from what is left); scope_absent (scope_id, role); scope_source; own_day
+-- Reads  scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id, role); scope_source; own_day
 -- Writes "scope_day", one row for each scope and local day:
 --   production_state, consumption_state, grid_import_state, grid_export_state, battery_charge_state, battery_discharge_state
 --   way         measured, computed, netted, not_netted (only the difference of import and export is known) or undetermined (too many are unknown)
@@ -54,7 +54,7 @@ WITH declared AS (
     bool_or('grid_export' IN (role, negative_role)) FILTER (counts) AS export_measured,
     bool_or('battery_charge' IN (role, negative_role)) FILTER (counts) AS charge_measured,
     bool_or('battery_discharge' IN (role, negative_role)) FILTER (counts) AS discharge_measured,
-    -- also of sources that are contained in what is computed
+    -- Includes sources that are contained in a computed role.
     bool_or('production' IN (role, negative_role)) AS has_production,
     bool_or('grid_export' IN (role, negative_role)) AS has_export,
     bool_or(role IN ('battery_charge', 'battery_discharge') OR negative_role IN ('battery_charge', 'battery_discharge')) AS has_battery
@@ -107,17 +107,17 @@ SELECT scope_id, own_day,
 FROM open
 
 -- name: sum_scope_peak
--- The peak power of what produces in a scope on each local day.
+-- Sums the peak power of the producing devices of a scope on each local day.
 --
 -- Reads  device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member
--- Writes "scope_peak", one row for each scope and local day on which something produces that has a peak power on any day:
---   kwp              sum of the devices, kWp; null where the peak of one of them is not known
+-- Writes "scope_peak", one row for each scope and local day with a producing device that has a peak power on any day:
+--   kwp              sum of the devices, kWp; null if the peak of one of them is unknown
 WITH producing AS (
   SELECT DISTINCT scope_id, own_day, device, sign
   FROM scope_source
   WHERE counts AND 'production' IN (role, negative_role)
   UNION
-  -- Production that is computed is that of all devices of which a peak is known.
+  -- Computed production is that of all devices with a known peak.
   SELECT d.scope_id, d.own_day, p.device, m.sign
   FROM scope_day d
   JOIN scope_member m USING (scope_id)
@@ -133,7 +133,7 @@ GROUP BY a.scope_id, a.own_day
 HAVING bool_or(a.device IN (SELECT device FROM device_peak))
 
 -- name: count_scope_size
--- How much a balance is computed of.
+-- Counts the sources of a balance.
 --
 -- Reads  scope_member, role_span, role, scope_source
 -- Writes one row: sources (that ever have a role in a scope), source_days (days of sources with a role)

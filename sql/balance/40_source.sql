@@ -1,19 +1,19 @@
 -- 40 Source: the energy of sources in intervals.
 --
 -- Reads   daily_energy, series and interval_energy of the lake.
--- Writes  "read_from" (what each day was read from), "measured" (its intervals as they are stored), "source_interval" (all of its intervals).
--- Why     An interval that is not known is not 0.
+-- Writes  "read_from" (the stream of each day), "measured" (its stored intervals), "source_interval" (all of its intervals).
+-- Why     An unknown interval is not 0.
 
 -- name: find_read_from
--- What each day of the wanted sources was read from.
+-- Finds the stream from which each day of the wanted sources was read.
 --
 -- Reads  wanted (device, source, own_day); daily_energy (day, device, source, stream_id, method) and series (device, source, stream_id,
 --        step_ms, resolution_wh) of the lake; rule
 -- Writes "read_from", one row for each wanted source and local day that has energy:
 --   device, source, own_day, stream_id
 --   is_register   the method is a register
---   is_sparse     its values are usually too far apart to tell when the energy flowed
---   step_wh       what the register counts by, Wh; 0 where it is none or not known
+--   is_sparse     its values are usually too far apart to show when the energy flowed
+--   step_wh       resolution of the register, Wh; 0 if it is no register or the resolution is unknown
 SELECT e.device, e.source, e.day AS own_day, e.stream_id,
   e.method IN ('total_energy', 'daily_energy') AS is_register,
   coalesce(f.step_ms, 0) > (SELECT span_ms FROM rule) AS is_sparse,
@@ -23,12 +23,12 @@ JOIN wanted w ON w.device = e.device AND w.source = e.source AND w.own_day = e.d
 LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_id = e.stream_id
 
 -- name: find_measured
--- The intervals that the wanted days were read from.
+-- Selects the stored intervals of the wanted days.
 --
 -- Reads  read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start, energy_wh, covered_ms, flags) of the lake
 -- Writes "measured", one row for each source and interval that is stored:
 --   device, source, own_day, at_ms, energy_wh (Wh), covered_ms (ms), is_estimated
---   is_spread   the energy was spread over a span that is too long to tell when it flowed
+--   is_spread   the energy was spread over a span that is too long to show when it flowed
 SELECT r.device, r.source, r.own_day, epoch_ms(i.interval_start) AS at_ms, i.energy_wh, i.covered_ms,
   list_contains(i.flags, 'estimated') AS is_estimated,
   i.energy_wh <> 0 AND (r.is_sparse OR list_contains(i.flags, 'estimated')) AS is_spread
@@ -38,16 +38,16 @@ JOIN read_from r ON r.device = i.device AND r.source = i.source AND r.stream_id 
 WHERE i.covered_ms > 0 OR i.energy_wh <> 0
 
 -- name: find_source_interval
--- The energy of each source in each interval, from the field that the source's day was read from.
+-- Computes the energy of each source in each interval, from the field from which the source's day was read.
 --
 -- Reads  wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source, method); rule
 -- Writes "source_interval", one row for each wanted source and interval of its day:
 --   device, source, own_day, at_ms
---   energy_wh      Wh; null where it is not known
+--   energy_wh      Wh; null if unknown
 --   is_known       measurements cover the interval, or it lies between two readings of a register
---   has_shape      whether it is known when the energy flowed; a little energy that was spread does no harm
---   is_estimated   whether a bound of it was interpolated
---   step_wh        what the register counts by, Wh; 0 where it is none or not known
+--   has_shape      it is known when the energy flowed; a little spread energy is tolerated
+--   is_estimated   a bound of the interval was interpolated
+--   step_wh        resolution of the register, Wh; 0 if it is no register or the resolution is unknown
 WITH reach AS (
   SELECT device, source, min(day) AS first_day, max(day) AS last_day
   FROM daily_energy

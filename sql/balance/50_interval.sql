@@ -1,22 +1,22 @@
 -- 50 Interval: the balance of each interval.
 --
 -- Reads   "scope_source", "scope_day", "scope_peak", "slot", "source_interval".
--- Writes  "flow" (what was measured of each role), "interval_sum" (all roles, self-consumption and what is left), "rest" (what containers have
---         beside their parts), "level" of intervals.
--- Why     Self-consumption is made of intervals. The sums of days do not tell it.
+-- Writes  "flow" (the measured energy of each role), "interval_sum" (all roles, self-consumption and the residual), "rest" (containers minus their
+--         parts), "level" of intervals.
+-- Why     Self-consumption must be computed by interval. Sums of days do not contain it.
 
 -- name: sum_flow
--- What sources measured of each role, by scope and interval. A register that may fall counts as its role where it rose and as its negative
--- role where it fell; where its shape is not known the two cannot be told apart, and their difference can.
+-- Sums the measured energy of each role, by scope and interval. A net register counts for its role if it rose and for its negative role if it
+-- fell. If its shape is unknown, the two cannot be separated, but their difference is known.
 --
 -- Reads  scope_source, slot, source_interval, role
 -- Writes "flow", one row for each scope and interval that has a source:
 --   scope_id, own_day, day, at_ms
---   <role>_wh     Wh by the signs of the members; null where no source has the role or one is not known
---   <role>_gap    whether a source of the role is not known
---   into_wh       all roles by their sides: what comes in minus what goes out, Wh; null where a source is not known
+--   <role>_wh     Wh by the signs of the members; null if no source has the role or one is unknown
+--   <role>_gap    true if a source of the role is unknown
+--   into_wh       energy in minus energy out over all roles, Wh; null if a source is unknown
 --   grid_net_wh   the same of import and export alone
---   has_gap, has_shape, is_signed (a register that may fall is among them), is_estimated
+--   has_gap, has_shape, is_signed (a net register is among them), is_estimated
 --   step_wh       steps of the registers, added
 WITH part AS (
   SELECT c.scope_id, c.own_day, s.day, s.at_ms, c.role, c.negative_role, c.sign, i.energy_wh, i.is_known, i.has_shape, i.is_estimated, i.step_wh,
@@ -86,21 +86,21 @@ SELECT scope_id, own_day, day, at_ms,
 FROM summed
 
 -- name: find_interval_sum
--- The balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role is
--- its sum, an absent one 0, and an unknown one is what the others leave; a measured role with a gap is null, never zero and never computed.
+-- Computes the balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role
+-- is its sum, an absent role is 0, and an unknown role is the rest. A measured role with a gap is null, never zero and never computed.
 --
 -- Reads  scope, scope_day, scope_peak, slot, flow, rule
 -- Writes "interval_sum", one row for each scope and interval that is over; an interval of the last hour is left out until it is known:
 --   scope_id, own_day, day, at_ms
 --   production_wh, consumption_wh, grid_import_wh, grid_export_wh, battery_charge_wh, battery_discharge_wh
 --                                           Wh; computed ones keep their sign
---   grid_net_wh                             import - export, Wh: known also where the two are not
---   residual_wh                             what measured roles leave, Wh; 0 where one is computed
+--   grid_net_wh                             import - export, Wh; it can be known even if the two are not
+--   residual_wh                             rest of the measured roles, Wh; 0 if a role is computed
 --   self_consumption_wh, self_supply_wh     production - export, consumption - import, Wh
---   grid_to_battery_wh, battery_to_grid_wh  least amount that went this way, Wh; null where no shape tells it
+--   grid_to_battery_wh, battery_to_grid_wh  the least energy that went this way, Wh; null if the shape is unknown
 --   <role>_gap, computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless
 --   tolerance_wh                            steps of the registers, at least the rule's, Wh
---   kwp, has_peak                           peak power of what produces, kWp; whether one is configured at all
+--   kwp, has_peak                           peak power of producing devices, kWp; true if one is configured
 WITH known AS (
   SELECT s.scope_id, d.own_day, t.day, t.at_ms, d.way, d.computed,
     CASE d.production_state WHEN 'measured' THEN f.production_wh WHEN 'absent' THEN 0 END AS production,
@@ -132,7 +132,7 @@ WITH known AS (
 ),
 told AS (
   SELECT *,
-    -- What is left goes into the scope where it is negative: it came in and was not seen.
+    -- A negative rest is energy that came into the scope and was not measured.
     CASE WHEN way = 'computed' AND computed = ['production'] THEN -into_wh ELSE production END::BIGINT AS production_wh,
     CASE WHEN way = 'computed' AND computed = ['consumption'] THEN into_wh ELSE consumption END::BIGINT AS consumption_wh,
     CASE
@@ -168,13 +168,13 @@ SELECT scope_id, own_day, day, at_ms,
 FROM told
 
 -- name: find_rest
--- What is left of a source, or of what is computed of a site, when the sources that it contains are taken away.
+-- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it contains.
 --
 -- Reads  scope_source, slot, source_interval, interval_sum
 -- Writes "rest", one row for each scope, interval and container:
 --   scope_id, day, at_ms
---   container   series of the source that contains others; `site`, or `site.<role>`, for what a whole site comes to
---   rest_wh     Wh; null where the container or a part of it is not known
+--   container   series of the source that contains others; `site`, or `site.<role>`, for the computed role of a site
+--   rest_wh     Wh; null if the container or a part of it is unknown
 WITH part AS (
   SELECT c.scope_id, s.day, s.at_ms, c.container, any_value(c.role) AS role, any_value(c.own_day) AS own_day,
     CASE WHEN bool_and(i.is_known) THEN sum(i.energy_wh) END AS part_wh,
@@ -204,7 +204,7 @@ JOIN interval_sum i ON i.scope_id = p.scope_id AND i.at_ms = p.at_ms
 WHERE p.container = 'site' OR starts_with(p.container, 'site.')
 
 -- name: find_interval_level
--- Intervals as a level that can be judged.
+-- Selects the intervals in the form of a level (see judge).
 --
 -- Reads  interval_sum, rest
 -- Writes "level" (see judge), one row for each scope and interval; period: the start as YYYY-MM-DDTHH:MM:SSZ

@@ -2,10 +2,10 @@
 --
 -- Reads   "interval_sum", "rest"; for months and years "day_level".
 -- Writes  "level": one row for each scope and period.
--- Why     They are sums of intervals, in whatever zone. A month is the sum of the days that are complete.
+-- Why     Days of every time zone are sums of intervals. Months are sums of complete days.
 
 -- name: sum_days
--- The days of a zone: sums of their intervals, in whatever zone. A field is null where it is null in one of them.
+-- Sums the intervals of each day of a time zone. A field is null if it is null in one interval.
 --
 -- Reads  interval_sum, rest
 -- Writes "level" (see judge), one row for each scope and day that has intervals which are over; period: the day as YYYY-MM-DD
@@ -29,7 +29,7 @@ summed AS (
     list_sort(list_distinct(flatten(list(computed)))) AS computed,
     bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
     max(tolerance_wh) AS tolerance_wh,
-    -- kWh/kWp; where nothing can produce, nothing was produced
+    -- kWh/kWp; without a producing device the production is 0
     CASE WHEN count(part_yield) = count(*) THEN sum(part_yield) END AS yield,
     bool_or(has_peak) AS has_peak,
     coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
@@ -51,7 +51,7 @@ FROM summed s
 LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day
 
 -- name: sum_periods
--- Months and years of a zone: sums of the days that are complete, on which every measured role is known.
+-- Sums the complete days of each month or year, on which every measured role is known.
 --
 -- Reads  day_level: "level" of sum_days; period_digits: how many characters of a day are its period (7 for YYYY-MM, 4 for YYYY)
 -- Writes "level" (see judge), one row for each scope and month or year that has days; period: YYYY-MM or YYYY

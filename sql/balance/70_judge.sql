@@ -1,21 +1,20 @@
--- 70 Judge: rates, and whether the balance is off by more than it may be.
+-- 70 Judge: rates, and whether the residual exceeds the tolerance.
 --
 -- Reads   "level", "rule".
 -- Writes  "balance".
--- Why     Each level is judged anew: what is noise in a quarter of an hour may be an error in a year, and the other way round.
+-- Why     Each level is tested by itself, because noise in a quarter of an hour can be an error in a year, and the other way round.
 
 -- name: judge
--- What an interval, a day, a month or a year comes to: rates of its sums, and whether its balance is off by more than it may be, which is
--- tested anew on each level.
+-- Computes the rates of an interval, a day, a month or a year from its sums, and tests whether its residual exceeds the tolerance.
 --
 -- Reads  level: scope_id, period, intervals, known_intervals, days, complete_days, the fields of interval_sum, yield (kWh/kWp), has_peak,
 --        is_incomplete, is_peak_unknown, rest; rule
 -- Writes "balance", one row for each scope and period: all columns of "level" and
 --   coverage                     share of the intervals (0 to 1) on which every measured role is known
---   self_consumption_rate        self-consumption of production, 0 to 1; null where nothing was produced
---   autarky                      self-supply of consumption, 0 to 1; null where nothing was consumed
---   self_consumption_max_wh      at most, Wh, and
---   autarky_max                  at most, 0 to 1, where no shape tells it
+--   self_consumption_rate        self-consumption / production, 0 to 1; null without production
+--   autarky                      self-supply / consumption, 0 to 1; null without consumption
+--   self_consumption_max_wh      upper bound, Wh, if the shape is unknown
+--   autarky_max                  upper bound, 0 to 1, if the shape is unknown
 --   specific_yield               kWh/kWp
 --   missing                      measured roles that are not known, sorted
 --   flags                        sorted
@@ -29,7 +28,7 @@ WITH weighed AS (
         coalesce(consumption_wh, 0) + coalesce(grid_export_wh, 0) + coalesce(battery_charge_wh, 0)
       )
     ) AS limit_wh,
-    -- Import and export that are told from what is left are never below 0.
+    -- Import and export that are computed from the rest are never below 0.
     least(
       CASE WHEN list_contains(computed, 'production') THEN production_wh ELSE 0 END,
       CASE WHEN list_contains(computed, 'consumption') THEN consumption_wh ELSE 0 END,

@@ -1,16 +1,16 @@
--- 80 Answer: a balance as the endpoint answers it, with its parts where they are asked for.
+-- 80 Answer: a balance as JSON, with its parts if they are requested.
 --
 -- Reads   "balance", "scope_source", "source_interval", "interval_sum", "day_level".
 -- Writes  "day_part", "part", and one row for each period: period, value (JSON, as bytes).
--- Why     The text is put together in the database, as in report/.
+-- Why     The database builds the JSON text, as in report/.
 
 -- name: sum_day_part
--- What each source brought on each day of a zone, also those that another one contains.
+-- Sums the energy of each source on each day of a time zone, also of contained sources.
 --
--- Reads  scope_source, source_interval, interval_sum (which intervals are told), role
+-- Reads  scope_source, source_interval, interval_sum (the reported intervals), role
 -- Writes "day_part", one row for each scope, day, source and role of it:
 --   scope_id, day, device, source, role, container (see scope_source)
---   wh          Wh by the sign of the member; null where it is not known
+--   wh          Wh by the sign of the member; null if unknown
 WITH told AS (
   SELECT c.scope_id, t.day, c.device, c.source, c.role, c.negative_role, c.container, c.sign, i.energy_wh, i.is_known, i.has_shape
   FROM interval_sum t
@@ -30,10 +30,10 @@ FROM told WHERE negative_role IN (SELECT role FROM role)
 GROUP BY ALL
 
 -- name: sum_part
--- The sources of a day, month or year; of months and years over the days that are complete.
+-- Lists the sources of a day, month or year; for months and years over their complete days.
 --
 -- Reads  day_part, day_level, period_digits (see sum_periods; 10 for days)
--- Writes "part", one row for each scope and period: scope_id, period, parts (list of device, source, role, wh, within: what contains it)
+-- Writes "part", one row for each scope and period: scope_id, period, parts (list of device, source, role, wh, within: the source that contains it)
 SELECT scope_id, whole_period AS period,
   list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container} ORDER BY device, source, role) AS parts
 FROM (
@@ -47,9 +47,9 @@ FROM (
 GROUP BY scope_id, whole_period
 
 -- name: answer
--- A balance as JSON, as the endpoint answers it.
+-- Returns a balance as the JSON of the endpoint.
 --
--- Reads  balance (see judge); part (see sum_part): none where parts are not asked for
+-- Reads  balance (see judge); part (see sum_part): empty if parts are not requested
 -- Writes one row for each period of the one scope: period, value (JSON, as bytes)
 SELECT b.period, encode(to_json({
   intervals: intervals,
