@@ -9,7 +9,7 @@ export interface BalanceScope {
   id: string;
   /** True if `within: site` holds in this scope. */
   isSite: boolean;
-  /** Whether import and export may be told from what is left: not where that would set several sites off against each other. */
+  /** True if import and export can be computed from the rest. False if that would balance several sites against each other. */
   nets: boolean;
   members: readonly ScopeMember[];
   /** Roles that it is declared not to have. */

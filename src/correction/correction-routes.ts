@@ -57,14 +57,14 @@ const listQuerySchema = z.object({
   inForce: flag.meta({ description: 'With `true`, only those in force: not undone ones, and no undos' }),
   before: count(999_999_999).meta({ description: 'Only those with a lower id, for the next page' }),
   limit: count(correctionLimits.shownMax).meta({
-    description: `At most so many, ${LIST_DEFAULT} unless it is given, ${correctionLimits.shownMax} at most`,
+    description: `The most corrections of the answer: ${LIST_DEFAULT} by default, at most ${correctionLimits.shownMax}`,
   }),
 });
 
 const storedSchema = z.object({
   outcome: z.enum(['stored', 'stored-before', 'checked']).meta({
     description:
-      'stored; stored-before: the same was stored before with the same key, nothing was done; checked: a dry run',
+      'stored; stored-before: a correction with the same key was stored before, nothing was done; checked: a dry run',
   }),
   correction: listedCorrectionSchema,
 });
@@ -102,7 +102,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       schema: {
         summary: 'Correct measured energy',
         description:
-          'Excludes readings, sets the energy of intervals or of a day, estimates a gap, or undoes another correction. Answered once it is stored and computed, with the days that it changed; reports have it as soon as it is published, within seconds. Needs `data:correct`. A token of device groups corrects its own devices only.',
+          'Excludes readings, sets the energy of intervals or of a day, estimates a gap, or undoes another correction. The answer comes when it is stored and computed, with the changed days. Reports have it when it is published, within seconds. Needs `data:correct`. A token of device groups corrects its own devices only.',
         tags: ['report'],
         params,
         querystring: storeQuerySchema,
@@ -138,7 +138,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       schema: {
         summary: 'Corrections',
         description:
-          'What people have corrected, newest first: undone ones and undos among them. Read from the warehouse, so it has what was just stored; the worker has to run on the same machine.',
+          'Corrections, newest first, including undone ones and undos. Read from the warehouse, so it includes the newest ones; the worker has to run on the same machine.',
         tags: ['report'],
         params,
         querystring: listQuerySchema,

@@ -91,7 +91,7 @@ const boundarySchema = z
       }),
     text: z.string(),
   })
-  .meta({ description: 'The index of a register where the day begins or ends' });
+  .meta({ description: 'The index of a register at the start or the end of the day' });
 export type Boundary = z.output<typeof boundarySchema>;
 
 const segmentSchema = z
@@ -133,7 +133,7 @@ export type Interval = z.output<typeof intervalSchema>;
 const limitSchema = z.object({
   value: z.number().nullable(),
   from: z.enum(['configured', 'learnt', 'default', 'none']),
-  text: z.string().meta({ description: 'Where it comes from' }),
+  text: z.string().meta({ description: 'Its origin' }),
 });
 export type Limit = z.output<typeof limitSchema>;
 const limitsSchema = z.object({

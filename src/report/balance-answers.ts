@@ -27,7 +27,7 @@ const balanceSchema = z.object({
   gridNetWh: wh.meta({ description: 'Import minus export' }),
   residualWh: wh.meta({
     description:
-      'production + import + discharge - consumption - export - charge, by measured roles; 0 where a role is computed',
+      'production + import + discharge - consumption - export - charge, by measured roles; 0 if a role is computed',
   }),
   selfConsumptionWh: wh.meta({
     description: 'Production minus export; negative if a battery feeds the grid',
@@ -70,7 +70,7 @@ const balanceSchema = z.object({
     .meta({ description: 'The sources, also contained ones; not for intervals' }),
   flags: z.array(z.string()).meta({
     description:
-      'netted: import and export are told from what is left; undetermined: too many roles are unknown; estimated; shape_unknown: readings are too far apart; incomplete: a measured role is not known; noise: something computed is a little below 0; imbalance: what comes in is not what goes out; grid_cycled: rates are lower bounds; peak_unknown',
+      'netted: import and export are computed from the rest; undetermined: too many roles are unknown; estimated; shape_unknown: readings are too far apart; incomplete: a measured role is not known; noise: a computed role is a little below 0; imbalance: energy in and energy out differ; grid_cycled: rates are lower bounds; peak_unknown',
   }),
 });
 

@@ -95,7 +95,7 @@ function refuseSize({ sources, source_days }: { sources: number; source_days: nu
   if (source_days > SOURCE_DAYS_MAX)
     throw new StreamError(
       'InvalidRequest',
-      `the answer would be computed of ${source_days} days of sources, and ${SOURCE_DAYS_MAX} are the most; ask for fewer days, or for a site or a device`,
+      `the answer would need ${source_days} days of sources, and ${SOURCE_DAYS_MAX} are the most; ask for fewer days, or for a site or a device`,
     );
 }
 

@@ -68,7 +68,7 @@ export function registerBalanceRoutes(app: FastifyInstance, deps: BalanceRouteDe
     url: '/api/v1/orgs/:workgroupId/balance',
     summary: 'Energy balance',
     description:
-      'Production, consumption, exchange with the grid and with batteries of a workgroup or of one of its devices, from the roles of sources: by interval, day, month or year in any time zone. What no source measures is computed where it is one role; what is measured and missing is null. A token of device groups sees the balance of its devices and of sites all of whose members it sees; that of a workgroup needs a token without device groups.',
+      'Production, consumption, exchange with the grid and with batteries of a workgroup or of one of its devices, from the roles of sources: by interval, day, month or year in any time zone. One role without a source is computed; a measured role that is missing is null. A token of device groups sees the balance of its devices, and of sites if it sees all their members; that of a workgroup needs a token without device groups.',
     params: addressSchema,
     scopeOf: scopeOfWorkgroup,
   });
@@ -76,7 +76,7 @@ export function registerBalanceRoutes(app: FastifyInstance, deps: BalanceRouteDe
     url: '/api/v1/orgs/:workgroupId/sites/:site/balance',
     summary: 'Energy balance of a site',
     description:
-      'As the energy balance, of the devices of a site by their signs and days of validity, or of one of them. A token of device groups sees sites all of whose members it sees.',
+      'The energy balance of the devices of a site, by their signs and days of validity, or of one of them. A token of device groups sees a site only if it sees all its members.',
     params: siteAddressSchema,
     scopeOf: scopeOfSite,
   });

@@ -17,7 +17,7 @@ const boundSchema = z.string({ error: 'must be given, once' });
 const querySchema = z.object({
   since: boundSchema.meta({
     description:
-      "Changes that were made from here on: a day in the workgroup's time zone, or an instant (ISO 8601 with a zone, or ms since 1970)",
+      "Only changes since this time: a day in the workgroup's time zone, or an instant (ISO 8601 with a zone, or ms since 1970)",
     example: '2026-11-01',
   }),
   until: boundSchema
@@ -42,7 +42,7 @@ export function registerChangesRoute(
       schema: {
         summary: 'Changes of daily energy',
         description:
-          'Every day of a device and source that got another version after it was final: what it was, what it is, and what brought that about. Keep the instant of an answer and ask from it on the next time.',
+          'Every day of a device and source with a new version after it was final: its energy before and after, and the causes. Keep the instant of an answer, and use it as `since` of the next request.',
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,

@@ -42,7 +42,7 @@ const dayChangeSchema = z.object({
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),
   causes: z.array(z.enum(changeCauses)).meta({
     description:
-      'stream, import, backfill: readings that came so, after the day; configuration, zone: settings that were changed; learnt: limits that follow from other readings; rules: another version of Wattline, whose rules give the same readings another energy; correction: a person corrected it',
+      'stream, import, backfill: how new readings came after the day; configuration, zone: changed settings; learnt: learnt limits have changed; rules: another version of Wattline with other rules; correction: a person corrected it',
   }),
   batch: z.string().meta({ description: 'Newest batch that was rolled up' }),
 });

@@ -32,7 +32,7 @@ export function registerDeviceStatusRoute(
       schema: {
         summary: 'Device status',
         description:
-          'Which devices are online and offline, since when and why, and when each was last heard. It follows the published data, which is seconds behind the stream.',
+          'Which devices are online and offline, since when and why, and the time of the last message of each. It follows the published data, which is seconds behind the stream.',
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,

@@ -51,7 +51,7 @@ export function registerExplainRoute(
       schema: {
         summary: 'Explanation of a day',
         description:
-          'Everything that the energy of a device on a day follows from: readings used and rejected, what happened to the register, its index where the day begins and ends, the limits in force, why the day was read from this field, its versions and what caused them, and the sum written out. Read from the warehouse, so the worker has to run on the same machine; it explains one day at a time.',
+          'Everything from which the energy of a device on a day follows: used and rejected readings, events of the register, its index at both ends of the day, the limits, why the day was read from this field, its versions with their causes, and the written-out sum. Read from the warehouse, so the worker has to run on the same machine; it explains one day at a time.',
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,
@@ -95,7 +95,7 @@ function answerOf(outcome: Awaited<ReturnType<AskForExplanation>>, workgroupId: 
     case 'not-running':
       throw new StreamError(
         'StorageUnavailable',
-        `no worker on this machine has the data of ${workgroupId} open; ask where the worker runs, or once it does`,
+        `no worker on this machine has the data of ${workgroupId} open; start the worker, or ask on its machine`,
         {},
         ABSENT_SECONDS,
       );

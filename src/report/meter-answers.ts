@@ -18,12 +18,11 @@ export const budgetDataSchema = z.record(daySchema, z.record(code, wh)).meta({
 
 export const flagsSchema = z.array(z.string()).meta({
   description:
-    'Quality flags: `estimated` where a reading was spread over several days or is an estimate, `partial` where readings cover less than the day, those of daily-energy/details for a meter that is read from a device',
+    'Quality flags: `estimated` if a reading was spread over several days or is an estimate, `partial` if readings cover less than the day; for a meter of a device the flags of daily-energy/details',
 });
 const meterDetailSchema = z.object({
   energyWh: wh.nullable().meta({
-    description:
-      'Wh; null where a register fell, or where a device has energy of sources only that do not count',
+    description: 'Wh; null if a register fell, or if only sources that do not count have energy',
   }),
   quality: z
     .enum(['measured', 'estimated', 'substituted', 'fault'])

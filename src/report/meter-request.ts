@@ -49,7 +49,7 @@ export const meterQuerySchema = z.object({
 export const budgetQuerySchema = meterQuerySchema.extend({
   timezone: zoneParameter.meta({
     description:
-      'IANA time zone. A day of a budget is a calendar day whatever the zone, so the answer is the same for all of them',
+      'IANA time zone. A day of a budget is a calendar day in every zone, so the answer is the same for all zones',
     example: 'Europe/Paris',
   }),
   scenario: scenarioParameter,

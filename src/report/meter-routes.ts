@@ -52,7 +52,7 @@ const routes: readonly MeterRoute[] = [
     path: 'meter-data',
     summary: 'Meter data',
     description:
-      'Energy in Wh for each day, by meter, in the days of any time zone. Uploaded readings that lie in several days are cut by time; meters of devices are read from their telemetry. A token of device groups sees the meters of its devices, and none whose readings are uploaded.',
+      'Energy in Wh for each day, by meter, in the days of any time zone. Uploaded readings that lie in several days are cut by time; meters of devices are read from their telemetry. A token of device groups sees the meters of its devices, and no uploaded readings.',
     kind: 'meter',
     select: 'report/answer_meters',
     answer: meterDataSchema,
@@ -61,8 +61,7 @@ const routes: readonly MeterRoute[] = [
   {
     path: 'meter-data/details',
     summary: 'Meter data with its quality',
-    description:
-      'As meter data, and for each value its quality, flags, how much of the day readings cover, revision, and where it comes from.',
+    description: 'Meter data with the quality, flags, coverage, revision and origin of each value.',
     kind: 'meter',
     select: 'report/answer_meter_details',
     answer: meterDetailsSchema,
@@ -72,7 +71,7 @@ const routes: readonly MeterRoute[] = [
     path: 'budget-data',
     summary: 'Budget data',
     description:
-      'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so that they add up to it; of several periods that hold a day the shortest counts, and the rest of the longer one stays as it is. Without `scenario` each meter has on each day the first that has a budget: contract, P50, P90, reforecast, then the first by name; the details say which. A token of device groups sees the budgets of the meters of its devices.',
+      'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so they add up to it. If several periods contain a day, the shortest counts, and the rest of the longer one stays the same. Without `scenario` each meter has on each day the first that has a budget: contract, P50, P90, reforecast, then the first by name; the details say which. A token of device groups sees the budgets of the meters of its devices.',
     kind: 'budget',
     select: 'report/answer_meters',
     answer: budgetDataSchema,
@@ -81,8 +80,7 @@ const routes: readonly MeterRoute[] = [
   {
     path: 'budget-data/details',
     summary: 'Budget data with its periods',
-    description:
-      'As budget data, and for each value its scenario, revision, and the period that it is part of.',
+    description: 'Budget data with the scenario, revision and period of each value.',
     kind: 'budget',
     select: 'report/answer_budget_details',
     answer: budgetDetailsSchema,

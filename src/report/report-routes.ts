@@ -30,7 +30,7 @@ const dayRoutes: readonly DayRoute[] = [
     path: 'daily-energy',
     summary: 'Daily energy',
     description:
-      'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days of which more is to be known: mixed (of several roles one is told), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
+      'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days with these flags: mixed (one of several roles is used), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
     report: dailyEnergy,
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
@@ -39,8 +39,7 @@ const dayRoutes: readonly DayRoute[] = [
   {
     path: 'daily-energy/details',
     summary: 'Daily energy with its quality',
-    description:
-      'As daily energy, and for each value how it was read, its quality flags, how much of the day measurements cover, whether it may still change, and its version.',
+    description: 'Daily energy with the method, quality flags, coverage, status and version of each value.',
     report: dailyEnergyDetails,
     daysMax: DAYS_MAX,
     answer: dailyEnergyDetailsSchema,
@@ -50,7 +49,7 @@ const dayRoutes: readonly DayRoute[] = [
     path: 'interval-energy',
     summary: '15-minute profile',
     description:
-      'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field that the day was read from: the intervals of a day add up to its daily energy exactly.',
+      'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field from which the day was read: the intervals of a day add up to its daily energy exactly.',
     report: intervalEnergy,
     daysMax: PROFILE_DAYS_MAX,
     answer: intervalEnergySchema,

@@ -17,14 +17,14 @@ export const dailyEnergySchema = z.record(day, z.record(series, wholeWh)).meta({
 const dayDetailsSchema = z.object({
   energyWh: wholeWh.nullable().meta({
     description:
-      'Wh; null, and flagged incomplete, for a device of which none of the sources that it is made of has energy on a day on which others have',
+      'Wh; null and flagged incomplete for a device if only sources that do not count have energy on the day',
   }),
   methods: z.array(z.enum(energyMethods)).meta({
     description: 'The methods; several only if the sources of a device differ',
   }),
   flags: z.array(z.string()).meta({
     description:
-      'Quality flags, of any source; of a device also mixed (of several roles one is told) and undeclared (a source without a role)',
+      'Quality flags, of any source; for a device also mixed (one of several roles is used) and undeclared (a source without a role)',
   }),
   coverage: z.number().meta({
     description: 'Share of the day (0 to 1) that measurements cover; for a device, the lowest of its sources',
@@ -65,7 +65,7 @@ const dayProfileSchema = z.object({
     .meta({ description: '15-minute intervals of the day: 96, or 92 or 100 if the clock changes' }),
   energyWh: z.record(series, z.array(wholeWh.nullable())).meta({
     description:
-      'Wh of each interval in order; null where nothing measured covers it. They add up to the Wh of the day exactly',
+      'Wh of each interval in order; null if no measurement covers it. They add up to the Wh of the day exactly',
   }),
 });
 export const intervalEnergySchema = z.record(day, dayProfileSchema).meta({
@@ -89,7 +89,7 @@ export const deviceStatusSchema = z
       since: instant.meta({ description: 'When the state changed' }),
       reason: z.string().nullable().meta({
         description:
-          'Why, where it was told: the stream service itself says `timeout` of a device that is silent and `data received` of one that is heard',
+          'The reason, if there is one: the stream service sends `timeout` for a silent device and `data received` for one that sends again',
       }),
       lastSeen: instant.meta({ description: 'Minute in which its newest data was stored' }),
     }),
@@ -117,7 +117,7 @@ export const errorSchema = z.object({
 export const errorAnswers = {
   400: errorSchema.meta({
     description:
-      'A parameter is unknown, empty, given twice, or has a value that cannot be used; `parameter` names it, and the message says what is meant',
+      'A parameter is unknown, empty, given twice, or has a value that cannot be used; `parameter` names it, and the message suggests the right one',
   }),
   401: errorSchema,
   403: errorSchema,

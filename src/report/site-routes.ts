@@ -52,7 +52,7 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, logger }: S
       schema: {
         summary: 'Reconciliation of a site',
         description:
-          'The sum of the meters of a site against the sum of its devices, by their signs and days of validity, per day, month and in all, over days on which all of them are complete; the other days with what is missing. A token of device groups sees sites all of whose members it sees.',
+          'The sum of the meters of a site against the sum of its devices, by their signs and days of validity, per day, month and in all, over days on which all of them are complete; the other days with the missing members. A token of device groups sees a site only if it sees all its members.',
         tags: ['report'],
         params: siteAddressSchema,
         querystring: siteQuerySchema,
@@ -90,7 +90,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
       schema: {
         summary: 'Variance of a site',
         description:
-          'Actual energy of the meters of a site minus their budget, per day, month and in all, by their signs and days of validity. Sums and percent are of days that are over and have both; a month that is not over has its budget to date. Meters without any budget in the range are left out of both sides.',
+          'Actual energy of the meters of a site minus their budget, per day, month and in all, by their signs and days of validity. Sums and percent cover days that are over and have both; a month that is not over has its budget to date. Meters without any budget in the range are left out of both sides.',
         tags: ['report'],
         params: siteAddressSchema,
         querystring: varianceQuerySchema,

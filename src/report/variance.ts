@@ -51,8 +51,7 @@ export const varianceSchema = z
     site: z.string(),
     timezone: z.string(),
     scenario: z.string().nullable().meta({
-      description:
-        'The scenario of all budgets in the range; null where they have several, or where there is none',
+      description: 'The scenario of all budgets in the range; null if there are several, or none',
     }),
     scenarios: z
       .record(z.string().meta({ description: 'Code of the meter' }), z.array(z.string()))
