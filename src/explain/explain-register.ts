@@ -29,11 +29,18 @@ export type Line = {
   power_wh: number | null;
   known_ms: number | null;
 };
-type Pinned = { t0: number; c0: number; t1: number; c1: number; midnight_ms: number; midnight_value: number };
+type MidnightAnchor = {
+  t0: number;
+  c0: number;
+  t1: number;
+  c1: number;
+  midnight_ms: number;
+  midnight_value: number;
+};
 
 export interface RegisterTrace {
   lines: readonly Line[];
-  pinned: readonly Pinned[];
+  midnightAnchors: readonly MidnightAnchor[];
 }
 
 /** The lines of a register on the day, from the tables of `traceEnergy`. */
@@ -45,7 +52,9 @@ export async function readRegister(
   const bounds = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   return {
     lines: await query<Line>(connection, 'explain/find_lines', bounds),
-    pinned: await query<Pinned>(connection, 'explain/find_midnight_anchor', { series_id: seriesId }),
+    midnightAnchors: await query<MidnightAnchor>(connection, 'explain/find_midnight_anchor', {
+      series_id: seriesId,
+    }),
   };
 }
 
@@ -146,14 +155,14 @@ function boundaryAt(
     return { ...unknown, how: 'unknown', text };
   }
   const known = { ...unknown, indexWh, roundedWh };
-  const pinned = trace.pinned.find(({ midnight_ms }) => midnight_ms === atMs);
-  if (pinned) {
+  const anchor = trace.midnightAnchors.find(({ midnight_ms }) => midnight_ms === atMs);
+  if (anchor) {
     return {
       ...known,
       how: 'daily_register',
-      before: { time: instant(pinned.t0), indexWh: pinned.c0 },
-      after: { time: instant(pinned.t1), indexWh: pinned.c1 },
-      text: `the daily register beside it showed ${plainNumber(pinned.c1 - pinned.midnight_value)} Wh at ${day.clock(pinned.t1)}, when this one stood at ${plainNumber(pinned.c1)} Wh: ${plainNumber(pinned.c1)} - ${plainNumber(pinned.c1 - pinned.midnight_value)}`,
+      before: { time: instant(anchor.t0), indexWh: anchor.c0 },
+      after: { time: instant(anchor.t1), indexWh: anchor.c1 },
+      text: `the daily register beside it showed ${plainNumber(anchor.c1 - anchor.midnight_value)} Wh at ${day.clock(anchor.t1)}, when this one stood at ${plainNumber(anchor.c1)} Wh: ${plainNumber(anchor.c1)} - ${plainNumber(anchor.c1 - anchor.midnight_value)}`,
     };
   }
   if (exactly) {
@@ -212,7 +221,7 @@ function onLine(
  * whose value is known.
  */
 export function eventsOfLines(
-  { lines, pinned }: RegisterTrace,
+  { lines, midnightAnchors }: RegisterTrace,
   stored: readonly Event[],
   method: EnergyMethod,
   { clock }: Day,
@@ -258,7 +267,7 @@ export function eventsOfLines(
       flagBits.carryOver,
       ({ fromMs, toMs }) => `showed the day before from ${clock(fromMs)} to ${clock(toMs)}: no energy`,
     ),
-    ...pinned.map(
+    ...midnightAnchors.map(
       (one): Event => ({
         kind: 'midnight',
         from: instant(one.t0),
