@@ -1,4 +1,9 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+// Processes and threads that the tests start share their compiled code: each starts in half the time.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
 
 export default defineConfig({
   test: {
