@@ -56,7 +56,7 @@ export async function rolledUp(
   parts: readonly (readonly CaseReading[])[],
   nowsMs: readonly UtcMs[] = [],
 ): Promise<Shard> {
-  const shard = await openTestShard();
+  const shard = await openTestShard({ threads: 2 });
   for (const [index, part] of parts.entries()) {
     if (part.length > 0) await landReadings(shard, part);
     await rollUpSite(shard, site, nowsMs[index]);
