@@ -1,6 +1,6 @@
+import { cborInitial, cborMajor } from '../cbor/cbor-head.ts';
 import {
   type CborWriter,
-  cborMajor,
   createWriter,
   reserve,
   writeBigint,
@@ -108,7 +108,7 @@ function messageStart(table: string, kind: string): Uint8Array {
   for (const key of ['offset', 'store_time']) {
     writeText(writer, key);
     reserve(writer, 9);
-    writer.bytes[writer.length] = cborMajor.uint | 27;
+    writer.bytes[writer.length] = cborInitial.uint64;
     writer.bytes.fill(0, writer.length + 1, writer.length + 9);
     writer.length += 9;
   }

@@ -1,6 +1,7 @@
+import { cborInitial, headLength } from '../cbor/cbor-head.ts';
 import { reserveMessage } from './columns-buffer.ts';
 import { DEVICE_TEXT_BYTES, readDevice } from './device-words.ts';
-import { beginFields, createFieldScan, type FieldScan, scanFields } from './fast-fields.ts';
+import { beginFields, createFieldScan, type FieldScan, mapCountAt, scanFields } from './fast-fields.ts';
 import { KEY_BYTES_MAX, member, memberAt, NONE } from './member-keys.ts';
 import { type MessageColumns, messageKinds, type NameTable } from './message-columns.ts';
 import { createNameCache } from './name-cache.ts';
@@ -61,16 +62,9 @@ export function beginBody(reader: FastReader, bytes: Uint8Array): void {
 export function readMessage(reader: FastReader, start: number): number {
   const { columns, scan, fields } = reader;
   const { bytes, view } = scan;
-  let at = start;
-  const head = bytes[at++]!;
-  let left: number;
-  if (head >= 0xa0 && head < 0xb8) left = head & 31;
-  else if (head === 0xb8) left = bytes[at++]!;
-  else if (head === 0xb9 && at + 2 <= bytes.length) {
-    left = view.getUint16(at);
-    at += 2;
-  } else return NONE;
-  if (left > MEMBERS_MAX) return NONE;
+  let left = mapCountAt(scan, start);
+  if (left < 0 || left > MEMBERS_MAX) return NONE;
+  let at = start + headLength(bytes[start]!);
   reserveMessage(columns);
   const index = columns.count;
   columns.source[index] = -1;
@@ -118,7 +112,7 @@ function readMember(reader: FastReader, which: number, index: number, at: number
         ? at + 2 + DEVICE_TEXT_BYTES
         : NONE;
     case member.source:
-      if (bytes[at] === 0xf6) return at + 1;
+      if (bytes[at] === cborInitial.null) return at + 1;
       end = scanName(scan, at, sources, reader.sourceSlot);
       if (end < 0) return NONE;
       reader.sourceSlot = scan.slot;

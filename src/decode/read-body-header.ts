@@ -1,5 +1,5 @@
+import { cborMajor } from '../cbor/cbor-head.ts';
 import {
-  cborMajor,
   createWriter,
   writeBigint,
   writeHead,

@@ -242,7 +242,7 @@ describe('the walker', () => {
 function slowly(bytes: Uint8Array, names: ReturnType<typeof createNameTable>) {
   let value: unknown;
   try {
-    value = decodeCbor(bytes, { knownTags: true });
+    value = decodeCbor(bytes, { plainTags: true });
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
     const { message: detail } = error;

@@ -1,6 +1,6 @@
 import { decodeCbor, MalformedError } from '../../cbor/cbor-codec.ts';
-import { cborMajor } from '../../cbor/cbor-writer.ts';
-import { BREAK, cborBytes, headLength, headValue, skipItem } from '../../cbor/check-cbor.ts';
+import { cborInitial, cborMajor, headArgument, INDEFINITE, majorOf } from '../../cbor/cbor-head.ts';
+import { cborBytes, firstItemOf, skipItem } from '../../cbor/check-cbor.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
@@ -53,18 +53,18 @@ function decodeText(body: Uint8Array): string {
   }
 }
 
-/** Counts the items of an array by their structure alone: building millions only to refuse them takes too long. */
+/** Counts the items of an array by their structure alone, because building millions of items to refuse them takes too long. */
 function holdsTooManyItems(body: Uint8Array): boolean {
-  const isArray = body.length > 0 && body[0]! >> 5 === cborMajor.array >> 5;
-  if (!isArray || headLength(body[0]!) > body.length) return false;
+  if (body.length === 0 || majorOf(body[0]!) !== cborMajor.array) return false;
   const source = cborBytes(body);
-  const count = headValue(source, 0);
-  if (count >= 0) return count > limits.itemsPerIngestMax && count < body.length;
   try {
-    for (let at = 1, items = 0; body[at] !== BREAK; at = skipItem(source, at))
+    let at = firstItemOf(source, 0);
+    const count = headArgument(source.view, 0);
+    if (count !== INDEFINITE) return count > limits.itemsPerIngestMax;
+    for (let items = 0; body[at] !== cborInitial.break; at = skipItem(source, at))
       if (++items > limits.itemsPerIngestMax) return true;
   } catch (error) {
-    // Decoding says what is wrong, and where.
+    // The decoder reports what is wrong, and where.
     if (!(error instanceof MalformedError)) throw error;
   }
   return false;
