@@ -20,7 +20,7 @@ import { type Backoff, backoffMs, defaultBackoff, systemWaiting, type Waiting } 
 
 /** Messages that have not been delivered before, and where that leaves the reader. */
 export interface StreamBatch {
-  /** Good until the next batch is asked for; see `messagesOf` for objects. */
+  /** Good until the next batch is asked for; see `columnsToMessages` for objects. */
   columns: MessageColumns;
   names: NameTable;
   /** Keep this after the messages are safe, and start from it again. */

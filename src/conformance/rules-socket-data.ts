@@ -169,7 +169,7 @@ export const socketDataRules: readonly Rule[] = [
             20_000,
           );
           for (const frame of client.frames) {
-            const { length } = messagesOf(client, frame);
+            const { length } = frameMessages(client, frame);
             must(length <= FRAME_MESSAGES_MAX, () => `${length} messages in a frame`, client.sent);
             must(frame.bytes <= FRAME_BYTES_MAX, () => `a frame of ${frame.bytes} bytes`, client.sent);
           }
@@ -189,7 +189,7 @@ export const socketDataRules: readonly Rule[] = [
         const frame = await client.until('a frame', () => client.frames[0], HEARTBEAT_MS + 2 * SECOND_MS);
         const tookMs = Math.round(performance.now() - startedMs);
         must(tookMs > HEARTBEAT_MS - SECOND_MS, () => `a frame after ${tookMs} ms`, client.sent);
-        const { length } = messagesOf(client, frame);
+        const { length } = frameMessages(client, frame);
         must(length === 0, () => `${length} messages`, client.sent);
       }),
   },
@@ -202,18 +202,18 @@ async function subscribe(client: SocketClient, probe: Probe, members: Payload): 
   return payload;
 }
 
-function messagesOf(client: SocketClient, frame: Frame): Message[] {
+function frameMessages(client: SocketClient, frame: Frame): Message[] {
   return batchOfItem(frame.item, client.sent, 0, frame.problem).messages;
 }
 
 /** All messages that came, in the order in which they did. */
 function received(client: SocketClient): Message[] {
-  return client.frames.flatMap((frame) => messagesOf(client, frame));
+  return client.frames.flatMap((frame) => frameMessages(client, frame));
 }
 
 function last(client: SocketClient): bigint | undefined {
   const frame = client.frames.findLast(({ item }) => member(item, 'messages') !== undefined);
-  return frame && messagesOf(client, frame).at(-1)?.offset;
+  return frame && frameMessages(client, frame).at(-1)?.offset;
 }
 
 /** Waits for as many messages as are expected, and compares: one that comes twice is there in the place of another. */

@@ -2,7 +2,7 @@ import { cborInitial, headLength } from '../cbor/cbor-head.ts';
 import { reserveMessage } from './columns-buffer.ts';
 import { DEVICE_TEXT_BYTES, readDevice } from './device-words.ts';
 import { beginFields, createFieldScan, type FieldScan, mapCountAt, scanFields } from './fast-fields.ts';
-import { KEY_BYTES_MAX, member, memberAt, NONE } from './member-keys.ts';
+import { KEY_BYTES_MAX, member, memberKeyAt, NONE } from './member-keys.ts';
 import { type MessageColumns, messageKinds, type NameTable } from './message-columns.ts';
 import { createNameCache } from './name-cache.ts';
 import { isFieldName, isName, isTableName } from './parse-values.ts';
@@ -73,7 +73,7 @@ export function readMessage(reader: FastReader, start: number): number {
   let seen = 0;
   for (; left > 0; left--) {
     if (at + KEY_BYTES_MAX > bytes.length) return NONE;
-    const which = memberAt(view, at);
+    const which = memberKeyAt(view, at);
     if (which < 0 || (seen & which) !== 0) return NONE;
     seen |= which;
     at = readMember(reader, which, index, at + 1 + (bytes[at]! & 31));

@@ -20,7 +20,7 @@ export const KEY_BYTES_MAX = 11;
  * Which member's key stands at `at`, told by its first four characters and then the rest of it. At least
  * `KEY_BYTES_MAX` bytes must follow.
  */
-export function memberAt(view: DataView, at: number): number {
+export function memberKeyAt(view: DataView, at: number): number {
   const head = view.getUint8(at);
   switch (view.getUint32(at + 1)) {
     case 0x6f666673: // offs|et

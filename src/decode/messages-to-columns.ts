@@ -4,7 +4,7 @@ import { readDevice } from './device-words.ts';
 import type { MessageColumns, NameTable } from './message-columns.ts';
 import { messageKinds } from './message-columns.ts';
 import { TooManyNamesError } from './name-table.ts';
-import { messageFrom, type PlainMessage } from './parse-message.ts';
+import { type PlainMessage, parseMessage } from './parse-message.ts';
 import { EXTRA_MEMBER } from './parse-values.ts';
 
 export interface ColumnsOptions {
@@ -18,7 +18,7 @@ export interface ColumnsOptions {
  * The slow and tolerant road from decoded messages (of JSON, or CBOR of any spelling) to columns. What is not a message
  * is in `rejected` with its reason, and as JSON text for bytes.
  */
-export function columnsFromMessages(
+export function messagesToColumns(
   messages: readonly unknown[],
   names: NameTable,
   options: ColumnsOptions = {},
@@ -37,7 +37,7 @@ export function appendMessage(
   bytes: Uint8Array | undefined,
   defaultTable: string | undefined,
 ): void {
-  const message = messageFrom(value, defaultTable);
+  const message = parseMessage(value, defaultTable);
   const { offset, reason, detail } =
     message.kind === 'message' ? tryAppend(columns, names, message) : message;
   if (reason === undefined) return;

@@ -69,7 +69,7 @@ const rules = {
  * Reads a message as any server of this shape may write it: other spellings of the members, offset and times as
  * text, integer or bigint. Units are never guessed: a time is milliseconds or ISO 8601 with a zone.
  */
-export function messageFrom(value: unknown, defaultTable?: string): PlainMessage | NotAMessage {
+export function parseMessage(value: unknown, defaultTable?: string): PlainMessage | NotAMessage {
   if (!isMap(value)) {
     const detail = `a message is a map, not ${typeName(value)}`;
     return { kind: 'rejected', offset: undefined, reason: 'not_a_map', detail };

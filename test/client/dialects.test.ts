@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
 import { readStream } from '../../src/client/read-stream.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
@@ -44,7 +44,7 @@ async function drain(
   })) {
     position = batch.position;
     reads++;
-    for (const message of messagesOf(batch.columns, batch.names)) {
+    for (const message of columnsToMessages(batch.columns, batch.names)) {
       values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
     }
     if (batch.gap) gaps.push(batch.gap.reason);

@@ -2,8 +2,8 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { createInterpreter } from '../../src/client/interpret.ts';
-import { messagesOf } from '../../src/client/messages-of.ts';
 import type { RawAnswer } from '../../src/client/rest-source.ts';
 import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/stream-errors.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
@@ -85,7 +85,7 @@ describe('batches', () => {
       ]),
     );
     if (outcome.kind !== 'batch') throw new Error(outcome.code);
-    expect(messagesOf(outcome.columns, names)).toEqual([
+    expect(columnsToMessages(outcome.columns, names)).toEqual([
       { ...message, kind: 'telemetry' },
       {
         offset: 6n,
@@ -115,7 +115,7 @@ describe('batches', () => {
       const names = createNameTable();
       const outcome = createInterpreter(names)(answer([{ ...message, data }]));
       if (outcome.kind !== 'batch') throw new Error(outcome.code);
-      const [read] = messagesOf(outcome.columns, names);
+      const [read] = columnsToMessages(outcome.columns, names);
       const fields = Object.entries((read as { data: object }).data).sort();
       expect(fields).toEqual([
         ['__proto__', value],
@@ -129,7 +129,7 @@ describe('batches', () => {
     const names = createNameTable();
     const outcome = createInterpreter(names, { defaultTable: 'grid' })(answer([bare]));
     if (outcome.kind !== 'batch') throw new Error(outcome.code);
-    expect(messagesOf(outcome.columns, names)[0]!.table).toBe('grid');
+    expect(columnsToMessages(outcome.columns, names)[0]!.table).toBe('grid');
   });
 
   test('one bad message does not cost the others', () => {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import type { Position } from '../../src/client/position.ts';
 import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
 import { createRestSource, type RestSource, type RestSourceOptions } from '../../src/client/rest-source.ts';
@@ -49,7 +49,7 @@ async function drain(source: Pick<RestSource, 'fetch'>, options: ReadStreamOptio
     pollEveryMs: 0,
     ...options,
   })) {
-    messages.push(...messagesOf(batch.columns, batch.names));
+    messages.push(...columnsToMessages(batch.columns, batch.names));
     if (batch.gap) gaps.push(batch.gap.reason);
     position = batch.position;
   }
@@ -126,7 +126,7 @@ test('at the head the server is asked for an answer at once, or left to wait for
   await systemWaiting.sleep(100);
   await post(service, [2]);
   const batch = (await next).value;
-  expect(batch && messagesOf(batch.columns, batch.names)).toHaveLength(1);
+  expect(batch && columnsToMessages(batch.columns, batch.names)).toHaveLength(1);
   await waiting.return();
 });
 

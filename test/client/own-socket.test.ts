@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import type { Position } from '../../src/client/position.ts';
 import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
 import {
@@ -53,7 +53,7 @@ async function read(source: SocketSource, count: number, options: ReadStreamOpti
   let position: Position | undefined;
   const signal = AbortSignal.timeout(20_000);
   for await (const batch of readStream(source, { waitSeconds: 0.2, signal, ...options })) {
-    for (const message of messagesOf(batch.columns, batch.names))
+    for (const message of columnsToMessages(batch.columns, batch.names))
       values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
     if (batch.gap) gaps.push(batch.gap.reason);
     position = batch.position;

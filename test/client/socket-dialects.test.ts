@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
 import { readStream, type StreamBatch } from '../../src/client/read-stream.ts';
 import {
@@ -97,7 +97,7 @@ async function read(source: SocketSource, from: Position | Ask, count: number): 
 }
 
 function note(delivered: Delivered, batch: StreamBatch, source: SocketSource): void {
-  for (const message of messagesOf(batch.columns, batch.names))
+  for (const message of columnsToMessages(batch.columns, batch.names))
     delivered.values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
   if (batch.gap) delivered.gaps.push(batch.gap.reason);
   delivered.position = batch.position;

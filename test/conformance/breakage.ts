@@ -9,11 +9,11 @@ export interface Case extends Breakage {
   fails: string[];
 }
 
-export const messagesOf = ({ body }: Returning) => (body.messages ?? []) as Messages;
+export const answerMessages = ({ body }: Returning) => (body.messages ?? []) as Messages;
 export const isBatch = ({ body }: Returning) => Array.isArray(body.messages);
 export const isError = ({ status }: Returning) => status >= 400;
 /** The message of the sample that breakages of messages change: its number is used nowhere else. */
-export const ofSample = (answer: Returning) => messagesOf(answer).filter(({ msg_id }) => msg_id === 5);
+export const ofSample = (answer: Returning) => answerMessages(answer).filter(({ msg_id }) => msg_id === 5);
 
 /** Does it to every batch. */
 export const onBatch = (change: (answer: Returning, passing: Passing) => void): Breakage => ({

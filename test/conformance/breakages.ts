@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
-import { type Case, isError, messagesOf, onBatch, onError, patch, refuse } from './breakage.ts';
+import { answerMessages, type Case, isError, onBatch, onError, patch, refuse } from './breakage.ts';
 import type { Breakage, Passing } from './breaking-proxy.ts';
 
 export const accessCases = (token: string, restrictedToken: string): Case[] => [
@@ -77,7 +77,7 @@ export const ingestCases: Case[] = [
     name: 'large integers lose digits',
     fails: ['ingest.cbor'],
     ...onBatch((answer) => {
-      for (const { data } of messagesOf(answer) as Array<{ data: Record<string, unknown> }>)
+      for (const { data } of answerMessages(answer) as Array<{ data: Record<string, unknown> }>)
         if (typeof data.least === 'bigint') data.least += 1n;
     }),
   },
@@ -223,7 +223,7 @@ export const sizeCases: Case[] = [
       if (!query.has('limit')) query.set('limit', '5000');
     },
     response: (answer) => {
-      if (messagesOf(answer).length > 1_000) answer.body.padding = Buffer.alloc(9_000_000);
+      if (answerMessages(answer).length > 1_000) answer.body.padding = Buffer.alloc(9_000_000);
     },
   },
   {

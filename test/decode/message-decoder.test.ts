@@ -6,7 +6,7 @@ import { clearColumns, createColumns } from '../../src/decode/columns-buffer.ts'
 import { beginBody, createFastReader, readMessage } from '../../src/decode/fast-reader.ts';
 import type { MessageColumns } from '../../src/decode/message-columns.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 import { itemBytes, referenceDecode } from '../cbor/cbor-items.ts';
@@ -35,7 +35,7 @@ describe('the walker', () => {
         const columns = columnsOf(decoder.decode(bodyOf(messages)));
         // cbor-x has another name for this one member.
         const expected = messages.map((bytes) => renamed(referenceDecode(bytes)));
-        const reference = columnsFromMessages(expected, names);
+        const reference = messagesToColumns(expected, names);
         expect(columns.rejected).toStrictEqual([]);
         expectSame(columnMessages(columns, names), columnMessages(reference, names));
         expect(columns.count).toBe(items.length);
@@ -251,7 +251,7 @@ function slowly(bytes: Uint8Array, names: ReturnType<typeof createNameTable>) {
       rejected: [{ offset: undefined, reason: 'malformed', detail, bytes: Buffer.from(bytes) }],
     };
   }
-  const columns = columnsFromMessages([value], names);
+  const columns = messagesToColumns([value], names);
   return {
     accepted: columnMessages(columns, names),
     rejected: columns.rejected.map((each) => ({ ...each, bytes: Buffer.from(bytes) })),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { columnMessages } from './column-messages.ts';
 
@@ -33,7 +33,7 @@ const expected = {
 
 function read(messages: unknown[], defaultTable?: string) {
   const names = createNameTable();
-  const columns = columnsFromMessages(messages, names, { defaultTable });
+  const columns = messagesToColumns(messages, names, { defaultTable });
   return { messages: columnMessages(columns, names), rejected: columns.rejected, names };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
 import { createMessageDecoder } from '../../src/decode/message-decoder.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
@@ -35,7 +35,7 @@ test.each([
       const decoded = decoder.decode(body(messages));
       if (decoded.kind !== 'batch') throw new Error(decoded.error);
       const { columns } = decoded;
-      const fields = messagesOf(columns, names).map((message) => 'data' in message && message.data);
+      const fields = columnsToMessages(columns, names).map((message) => 'data' in message && message.data);
       expect(fields).toEqual([{ a: 1 }, { b: 2, a: 3 }, { a: 6, b: 7 }, { d: 'text', b: 8 }]);
       expect(columns.rejected).toMatchObject([
         {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
@@ -16,7 +16,7 @@ async function live(shard: Shard, site: Site, untilMs: number): Promise<void> {
     .flatMap(({ table, items }) => items.map((item) => ({ ...item, table, store_time: untilMs })))
     .map((message, index) => ({ ...message, offset: fromOffset + BigInt(index) }));
   const nextOffset = fromOffset + BigInt(messages.length);
-  const columns = columnsFromMessages(messages, shard.names);
+  const columns = messagesToColumns(messages, shard.names);
   await shard.land({ origin: 'stream', columns, fromOffset, nextOffset, logEpoch: 'log' });
   const { timezone, energyStreams, devices } = site;
   const config = configSchema.parse({ workgroups: [{ id: 'acme', timezone, energyStreams, devices }] });

@@ -8,7 +8,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { startUpkeep } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
-import { createAdmission } from '../../src/stream/socket/socket-admission.ts';
+import { createSocketAdmission } from '../../src/stream/socket/socket-admission.ts';
 import { createStream } from '../../src/stream/stream.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -91,7 +91,7 @@ test('a log that cannot be opened is tried again', async () => {
 test('a refused handshake of a socket is noted as a refused request is', async () => {
   const { clock, dataDir, stream, start, told, audit, common } = setUp();
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
-  const admission = createAdmission({
+  const admission = createSocketAdmission({
     stream,
     access,
     groupsOf: (id) => (id === 'home' ? {} : undefined),

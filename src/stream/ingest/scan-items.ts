@@ -61,7 +61,7 @@ export function scanItem(scan: ItemScan): boolean {
   scan.deviceAt = scan.sourceAt = scan.sourceEnd = scan.eventTime = scan.messageId = scan.dataAt = -1;
   let seen = 0;
   for (let left = initial & 31; left > 0; left--) {
-    const member = memberAt(bytes, scan.at);
+    const member = itemMemberAt(bytes, scan.at);
     if (member === 0 || (seen & member) !== 0) return false;
     seen |= member;
     scan.at += 1 + (bytes[scan.at]! & 31);
@@ -85,7 +85,7 @@ const names: ReadonlyArray<readonly [member: number, name: Uint8Array]> = [
 ];
 
 /** Which member the key at `at` names; 0 for any other. */
-function memberAt(bytes: Uint8Array, at: number): number {
+function itemMemberAt(bytes: Uint8Array, at: number): number {
   const length = (bytes[at] ?? 0) - 0x60;
   for (const [member, name] of names) {
     if (name.length !== length) continue;

@@ -1,7 +1,7 @@
 import { laterOffset, type Offset } from '../../contract/offset.ts';
 import { type Chunk, indexFrom } from './chunk.ts';
 import { type Selection, selectFrom, type VisibleNames } from './select-messages.ts';
-import type { LogBounds, ReadFilter, ReadOutcome, ReadRequest } from './stream-log.ts';
+import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
 
 /** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
 const MESSAGES_SCANNED_MAX = 200_000;
@@ -14,10 +14,10 @@ const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
  * whole read is one step, with no append in between.
  */
 export async function readChunks(
-  request: ReadRequest & { from: Offset },
+  request: LogReadRequest & { from: Offset },
   bounds: LogBounds,
   chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
-): Promise<ReadOutcome & { kind: 'batch' }> {
+): Promise<LogReadOutcome & { kind: 'batch' }> {
   const names = visibleNames(request.filter);
   const selection: Selection = {
     parts: [],

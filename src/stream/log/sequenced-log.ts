@@ -6,7 +6,7 @@ import { createAppendQueue } from './append-queue.ts';
 import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readChunks } from './read-chunks.ts';
-import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from './stream-log.ts';
+import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from './stream-log.ts';
 import { createChunkWindow } from './tail-cache.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -42,8 +42,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const queue = createAppendQueue({
     clock,
     logger: options.logger,
-    async store(batches, nowMs, seenTo) {
-      if (seenTo !== undefined && announcedTo !== undefined && announcedTo >= seenTo) return 'not-seen';
+    async store(batches, nowMs, readTo) {
+      if (readTo !== undefined && announcedTo !== undefined && announcedTo >= readTo) return 'outdated';
       const first = nextOffset(lastGiven, nowMs);
       let chunk: Chunk | undefined;
       try {
@@ -58,7 +58,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
         throw error;
       } finally {
         // Only one that is there: its author tries again where it is not, and has seen nothing newer meanwhile.
-        if (seenTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
+        if (readTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
           announcedTo = chunk.lastOffset;
       }
       return first;
@@ -112,7 +112,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     return { earliest: floor, next: next(), epoch };
   };
 
-  const read = async (request: ReadRequest): Promise<ReadOutcome> => {
+  const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
     if (closed) throw new StreamError('StorageUnavailable', 'the log is closed', {}, 1);
     const bounds = refresh();
     const from = request.from === 'oldest' ? bounds.earliest : request.from;

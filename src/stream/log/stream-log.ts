@@ -22,13 +22,13 @@ export interface StreamLog {
 
   /**
    * Appends what the service itself has to say, of those that follow the log only one: whoever has not read what was announced at
-   * or after `seenTo` is refused, and has to read on before it judges again.
+   * or after `readTo` is refused, and has to read on before it judges again.
    * @throws StreamError as `append` does
    */
-  announce(batch: EncodedBatch, seenTo: Offset): Promise<Appended | 'not-seen'>;
+  announce(batch: EncodedBatch, readTo: Offset): Promise<Appended | 'outdated'>;
 
   /** Reads forward from a position without waiting. Large backlogs take several calls: see `upToDate`. */
-  read(request: ReadRequest): Promise<ReadOutcome>;
+  read(request: LogReadRequest): Promise<LogReadOutcome>;
 
   bounds(): Promise<LogBounds>;
 
@@ -78,7 +78,7 @@ export interface ReadFilter {
   devices?: ReadonlySet<string>;
 }
 
-export interface ReadRequest {
+export interface LogReadRequest {
   /** Inclusive. `oldest` never expires, a position does. */
   from: Offset | 'oldest';
   /** Messages at most, from 1. */
@@ -90,7 +90,7 @@ export interface ReadRequest {
   filter?: ReadFilter;
 }
 
-export type ReadOutcome =
+export type LogReadOutcome =
   | {
       kind: 'batch';
       /** Stored messages one after another, never to be changed. */

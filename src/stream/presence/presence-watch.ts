@@ -60,13 +60,13 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   };
 
   const announce = async (items: readonly DeviceStatusItem[]) => {
-    let seenTo = position;
+    let readTo = position;
     for (let from = 0; from < items.length; from += ITEMS_MAX) {
       const batch = encodeMessages(items.slice(from, from + ITEMS_MAX), DEVICE_STATUS_TABLE);
-      const announced = await streamLog.announce(batch, seenTo);
+      const announced = await streamLog.announce(batch, readTo);
       // Another service has said something first: what is still due is found by the next look.
-      if (announced === 'not-seen') return;
-      seenTo = announced.lastOffset + 1n;
+      if (announced === 'outdated') return;
+      readTo = announced.lastOffset + 1n;
     }
     const offline = items.filter(({ state }) => state === 'offline').length;
     logger.info({ online: items.length - offline, offline }, 'presence.announced');

@@ -3,7 +3,7 @@ import { parseOffset } from '../../contract/offset.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { parseInstant, SECOND_MS } from '../../lib/time.ts';
-import type { ReadStart } from '../log/read-start.ts';
+import type { ReadStart } from '../log/read-cursor.ts';
 
 /** Query parameters as a parser leaves them: text, a list where one was repeated. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;

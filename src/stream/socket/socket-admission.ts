@@ -7,10 +7,10 @@ import { callerOf, type RateLimit, tooMany } from '../../http/rate-limit.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { Stream } from '../stream.ts';
-import type { Admission } from './socket-connection.ts';
+import type { ConnectionContext } from './socket-connection.ts';
 import { createFrameSource, type FrameSource } from './socket-frames.ts';
 
-export interface AdmissionOptions extends Gate {
+export interface SocketAdmissionOptions extends Gate {
   stream: Stream;
   rateLimit: RateLimit;
   retentionMs: number;
@@ -30,13 +30,13 @@ const authSchema = z.object({ token: textSchema, workgroupId: z.unknown().option
 const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional() }).catch({});
 
 /** @throws StreamError with the code that a REST read would answer with */
-export type Admit = (handshake: Handshake) => Promise<Admission>;
+export type AdmitSocket = (handshake: Handshake) => Promise<ConnectionContext>;
 
 /**
  * Decides who may connect. The token comes in the `auth` of the handshake, in the query, or in an Authorization header;
  * the workgroup in `auth` or in the query, and where neither names one it is the only one of the token.
  */
-export function createAdmission(options: AdmissionOptions): Admit {
+export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSocket {
   const { stream, access, rateLimit } = options;
   const frameSources = new WeakMap<StreamLog, FrameSource>();
 

@@ -4,7 +4,7 @@ import type { StreamLog } from '../log/stream-log.ts';
 import type { FrameSource } from './socket-frames.ts';
 
 /** What a connection was let in to: one workgroup, as far as its token reaches. */
-export interface Admission {
+export interface ConnectionContext {
   workgroupId: string;
   grant: Grant;
   devices: Authorization['devices'];

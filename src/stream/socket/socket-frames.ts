@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { laterOffset, OFFSET_MAX, type Offset, offsetOf } from '../../contract/offset.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Clock } from '../../lib/time.ts';
-import type { ReadFilter, ReadOutcome, StreamLog } from '../log/stream-log.ts';
+import type { LogReadOutcome, ReadFilter, StreamLog } from '../log/stream-log.ts';
 
 /** What a subscription reads at once: the messages of one frame, joined. Never to be changed: others may send them too. */
 export type FrameOutcome =
-  | (Omit<ReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
-  | Exclude<ReadOutcome, { kind: 'batch' }>;
+  | (Omit<LogReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
+  | Exclude<LogReadOutcome, { kind: 'batch' }>;
 
 export interface FrameRequest {
   from: Offset;

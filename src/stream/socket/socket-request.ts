@@ -3,7 +3,7 @@ import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { isMap } from '../../decode/parse-values.ts';
-import type { ReadStart } from '../log/read-start.ts';
+import type { ReadStart } from '../log/read-cursor.ts';
 import { parseReadQuery, parseTable, type ReadDefaults } from '../rest/read-request.ts';
 
 export interface SubscribeRequest {

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
 import { showsAudit } from '../rest/read-request.ts';
-import type { Admission, SocketConnection } from './socket-connection.ts';
+import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { parseSubscribe, requestIdOf } from './socket-request.ts';
 import { createSubscription, type Subscription } from './socket-subscription.ts';
@@ -42,7 +42,7 @@ const REQUEST_ID_CHARACTERS_MAX = 64;
 
 export function createSession(
   connection: SocketConnection,
-  admission: Admission,
+  context: ConnectionContext,
   options: SessionOptions,
 ): Session {
   const { rateLimit, logger, subscriptionsMax } = options;
@@ -66,8 +66,8 @@ export function createSession(
       ...options,
       requestId,
       connection,
-      source: admission,
-      filter: filterOf(table, admission),
+      source: context,
+      filter: filterOf(table, context),
       limit,
       logger,
       onEnd: () => subscriptions.delete(requestId),
@@ -110,11 +110,11 @@ export function createSession(
       };
       const refuse = (error: unknown) =>
         answer({ requestId: textIdOf(payload), ...errorPayload(socketError(error, logger)) });
-      const waitSeconds = rateLimit.take(admission.grant);
+      const waitSeconds = rateLimit.take(context.grant);
       if (waitSeconds > 0) {
         if (++refusals > REFUSALS_MAX) return connection.disconnect();
         return refuse(
-          new StreamError('RateLimited', `${tooMany('requests', admission.grant)}; wait ${waitSeconds} s`),
+          new StreamError('RateLimited', `${tooMany('requests', context.grant)}; wait ${waitSeconds} s`),
         );
       }
       refusals = 0;
@@ -134,7 +134,7 @@ export function createSession(
 }
 
 /** What a subscription to a table shows, or one to everything that the token may see. */
-function filterOf(table: string | undefined, { devices, seesAudit }: Admission): ReadFilter {
+function filterOf(table: string | undefined, { devices, seesAudit }: ConnectionContext): ReadFilter {
   if (table !== undefined && showsAudit(table) && !seesAudit)
     throw new StreamError('InsufficientScope', 'the token needs search:read and org:audit here', {
       required: ['search:read', 'org:audit'],

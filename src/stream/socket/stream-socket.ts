@@ -12,14 +12,14 @@ import type { Logger } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { createQuota } from './per-owner-quota.ts';
-import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
-import type { Admission } from './socket-connection.ts';
+import { createSocketAdmission, type SocketAdmissionOptions } from './socket-admission.ts';
+import type { ConnectionContext } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { createLobby, type Lobby, type LobbyConnection } from './socket-lobby.ts';
 import { createSession, type Session } from './socket-session.ts';
 import { connectionOf } from './socket-transport.ts';
 
-export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
+export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateLimit' | 'access'> {
   access: Pick<Access, 'authenticate' | 'recheck'>;
   /** For each token that is valid, and for each address that connects without one: connections and requests. */
   requestsPerMinuteMax: number;
@@ -67,8 +67,8 @@ const LEAVE_MS = 2 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 
 type Events = Record<string, (...args: unknown[]) => void>;
-type StreamSocketServer = Server<Events, Events, Record<string, never>, { admission: Admission }>;
-type ClientSocket = Socket<Events, Events, Record<string, never>, { admission: Admission }>;
+type StreamSocketServer = Server<Events, Events, Record<string, never>, { context: ConnectionContext }>;
+type ClientSocket = Socket<Events, Events, Record<string, never>, { context: ConnectionContext }>;
 
 /**
  * The stream over socket.io, on the server of `app`: authentication in the handshake, then `stream:latest` and its
@@ -78,7 +78,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const { stream, access, clock, startTimer, logger, path = SOCKET_PATH } = options;
   const limits = { ...limitsByDefault, ...options.limits };
   const rateLimit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
-  const admit = createAdmission({ ...options, rateLimit });
+  const admit = createSocketAdmission({ ...options, rateLimit });
   const sessions = new Map<ClientSocket, Session>();
   const perOwner = (max: number, owner: string) =>
     createQuota(max, `${owner} has ${max} connections already; close one first`);
@@ -107,23 +107,23 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   server.use((socket, next) => {
     const { auth, query, headers, address } = socket.handshake;
     admit({ auth, query, authorization: headers.authorization, address })
-      .then((admission) => {
+      .then((context) => {
         // Before it counts as connected: whoever connects many times at once is counted each time.
-        const places = [perToken.take(admission.grant.tokenId)];
+        const places = [perToken.take(context.grant.tokenId)];
         socket.conn.once('close', () => {
           for (const giveBack of places) giveBack();
         });
-        places.push(perWorkgroup.take(admission.workgroupId));
-        socket.data.admission = admission;
+        places.push(perWorkgroup.take(context.workgroupId));
+        socket.data.context = context;
         next();
       })
       .catch((error: unknown) => next(connectError(socketError(error, logger))));
   });
 
   server.on('connection', (socket) => {
-    const { admission } = socket.data;
-    const { grant, workgroupId } = admission;
-    const session = createSession(connectionOf(socket), admission, {
+    const { context } = socket.data;
+    const { grant, workgroupId } = context;
+    const session = createSession(connectionOf(socket), context, {
       ...options,
       rateLimit,
       subscriptionsMax: limits.subscriptionsPerSocketMax,
@@ -144,7 +144,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 
   const recheck = async (socket: ClientSocket, session: Session) => {
     try {
-      access.recheck(socket.data.admission.grant);
+      access.recheck(socket.data.context.grant);
     } catch (cause) {
       const error = socketError(cause, logger);
       await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);

@@ -17,7 +17,7 @@ function throughValues(body: Uint8Array): EncodedBatch | undefined {
   }
 }
 
-const messagesOf = (batch: EncodedBatch) => decodeCborSequence(batch.bytes);
+const decodedMessages = (batch: EncodedBatch) => decodeCborSequence(batch.bytes);
 
 /** Whatever is copied is what the reference makes of it; returns whether it was. */
 function agrees(body: Uint8Array): boolean {
@@ -26,7 +26,7 @@ function agrees(body: Uint8Array): boolean {
   const reference = throughValues(body);
   if (reference === undefined)
     expect.unreachable(`copied what is refused: ${Buffer.from(body).toString('hex')}`);
-  expect(messagesOf(copied)).toEqual(messagesOf(reference));
+  expect(decodedMessages(copied)).toEqual(decodedMessages(reference));
   expect([copied.count, copied.tables, copied.devices]).toEqual([
     reference.count,
     reference.tables,
@@ -34,7 +34,10 @@ function agrees(body: Uint8Array): boolean {
   ]);
   const each = (batch: EncodedBatch) =>
     Array.from({ length: batch.count }, (_, index) =>
-      messagesOf({ ...batch, bytes: batch.bytes.subarray(batch.starts[index]!, batch.starts[index + 1]!) }),
+      decodedMessages({
+        ...batch,
+        bytes: batch.bytes.subarray(batch.starts[index]!, batch.starts[index + 1]!),
+      }),
     );
   expect(each(copied)).toEqual(each(reference));
   return true;

@@ -4,7 +4,7 @@ import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { type Offset, offsetMs, offsetOf } from '../../../src/contract/offset.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import type { Clock } from '../../../src/lib/time.ts';
-import type { ReadFilter, ReadOutcome, StreamLog } from '../../../src/stream/log/stream-log.ts';
+import type { LogReadOutcome, ReadFilter, StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
 import { createTestClock, settle, TEST_START_MS } from '../../support/test-clock.ts';
 
@@ -192,12 +192,12 @@ export function testLogConformance(implementation: LogImplementation): void {
       const all = await Promise.all(
         [100, 200, 300].map((first) => log.announce(telemetryBatch(2, { first }), next)),
       );
-      const heard = all.filter((one) => one !== 'not-seen');
+      const heard = all.filter((one) => one !== 'outdated');
       expect(heard).toHaveLength(1);
       expect(heard[0]).toMatchObject({ count: 2 });
       const { firstOffset, lastOffset } = heard[0]!;
       expect(firstOffset).toBeGreaterThanOrEqual(next);
-      expect(await log.announce(telemetryBatch(1), lastOffset)).toBe('not-seen');
+      expect(await log.announce(telemetryBatch(1), lastOffset)).toBe('outdated');
       // What others have stored meanwhile is no announcement.
       await log.append(telemetryBatch(4, { first: 10 }));
       expect(await log.announce(telemetryBatch(1, { first: 400 }), lastOffset + 1n)).toMatchObject({
@@ -614,7 +614,7 @@ export function testLogConformance(implementation: LogImplementation): void {
   });
 }
 
-type Batch = Extract<ReadOutcome, { kind: 'batch' }>;
+type Batch = Extract<LogReadOutcome, { kind: 'batch' }>;
 interface ReadOptions {
   limit?: number;
   bytesMax?: number;
@@ -622,7 +622,11 @@ interface ReadOptions {
   filter?: ReadFilter;
 }
 
-function rawRead(log: StreamLog, from: Offset | 'oldest', options: ReadOptions = {}): Promise<ReadOutcome> {
+function rawRead(
+  log: StreamLog,
+  from: Offset | 'oldest',
+  options: ReadOptions = {},
+): Promise<LogReadOutcome> {
   return log.read({ from, limit: 10_000, bytesMax: 8e6, oneAtLeast: true, ...options });
 }
 

@@ -154,5 +154,5 @@ test('an announcement that was not stored does not stand in the way of the next;
   await settle();
   syncs[2]!.reject(new Error('EIO'));
   await late;
-  expect(await log.announce(telemetryBatch(1), lastOffset + 1n)).toBe('not-seen');
+  expect(await log.announce(telemetryBatch(1), lastOffset + 1n)).toBe('outdated');
 });

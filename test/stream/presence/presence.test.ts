@@ -184,10 +184,10 @@ test('data that crossed the end of its time bring the device back at once', asyn
   await at.data(1);
   await at.pass(TIMEOUT_MS - 5_000);
   const { announce } = at.log;
-  at.log.announce = async (batch, seenTo) => {
+  at.log.announce = async (batch, readTo) => {
     at.log.announce = announce;
     await at.data(1);
-    return announce(batch, seenTo);
+    return announce(batch, readTo);
   };
   await at.pass(MINUTE_MS);
   expect(await at.said()).toEqual(['1 online data received', '1 offline timeout', '1 online data received']);
@@ -242,8 +242,8 @@ test('an announcement that is stored although its append failed is not made agai
   const at = await service();
   await at.data(1);
   const { announce } = at.log;
-  at.log.announce = async (batch, seenTo) => {
-    await announce(batch, seenTo);
+  at.log.announce = async (batch, readTo) => {
+    await announce(batch, readTo);
     throw new Error('the fault came after the disk had it');
   };
   await at.watch.look();

@@ -8,7 +8,7 @@ import { createAppendQueue } from '../append-queue.ts';
 import type { ChunkSpan } from '../chunk.ts';
 import { readChunks } from '../read-chunks.ts';
 import type { LogOptions } from '../sequenced-log.ts';
-import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from '../stream-log.ts';
+import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
 import { createRedisChunks } from './redis-chunks.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -91,7 +91,10 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   };
 
   /** @returns undefined where the log became another one, or was trimmed, before anything was read */
-  const readWithin = async (request: ReadRequest, bounds: LogBounds): Promise<ReadOutcome | undefined> => {
+  const readWithin = async (
+    request: LogReadRequest,
+    bounds: LogBounds,
+  ): Promise<LogReadOutcome | undefined> => {
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
     if (from > bounds.next) return { kind: 'ahead', bounds };
     if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
@@ -117,7 +120,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     return atEnd ? { ...outcome, nextOffset: bounds.next, upToDate: true } : outcome;
   };
 
-  const read = async (request: ReadRequest): Promise<ReadOutcome> => {
+  const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
     const bounds = knownBounds();
     const known = bounds && (await readWithin(request, bounds));
     if (known?.kind === 'batch' && !known.upToDate) return known;
@@ -131,9 +134,9 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const queue = createAppendQueue({
     clock,
     logger,
-    async store(batches, nowMs, seenTo) {
-      const chunk = await store.append(batches, nowMs, seenTo);
-      if (chunk === 'not-seen') return chunk;
+    async store(batches, nowMs, readTo) {
+      const chunk = await store.append(batches, nowMs, readTo);
+      if (chunk === 'outdated') return chunk;
       chunks.add(chunk);
       return chunk.firstOffset;
     },
@@ -216,6 +219,6 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   };
 }
 
-function isFiltered({ filter = {} }: ReadRequest): boolean {
+function isFiltered({ filter = {} }: LogReadRequest): boolean {
   return Object.values(filter).some((one) => one !== undefined);
 }

@@ -27,13 +27,13 @@ export interface RedisStore {
   look(position: Offset, nowMs: UtcMs): Promise<Look>;
   /**
    * Stores a chunk after all others, once, though the connection may break meanwhile.
-   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
+   * @param readTo given for an announcement: nothing is stored where there is one at or after it
    */
   append(
     batches: readonly EncodedBatch[],
     nowMs: UtcMs,
-    seenTo: Offset | undefined,
-  ): Promise<Chunk | 'not-seen'>;
+    readTo: Offset | undefined,
+  ): Promise<Chunk | 'outdated'>;
   /**
    * Chunks one after another from the first whose last message is at or after `from`, up to about as many messages as are
    * wanted, none of which lies after `to`.
@@ -195,19 +195,19 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
     },
-    async append(batches, nowMs, seenTo) {
+    async append(batches, nowMs, readTo) {
       const chunk = packChunk(batches);
       const { count, value } = chunk;
       const number = ++chunksSent;
       const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const seen = seenTo === undefined ? ['', ''] : Object.values(partsOf(seenTo));
+      const seen = readTo === undefined ? ['', ''] : Object.values(partsOf(readTo));
       const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
       const { answer } = await untilAnswered(redis, () =>
         runKnowing(appendScript, keys, nowMs, values, messages),
       );
       const [, first, ordinal] = answer;
-      if (first === null) return 'not-seen';
+      if (first === null) return 'outdated';
       return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {

@@ -9,7 +9,7 @@ import { instantAt, offsetAt } from './locate-new-messages.ts';
  * The messages of a batch as objects of the contract, for those who do not work on columns.
  * Members that the contract does not name are left out; every field of the data is there.
  */
-export function messagesOf(columns: MessageColumns, names: NameTable): StreamMessage[] {
+export function columnsToMessages(columns: MessageColumns, names: NameTable): StreamMessage[] {
   return Array.from({ length: columns.count }, (_, row) => messageAt(columns, names, row));
 }
 
