@@ -25,7 +25,7 @@ export interface SocketEvents {
 }
 
 /** One connection of socket.io, for one subscription: what comes on it can belong to no other. */
-export interface StreamSocket {
+export interface OpenedSocket {
   subscribe(payload: { requestId: string } & Record<string, string | number>): void;
   /** Ends the subscription and the connection. Nothing is heard of either after that. */
   close(): void;
@@ -38,7 +38,7 @@ const complaints = ['error', 'exception', 'stream:error', 'stream:latest:error']
 export function openSocket(
   target: SocketTarget,
   options: { token: string | undefined; events: SocketEvents },
-): StreamSocket {
+): OpenedSocket {
   const { token, events } = options;
   const { origin, pathname } = new URL(target.url);
   const socket = io(origin, {

@@ -1,6 +1,6 @@
 import { bigintAsText } from '../lib/json-text.ts';
 import { Breach, must } from './breach.ts';
-import { type Item, itemsOf, member, plain } from './cbor-item.ts';
+import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
 import type { Sent } from './sent.ts';
 
 /** What came back for a request. */
@@ -46,11 +46,11 @@ export function batchOf(answer: Answer): Batch {
 
 export function batchOfItem(item: Item | undefined, sent: Sent, tookMs: number, problem?: string): Batch {
   must(item !== undefined, () => `a body that is not CBOR: ${problem}`, sent);
-  const nextOffset = integerOf(member(item, 'nextOffset'));
+  const nextOffset = integerOf(itemMember(item, 'nextOffset'));
   must(nextOffset !== undefined, () => `no nextOffset in ${shorten(plain(item))}`, sent);
-  const messages = itemsOf(member(item, 'messages')).map((message): Message => {
-    const offset = integerOf(member(message, 'offset'));
-    const storeTime = integerOf(member(message, 'store_time'));
+  const messages = itemsOf(itemMember(item, 'messages')).map((message): Message => {
+    const offset = integerOf(itemMember(message, 'offset'));
+    const storeTime = integerOf(itemMember(message, 'store_time'));
     if (offset === undefined || storeTime === undefined)
       throw new Breach(`a message without offset or store_time: ${shorten(plain(message))}`, sent);
     return { offset, storeTimeMs: Number(storeTime), fields: plain(message) as Record<string, unknown> };

@@ -53,7 +53,7 @@ export function plain(item: Item): unknown {
 }
 
 /** A member of a map by its name; undefined if the map lacks it, or if the item is no map. */
-export function member(item: Item | undefined, name: string): Item | undefined {
+export function itemMember(item: Item | undefined, name: string): Item | undefined {
   if (item?.type !== 'map') return undefined;
   return item.members.find(([key]) => key.type === 'text' && key.value === name)?.[1];
 }

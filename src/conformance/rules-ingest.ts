@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
@@ -43,11 +43,11 @@ export const ingestRules: readonly Rule[] = [
       const answer = await probe.send(items);
       must(answer.status === 200, () => describe(answer), answer.sent);
       must(
-        integerOf(member(answer.item, 'accepted')) === 2n,
-        () => `accepted is ${shorten(integerOf(member(answer.item, 'accepted')))}`,
+        integerOf(itemMember(answer.item, 'accepted')) === 2n,
+        () => `accepted is ${shorten(integerOf(itemMember(answer.item, 'accepted')))}`,
         answer.sent,
       );
-      await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
+      await mustComeBack(probe, integerOf(itemMember(answer.item, 'firstOffset')), items);
     },
   },
   {
@@ -60,14 +60,14 @@ export const ingestRules: readonly Rule[] = [
         telemetryItem(probe, 1, { whole: 1_000_000, largest: 2n ** 64n - 1n, part: 0.5 }),
       ]);
       const answer = await probe.read(`offset=${firstOffset}&limit=1`);
-      const messages = member(answer.item, 'messages');
-      const data = member(messages?.type === 'array' ? messages.items[0] : undefined, 'data');
+      const messages = itemMember(answer.item, 'messages');
+      const data = itemMember(messages?.type === 'array' ? messages.items[0] : undefined, 'data');
       for (const [name, type] of [
         ['whole', 'integer'],
         ['largest', 'integer'],
         ['part', 'float'],
       ] as const) {
-        const seen = member(data, name)?.type ?? 'absent';
+        const seen = itemMember(data, name)?.type ?? 'absent';
         must(seen === type, () => `data.${name} is ${seen}, not ${type}`, answer.sent);
       }
     },
@@ -199,7 +199,7 @@ export const ingestRules: readonly Rule[] = [
 async function mustTake(probe: Probe, type: string, body: string, items: object[]): Promise<void> {
   const answer = await probe.send({ type, body });
   must(answer.status === 200, () => describe(answer), answer.sent);
-  await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
+  await mustComeBack(probe, integerOf(itemMember(answer.item, 'firstOffset')), items);
 }
 
 async function mustComeBack(probe: Probe, from: bigint | undefined, items: object[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { batchOf, errorOf, integerOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Rule } from './rule.ts';
 import { middleOf, mustBeSame, readToTail, sampleOf } from './sample-messages.ts';
 
@@ -19,7 +19,7 @@ export const positionRules: readonly Rule[] = [
     async check(probe) {
       await sampleOf(probe);
       const oldest = await probe.read('limit=1');
-      const earliest = integerOf(member(oldest.item, 'earliestOffset'));
+      const earliest = integerOf(itemMember(oldest.item, 'earliestOffset'));
       const sent = await probe.read(`offset=${earliest}&limit=1`);
       mustBeSame(batchOf(oldest), batchOf(sent).messages, `read from earliestOffset ${earliest}`);
     },
@@ -127,7 +127,7 @@ export const positionRules: readonly Rule[] = [
       const { nextOffset, epoch } = errorOf(answer, 416, 'OffsetAhead');
       const tail = await readToTail(probe, '', { table: probe.quietTable });
       must(typeof epoch === 'string', () => `epoch is ${shorten(epoch)}`, answer.sent);
-      const named = integerOf(member(answer.item, 'nextOffset'));
+      const named = integerOf(itemMember(answer.item, 'nextOffset'));
       must(
         named !== undefined && named <= tail.nextOffset,
         () => `nextOffset is ${shorten(nextOffset)}`,
@@ -144,8 +144,8 @@ export const positionRules: readonly Rule[] = [
       if (answer.status === 200) throw new NotTestable('no message is gone yet: offset=0 is answered');
       errorOf(answer, 410, 'OffsetExpired');
       for (const name of ['earliestOffset', 'nextOffset'])
-        must(member(answer.item, name)?.type === 'integer', () => `no ${name}`, answer.sent);
-      must(member(answer.item, 'epoch')?.type === 'text', () => 'no epoch', answer.sent);
+        must(itemMember(answer.item, name)?.type === 'integer', () => `no ${name}`, answer.sent);
+      must(itemMember(answer.item, 'epoch')?.type === 'text', () => 'no epoch', answer.sent);
     },
   },
   {

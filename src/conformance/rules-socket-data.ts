@@ -3,7 +3,7 @@ import { socketEvents } from '../contract/socket-events.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { batchOfItem, type Message, shorten } from './answer.ts';
 import { must } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { mustBeSame, ownMessages, readToTail, sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
@@ -38,7 +38,7 @@ export const socketDataRules: readonly Rule[] = [
         must(frame.requestId === requestId, () => `requestId ${shorten(frame.requestId)}`, client.sent);
         const types = { messages: 'array', nextOffset: 'integer', count: 'integer', upToDate: 'simple' };
         for (const [name, type] of Object.entries({ ...types, earliestOffset: 'integer', epoch: 'text' })) {
-          const seen = member(frame.item, name)?.type ?? 'absent';
+          const seen = itemMember(frame.item, name)?.type ?? 'absent';
           must(seen === type, () => `${name} is ${seen}, not ${type}`, client.sent);
         }
       }),
@@ -212,7 +212,7 @@ function received(client: SocketClient): Message[] {
 }
 
 function last(client: SocketClient): bigint | undefined {
-  const frame = client.frames.findLast(({ item }) => member(item, 'messages') !== undefined);
+  const frame = client.frames.findLast(({ item }) => itemMember(item, 'messages') !== undefined);
   return frame && frameMessages(client, frame).at(-1)?.offset;
 }
 

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { socketEvents } from '../contract/socket-events.ts';
 import { shorten } from './answer.ts';
 import { must } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import {
-  type Handshake,
+  type ConnectHandshake,
   handshakeOf,
   type Payload,
   request,
@@ -77,7 +77,7 @@ export const socketRules: readonly Rule[] = [
     check: (probe) =>
       withClient(probe, async (client) => {
         const { item } = await probe.read('limit=1');
-        const epoch = member(item, 'epoch');
+        const epoch = itemMember(item, 'epoch');
         const payload = request({ table: probe.table });
         const acknowledged = await client.ask(socketEvents.subscribe, payload);
         const answered = await client.until(socketEvents.answer, () => client.answers[0]);
@@ -156,7 +156,7 @@ export const socketRules: readonly Rule[] = [
   },
 ];
 
-async function mustConnect(probe: Probe, handshake: Handshake): Promise<void> {
+async function mustConnect(probe: Probe, handshake: ConnectHandshake): Promise<void> {
   await withConnection(probe, handshake, async (connection) => {
     must(
       connection.kind === 'connected',

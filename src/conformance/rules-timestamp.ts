@@ -1,7 +1,7 @@
 import { formatInstant } from '../lib/time.ts';
 import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { mustBeSame, sampleOf } from './sample-messages.ts';
@@ -94,7 +94,7 @@ export const timestampRules: readonly Rule[] = [
         `offset=${from.messages[0]!.offset}&limit=1`,
       ]) {
         const answer = await probe.read(query);
-        must(member(answer.item, 'clamped') === undefined, () => 'clamped is there', answer.sent);
+        must(itemMember(answer.item, 'clamped') === undefined, () => 'clamped is there', answer.sent);
       }
     },
   },

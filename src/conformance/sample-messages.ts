@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, systemClock } from '../lib/time.ts';
 import { type Batch, batchOf, describe, integerOf, type Message } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe, ReadOptions } from './probe.ts';
 
 /** Requests of messages that the sample is made of, so that they have several append times. */
@@ -110,8 +110,8 @@ export async function sendOwn(
   table?: string,
 ): Promise<{ firstOffset: bigint; lastOffset: bigint; atMs: number }> {
   const answer = await probe.send(items, table === undefined ? {} : { table });
-  const firstOffset = integerOf(member(answer.item, 'firstOffset'));
-  const lastOffset = integerOf(member(answer.item, 'lastOffset'));
+  const firstOffset = integerOf(itemMember(answer.item, 'firstOffset'));
+  const lastOffset = integerOf(itemMember(answer.item, 'lastOffset'));
   must(
     answer.status === 200 && firstOffset !== undefined && lastOffset !== undefined,
     () => `${describe(answer)} instead of 200 with firstOffset and lastOffset`,

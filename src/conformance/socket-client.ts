@@ -5,13 +5,13 @@ import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { shorten } from './answer.ts';
 import { Breach, NotTestable } from './breach.ts';
-import { type Item, member, plain, readItem } from './cbor-item.ts';
+import { type Item, itemMember, plain, readItem } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Sent } from './sent.ts';
 import { type Target, tokenShownAs } from './target.ts';
 
 /** How a client says who it is. */
-export interface Handshake {
+export interface ConnectHandshake {
   auth?: Record<string, string>;
   query?: Record<string, string>;
   extraHeaders?: Record<string, string>;
@@ -50,7 +50,7 @@ const CONNECT_MS = 10 * SECOND_MS;
 const ANSWER_MS = 3 * SECOND_MS;
 
 /** What a client of the target says by default. */
-export function handshakeOf({ target }: Probe, token = target.token): Handshake {
+export function handshakeOf({ target }: Probe, token = target.token): ConnectHandshake {
   return { auth: { token, workgroupId: target.workgroup } };
 }
 
@@ -88,7 +88,7 @@ async function canConnect(probe: Probe): Promise<boolean> {
 /** The same with any handshake, whether or not it is let in. @throws Breach where the server does not answer */
 export async function withConnection(
   probe: Probe,
-  handshake: Handshake,
+  handshake: ConnectHandshake,
   use: (connection: Connection) => Promise<void>,
 ): Promise<void> {
   const { target } = probe;
@@ -186,7 +186,7 @@ function frameOf(payload: unknown): Frame {
   const bytes = isBinary ? payload.length : 0;
   try {
     const item = isBinary ? readItem(payload) : undefined;
-    const requestId = item && member(item, 'requestId');
+    const requestId = item && itemMember(item, 'requestId');
     const problem = isBinary ? undefined : `${typeof payload}, not binary`;
     return { requestId: requestId && plain(requestId), isBinary, bytes, item, problem };
   } catch (error) {
@@ -194,7 +194,7 @@ function frameOf(payload: unknown): Frame {
   }
 }
 
-function inWords(handshake: Handshake, target: Target): string {
+function inWords(handshake: ConnectHandshake, target: Target): string {
   const shown = (_: string, value: unknown) => {
     if (typeof value !== 'string') return value;
     const [, scheme = '', token = ''] = /^(Bearer )?(.*)$/.exec(value)!;

@@ -132,7 +132,7 @@ export function placeChunk(chunk: Chunk, firstOffset: Offset, firstOrdinal: numb
 export function openChunk(firstOffset: Offset, stored: Uint8Array): Chunk {
   // Columns are read through typed arrays, which want their bytes aligned.
   const value = stored.byteOffset % 8 === 0 ? stored : copyOf(stored);
-  const { count, namesBytes, firstOrdinal } = readHead(value);
+  const { count, namesBytes, firstOrdinal } = readChunkHead(value);
   const layout = layoutOf(count, namesBytes);
   const [tables, devices] = JSON.parse(
     Buffer.from(value.buffer, value.byteOffset + layout.names, namesBytes).toString('utf8'),
@@ -154,7 +154,7 @@ export function openChunk(firstOffset: Offset, stored: Uint8Array): Chunk {
 
 /** Reads only where the chunk lies, from the first bytes of its value. */
 export function openSpan(firstOffset: Offset, stored: Uint8Array): ChunkSpan {
-  const { count, firstOrdinal } = readHead(copyOf(stored.subarray(0, HEAD_BYTES)));
+  const { count, firstOrdinal } = readChunkHead(copyOf(stored.subarray(0, HEAD_BYTES)));
   return { firstOffset, lastOffset: firstOffset + BigInt(count - 1), firstOrdinal };
 }
 
@@ -177,7 +177,7 @@ function stamp(chunk: Chunk): void {
   }
 }
 
-function readHead(value: Uint8Array): { count: number; namesBytes: number; firstOrdinal: number } {
+function readChunkHead(value: Uint8Array): { count: number; namesBytes: number; firstOrdinal: number } {
   const words = new Uint32Array(value.buffer, value.byteOffset, HEAD_BYTES / 4);
   if (words[head.format] !== FORMAT)
     throw new TerminalError(

@@ -69,7 +69,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     useVersions: true,
   });
 
-  let head = readHead(heads, path);
+  let head = readLogHead(heads, path);
   const ownership = (owners.getEntry(OWNER_KEY)?.version ?? 0) + 1;
   owners.putSync(OWNER_KEY, randomUUID(), ownership);
   let tail = readTail(chunks, head);
@@ -140,7 +140,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
   };
 }
 
-function readHead(heads: Database<LogHead, string>, path: string): LogHead {
+function readLogHead(heads: Database<LogHead, string>, path: string): LogHead {
   const found = heads.get(HEAD_KEY);
   if (found === undefined) {
     const head = { format: FORMAT, epoch: randomUUID(), trimmedOrdinal: 0 };

@@ -1,6 +1,6 @@
 import { laterOffset, type Offset } from '../../contract/offset.ts';
 import { type Chunk, indexFrom } from './chunk.ts';
-import { type Selection, selectFrom, type VisibleNames } from './select-messages.ts';
+import { type MessageSelection, selectFrom, type VisibleNames } from './select-messages.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
 
 /** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
@@ -19,7 +19,7 @@ export async function readChunks(
   chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
 ): Promise<LogReadOutcome & { kind: 'batch' }> {
   const names = visibleNames(request.filter);
-  const selection: Selection = {
+  const selection: MessageSelection = {
     parts: [],
     count: 0,
     bytes: 0,

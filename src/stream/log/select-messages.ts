@@ -9,7 +9,7 @@ export interface VisibleNames {
 }
 
 /** What a read still takes, and how far it has come. */
-export interface Selection {
+export interface MessageSelection {
   parts: Uint8Array[];
   count: number;
   bytes: number;
@@ -25,7 +25,12 @@ export interface Selection {
  * Takes the visible messages of a chunk from `index` on, until the selection is full.
  * @returns one past the last message that was scanned
  */
-export function selectFrom(chunk: Chunk, index: number, names: VisibleNames, selection: Selection): number {
+export function selectFrom(
+  chunk: Chunk,
+  index: number,
+  names: VisibleNames,
+  selection: MessageSelection,
+): number {
   const tables = visibility(chunk.tables, names.tables);
   const devices = visibility(chunk.devices, names.devices);
   if (tables === 'none' || devices === 'none') return chunk.count;
@@ -52,7 +57,7 @@ function visibility<Name extends string | null>(
 }
 
 /** Everything is visible: one slice, cut where the selection is full. */
-function takeRun(chunk: Chunk, index: number, selection: Selection): number {
+function takeRun(chunk: Chunk, index: number, selection: MessageSelection): number {
   const { starts } = chunk;
   let end = Math.min(chunk.count, index + selection.limit - selection.count);
   const from = starts[index]!;
@@ -85,7 +90,7 @@ function takeVisible(
   index: number,
   tables: 'all' | Uint8Array,
   devices: 'all' | Uint8Array,
-  selection: Selection,
+  selection: MessageSelection,
 ): number {
   const { starts, tableIds, deviceIds } = chunk;
   const picked = new Uint32Array(chunk.count - index);
@@ -115,7 +120,7 @@ function takeVisible(
   return end;
 }
 
-function isFull(selection: Selection): boolean {
+function isFull(selection: MessageSelection): boolean {
   return selection.count >= selection.limit || selection.bytes >= selection.bytesMax;
 }
 

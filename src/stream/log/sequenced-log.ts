@@ -4,10 +4,10 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import { createAppendQueue } from './append-queue.ts';
 import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
+import { createChunkCache } from './chunk-cache.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readChunks } from './read-chunks.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from './stream-log.ts';
-import { createChunkWindow } from './tail-cache.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface LogOptions {
@@ -21,7 +21,7 @@ export interface LogOptions {
 /** A log with one sequencer, in this process, in front of a store of chunks. */
 export function createSequencedLog(store: ChunkStore, options: LogOptions): StreamLog {
   const { clock, retentionMs } = options;
-  const window = createChunkWindow(options.cacheBytesMax);
+  const cache = createChunkCache(options.cacheBytesMax);
   const waiters = createWaiters();
   const { epoch } = store;
   let closing: Promise<void> | undefined;
@@ -50,7 +50,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
         chunk = joinChunk(batches, first, store.tail().nextOrdinal);
         lastGiven = chunk.lastOffset;
         await store.append(chunk);
-        window.push(chunk);
+        cache.add(chunk);
         oldest ??= chunk;
         becameStored(chunk.lastOffset);
       } catch (error) {
@@ -72,25 +72,25 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const lookForStored = () => {
     const stored = store.tail().lastOffset;
     if (stored === lastOffset || stored === undefined) return;
-    window.clear();
+    cache.clear();
     oldest ??= store.spanFrom(next());
     becameStored(stored);
   };
 
-  const inWindow = (position: Offset) => window.startsAt !== undefined && position >= window.startsAt;
+  const inCache = (position: Offset) => cache.startsAt !== undefined && position >= cache.startsAt;
   /** The store may already show a chunk whose sync is under way; readers must not. */
   const served = <Span extends ChunkSpan>(span: Span | undefined) =>
     span !== undefined && span.firstOffset < next() ? span : undefined;
   /** The last chunk that came from the store: a reader with a small limit asks for the same one many times. */
   let loaded: Chunk | undefined;
   const chunkFrom = (position: Offset): Chunk | undefined => {
-    if (inWindow(position)) return served(window.chunkFrom(position));
+    if (inCache(position)) return served(cache.following(position));
     if (loaded === undefined || position < loaded.firstOffset || position > loaded.lastOffset)
       loaded = store.chunkFrom(position);
     return served(loaded);
   };
   const spanFrom = (position: Offset): ChunkSpan | undefined =>
-    served(inWindow(position) ? window.chunkFrom(position) : store.spanFrom(position));
+    served(inCache(position) ? cache.following(position) : store.spanFrom(position));
 
   /**
    * Takes note of what is now too old or was trimmed. Messages that were once too old stay gone, though the clock may
@@ -140,7 +140,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     async trim() {
       refresh();
       if (goneThrough === undefined) return;
-      window.dropBefore(goneThrough + 1n);
+      cache.dropBefore(goneThrough + 1n);
       await store.trimBefore(goneThrough + 1n);
     },
     close() {

@@ -19,7 +19,7 @@ const FORMAT = 1;
 export type Fields = Buffer[];
 export type Entry = [Buffer, Fields];
 
-export function readHead(fields: readonly unknown[]): KnownTail {
+export function readLogHead(fields: readonly unknown[]): KnownTail {
   const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
   if (Number(format) !== FORMAT)
     throw new TerminalError(
@@ -47,14 +47,14 @@ export function readSpan(entry: unknown): ChunkSpan | undefined {
   };
 }
 
-export function partsOf(offset: Offset | undefined): { ms: number; sequence: number } {
+export function offsetParts(offset: Offset | undefined): { ms: number; sequence: number } {
   if (offset === undefined) return { ms: -1, sequence: 0 };
   const ms = offsetMs(offset);
   return { ms, sequence: Number(offset - offsetOf(ms)) };
 }
 
 export function idOf(offset: Offset): string {
-  const { ms, sequence } = partsOf(offset);
+  const { ms, sequence } = offsetParts(offset);
   return `${ms}-${sequence}`;
 }
 

@@ -22,7 +22,7 @@ local function spanOf(entry)
   return { count = tonumber(fields[2]), ordinal = tonumber(fields[4]), bytes = tonumber(fields[6]), key = fields[8] }
 end
 
-local function readHead()
+local function readLogHead()
   local head = redis.call('HMGET', headKey, 'epoch', 'generation', 'ms', 'sequence', 'ordinal', 'trimmedMs', 'trimmedSequence', 'format', 'server', 'history')
   if not head[1] or redis.call('EXISTS', chunksKey) == 0 then return nil end
   return {
@@ -101,7 +101,7 @@ local function beginEpoch(head)
 end
 
 local function currentHead()
-  local head, here = readHead(), serverHere()
+  local head, here = readLogHead(), serverHere()
   if not head then
     redis.call('DEL', headKey, chunksKey)
     redis.call('XADD', chunksKey, '0-1', '', '')
@@ -187,7 +187,7 @@ return { answer(head), first, ordinal }
  * Answers with the head, or nothing where there is none, and the entries.
  */
 export const pageScript = redisScript(`${positions}
-local head = readHead()
+local head = readLogHead()
 if not head then return { false, {} } end
 local messagesWanted, bytesMax = tonumber(ARGV[3]), tonumber(ARGV[4])
 local page, messages, bytes = {}, 0, 0
@@ -207,7 +207,7 @@ return { answer(head), page }
  * Answers with the head, or nothing where there is none, and how many it removed.
  */
 export const trimScript = redisScript(`${positions}
-local head = readHead()
+local head = readLogHead()
 if not head then return { false, 0 } end
 local from = idOf(tonumber(ARGV[1]), tonumber(ARGV[2]))
 local old = redis.call('XRANGE', chunksKey, '-', '(' .. from, 'COUNT', 500)

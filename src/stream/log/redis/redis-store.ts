@@ -13,8 +13,8 @@ import {
   idOf,
   type KnownTail,
   offsetFrom,
-  partsOf,
-  readHead,
+  offsetParts,
+  readLogHead,
   readSpan,
 } from './redis-replies.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
@@ -127,12 +127,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     values: readonly RedisValue[],
     stored?: StoredValue,
   ) => {
-    const { ms, sequence } = partsOf(known.lastOffset);
+    const { ms, sequence } = offsetParts(known.lastOffset);
     const newEpoch = randomUUID();
     const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, newEpoch, nowMs];
     const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
     const answer = ran as [Fields, ...unknown[]];
-    const head = readHead(answer[0]);
+    const head = readLogHead(answer[0]);
     if (known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
       logger.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
     learn(head);
@@ -144,7 +144,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
    * while the answer was on its way.
    */
   const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
-    const head = fields === null ? undefined : readHead(fields);
+    const head = fields === null ? undefined : readLogHead(fields);
     if (head?.epoch !== known.epoch || isAfter(asked.lastOffset, head.lastOffset)) return false;
     learn(head);
     return true;
@@ -167,7 +167,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   const trimBefore = async (offset: Offset): Promise<void> => {
-    const { ms, sequence } = partsOf(offset);
+    const { ms, sequence } = offsetParts(offset);
     for (;;) {
       const asked = known;
       const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
@@ -190,7 +190,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, onNews));
     },
     async look(position, nowMs) {
-      const { ms, sequence } = partsOf(position);
+      const { ms, sequence } = offsetParts(position);
       const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, [ms, sequence]);
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
@@ -201,7 +201,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const number = ++chunksSent;
       const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const seen = readTo === undefined ? ['', ''] : Object.values(partsOf(readTo));
+      const seen = readTo === undefined ? ['', ''] : Object.values(offsetParts(readTo));
       const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
       const { answer } = await untilAnswered(redis, () =>
         runKnowing(appendScript, keys, nowMs, values, messages),
