@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
+import Fastify, { type ConnectionError, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Access } from '../access/access.ts';
+import { type Authentication, checkToken } from '../access/authentication.ts';
 import { bearerToken } from '../access/bearer.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -14,6 +15,10 @@ import { refuseUnknownParameters } from './query-parameters.ts';
 import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before a route's own hooks run; undefined for routes without a rate limit. */
+    authentication: Authentication | undefined;
+  }
   interface FastifyContextConfig {
     /** Set to false where no token is needed and callers poll often, such as health checks. */
     rateLimited?: boolean;
@@ -92,13 +97,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
 
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
+  app.decorateRequest('authentication', undefined);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
     const problem = hostProblem(request.raw);
     if (problem !== undefined) throw new StreamError('InvalidRequest', problem);
     if (request.routeOptions.config.rateLimited === false) return;
-    const caller = await callerOf(options.access, bearerToken(request.headers.authorization), request.ip);
+    request.authentication = await checkToken(options.access, bearerToken(request.headers.authorization));
+    const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
   });
@@ -126,6 +133,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     ),
   );
   return app;
+}
+
+/** The result of checking the token of a request. */
+export function authenticationOf({ authentication }: FastifyRequest): Authentication {
+  if (authentication === undefined)
+    throw new Error('a route that needs a token must not be without a rate limit');
+  return authentication;
 }
 
 /** RFC 9112 section 3.2: who sends none, or several, may mean one server and reach another. */

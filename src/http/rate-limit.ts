@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Access } from '../access/access.ts';
+import type { Authentication } from '../access/authentication.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { addressGroup } from './address-group.ts';
 
@@ -47,17 +47,9 @@ interface Bucket {
   atMs: UtcMs;
 }
 
-/** Finds out whose share a request is taken from. It never fails: the route says what is wrong with a token. */
-export async function callerOf(
-  access: Pick<Access, 'authenticate'>,
-  token: string | undefined,
-  address: string,
-): Promise<Caller> {
-  if (token === undefined) return { address };
-  return access.authenticate(token).then(
-    ({ tokenId }) => ({ tokenId }),
-    () => ({ address }),
-  );
+/** The caller of a request: its token if the token is valid, otherwise its address. */
+export function callerOf(authentication: Authentication, address: string): Caller {
+  return authentication.kind === 'granted' ? { tokenId: authentication.grant.tokenId } : { address };
 }
 
 /** What a caller hears that has to wait. */

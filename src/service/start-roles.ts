@@ -209,14 +209,13 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, logger, clock }: Parts,
+  { accessAudit: audit, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
   const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
-    access,
     audit,
     workgroups: config.workgroups,
     clock,
@@ -225,14 +224,12 @@ async function addReport(
   registerCorrectionRoutes(app, {
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
-    access,
     audit,
     workgroups: config.workgroups,
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
     dataDir: config.dataDir,
-    access,
     audit,
     workgroups: config.workgroups,
     clock,

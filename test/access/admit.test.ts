@@ -4,9 +4,11 @@ import { expect, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createAccessAudit } from '../../src/access/access-audit.ts';
 import { admit } from '../../src/access/admit.ts';
+import { checkToken } from '../../src/access/authentication.ts';
 import type { Permission } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';
+import type { StreamError } from '../../src/contract/stream-errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -19,7 +21,6 @@ async function setUp() {
   const access = await createAccess({ dataDir, issuer: 'wattline', clock, audit });
   /** A process that shares the folder. */
   const createGate = () => ({
-    access,
     groupsOf: (id: string) => (['home', 'other'].includes(id) ? {} : undefined),
     audit: createAccessAudit({ dataDir, audit, clock, startTimer: clock.startTimer, logger: silentLogger }),
   });
@@ -39,16 +40,19 @@ async function setUp() {
       return token;
     },
     /** What became of it: `admitted`, or the code of the error. */
-    attempt: (
+    attempt: async (
       token: string | undefined,
       workgroupId = 'home',
       required: Permission[] = ['search:read'],
       at = gate,
-    ) =>
-      admit(at, token, workgroupId, required).then(
-        () => 'admitted',
-        ({ code }) => code,
-      ),
+    ) => {
+      try {
+        admit(at, await checkToken(access, token), workgroupId, required);
+        return 'admitted';
+      } catch (error) {
+        return (error as StreamError).code;
+      }
+    },
     /** What was noted since the last look, as text and in whole. */
     noted(workgroupId = 'home') {
       const spool = openAuditSpool(dataDir, workgroupId);

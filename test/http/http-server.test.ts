@@ -4,9 +4,15 @@ import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { type Access, createAccess } from '../../src/access/access.ts';
+import { admit } from '../../src/access/admit.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
 import { registerHealth } from '../../src/http/health-routes.ts';
-import { createHttpServer, type HttpServerOptions, rejectOtherMethods } from '../../src/http/http-server.ts';
+import {
+  authenticationOf,
+  createHttpServer,
+  type HttpServerOptions,
+  rejectOtherMethods,
+} from '../../src/http/http-server.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import type { Logger } from '../../src/lib/logger.ts';
@@ -200,6 +206,29 @@ describe('the rate limit', () => {
       expect(await status(spelling, `192.0.2.${index}`)).toBe(200);
     for (const [index, spelling] of spellings.entries())
       expect(await status(`${spelling} `, `192.0.2.${index}`)).toBe(429);
+  });
+
+  test('checks the token of a request once: the route gets the result', async () => {
+    let checks = 0;
+    const counting: Pick<Access, 'authenticate'> = {
+      authenticate(token) {
+        checks++;
+        return access.authenticate(token);
+      },
+    };
+    const app = setUp({ access: counting });
+    app.get('/limited', async (request) => {
+      admit({ groupsOf: () => ({}) }, authenticationOf(request), 'home', ['search:read']);
+      return {};
+    });
+    const scopes = { home: { permissions: ['search:read' as const] } };
+    const { token } = await access.issue({ subject: 'reader', scopes, lifetimeMs: 60_000 });
+    const statusOf = async (authorization?: string) =>
+      (await app.inject({ url: '/limited', headers: authorization ? { authorization } : {} })).statusCode;
+    expect([await statusOf(`Bearer ${token}`), await statusOf('Bearer none'), await statusOf()]).toEqual([
+      200, 401, 401,
+    ]);
+    expect(checks).toBe(3);
   });
 
   test('counts what no token stands behind for its address, and costs the tokens of that address nothing', async () => {

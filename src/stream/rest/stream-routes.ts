@@ -2,14 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
 import type { Authorization } from '../../access/authorize.ts';
-import { bearerToken } from '../../access/bearer.ts';
 import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
-import { rejectOtherMethods } from '../../http/http-server.ts';
+import { authenticationOf, rejectOtherMethods } from '../../http/http-server.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
@@ -23,7 +22,7 @@ import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 
 export interface StreamRoutesOptions extends Gate {
   stream: Stream;
-  access: Pick<Access, 'authenticate' | 'recheck'>;
+  access: Pick<Access, 'recheck'>;
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
@@ -77,8 +76,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
         const { workgroupId, tableName } = request.params as Address;
         if (stream.draining.aborted) await stream.logOf(workgroupId);
-        const token = bearerToken(request.headers.authorization);
-        const { devices, grant } = await admit(options, token, workgroupId, requiredOf(tableName));
+        const authentication = authenticationOf(request);
+        const { devices, grant } = admit(options, authentication, workgroupId, requiredOf(tableName));
         authorizations.set(request, { devices, log: await stream.logOf(workgroupId), grant });
       };
     const guarded = (request: FastifyRequest) => {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
+import { checkToken, grantOf } from '../../access/authentication.ts';
 import { bearerToken } from '../../access/bearer.ts';
 import type { Grant } from '../../access/grant.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
@@ -11,6 +13,7 @@ import type { ConnectionContext } from './socket-connection.ts';
 import { createFrameSource, type FrameSource } from './socket-frames.ts';
 
 export interface SocketAdmissionOptions extends Gate {
+  access: Pick<Access, 'authenticate'>;
   stream: Stream;
   rateLimit: RateLimit;
   retentionMs: number;
@@ -50,27 +53,30 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
     const auth = authSchema.parse(handshake.auth);
     const query = querySchema.parse(handshake.query);
     const token = auth.token ?? query.token ?? bearerToken(handshake.authorization);
-    const caller = await callerOf(access, token, handshake.address);
+    const authentication = await checkToken(access, token);
+    const caller = callerOf(authentication, handshake.address);
     const waitSeconds = rateLimit.take(caller);
     if (waitSeconds > 0)
       throw new StreamError('RateLimited', `${tooMany('connections', caller)}; wait ${waitSeconds} s`);
     const given = auth.workgroupId || query.orgName;
-    const workgroupId =
-      typeof given === 'string'
-        ? given
-        : onlyWorkgroup(await access.authenticate(token).catch(explainMissing), given);
-    const { grant, devices } = await admit(options, token, workgroupId, ['search:read']).catch(
-      explainMissing,
-    );
+    const { workgroupId, grant, devices } = explainMissing(() => {
+      const id = typeof given === 'string' ? given : onlyWorkgroup(grantOf(authentication), given);
+      return { workgroupId: id, ...admit(options, authentication, id, ['search:read']) };
+    });
     const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');
     const log = await stream.logOf(workgroupId);
     return { workgroupId, grant, devices, seesAudit, log, frames: framesOf(log) };
   };
 }
 
-function explainMissing(error: unknown): never {
-  if (!(error instanceof StreamError) || error.code !== 'AuthenticationRequired') throw error;
-  throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
+/** The error for a missing token names the place of a token in a handshake. */
+function explainMissing<Result>(action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof StreamError) || error.code !== 'AuthenticationRequired') throw error;
+    throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
+  }
 }
 
 /** What is no text names none: whoever names two in a list is not let in to another. */
