@@ -1,6 +1,6 @@
 import { StreamError } from '../contract/stream-errors.ts';
 import type { AccessAudit, RefusalReason } from './access-audit.ts';
-import { type Authentication, grantOf } from './authentication.ts';
+import { type Authentication, grantOrThrow } from './authentication.ts';
 import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from './authorize.ts';
 import type { Grant, Permission } from './grant.ts';
 import { RefusedToken } from './refused-token.ts';
@@ -29,7 +29,7 @@ export function admit(
 ): Admission {
   const groups = groupsOf(workgroupId);
   try {
-    const grant = grantOf(authentication);
+    const grant = grantOrThrow(authentication);
     if (groups === undefined) throw workgroupForbidden(required);
     const { devices } = authorize(grant, workgroupId, required, groups);
     audit?.used(workgroupId, grant);

@@ -17,7 +17,7 @@ export async function checkToken(
 }
 
 /** @throws the error of a token that was refused */
-export function grantOf(authentication: Authentication): Grant {
+export function grantOrThrow(authentication: Authentication): Grant {
   if (authentication.kind === 'refused') throw authentication.error;
   return authentication.grant;
 }

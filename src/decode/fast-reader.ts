@@ -9,8 +9,9 @@ import { isFieldName, isName, isTableName } from './parse-values.ts';
 import { createScan, type Scan, type ScannedNames, scanInstant, scanName, scanUint } from './scan-bytes.ts';
 
 /**
- * Reads telemetry of our own shape from bytes into columns, without an object, and only that: members in any order,
- * each once, integers and floats of any width. At anything else it gives up without a trace, and the slow road decides.
+ * Reads telemetry of our own server from bytes into columns and builds no objects. Members may come in any order, each
+ * once, with integers and floats of any width. For all other messages it returns -1 and leaves the columns unchanged;
+ * the message decoder then reads the message by `parseMessage`.
  */
 export interface FastReader {
   scan: Scan;
@@ -18,7 +19,7 @@ export interface FastReader {
   tables: ScannedNames;
   sources: ScannedNames;
   fields: FieldScan;
-  /** The slots used last, which mostly are used again. */
+  /** The slots that were used last. They are usually used again. */
   tableSlot: number;
   sourceSlot: number;
 }
@@ -58,7 +59,7 @@ export function beginBody(reader: FastReader, bytes: Uint8Array): void {
   reader.scan.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Appends the message at `start`. @returns its end, or -1 where it is not of this shape */
+/** Appends the message at `start`. Returns its end, or -1 if the message needs the slower reader. */
 export function readMessage(reader: FastReader, start: number): number {
   const { columns, scan, fields } = reader;
   const { bytes, view } = scan;
@@ -87,7 +88,7 @@ export function readMessage(reader: FastReader, start: number): number {
   return at;
 }
 
-/** Reads one member's value. @returns its end, or -1 */
+/** Reads the value of one member. Returns its end, or -1. */
 function readMember(reader: FastReader, which: number, index: number, at: number): number {
   const { scan, columns, tables, sources } = reader;
   const { bytes } = scan;
@@ -136,7 +137,7 @@ function readMember(reader: FastReader, which: number, index: number, at: number
   }
 }
 
-/** Whether the text at `at` is "telemetry". */
+/** True if the text at `at` is "telemetry". */
 function isTelemetry({ bytes, view }: Scan, at: number): boolean {
   return (
     at + 10 <= bytes.length &&

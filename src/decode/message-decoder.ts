@@ -24,16 +24,17 @@ export type { BodyFacts, DecodedBody };
 
 export interface MessageDecoder {
   /**
-   * Decodes the answer of a read, of our server or another vendor's: CBOR, a CBOR sequence or JSON, told apart by
-   * their bytes. The columns are the decoder's own and hold until the next call.
-   * @throws MalformedError where the answer as a whole cannot be read; single bad messages are in `rejected`
+   * Decodes the answer of a read, of our server or another one: CBOR, a CBOR sequence or JSON, as its bytes show. The
+   * columns belong to the decoder and are valid until the next call.
+   * @throws MalformedError if the answer cannot be read; single bad messages are in `rejected` instead
    */
   decode(body: Uint8Array, options?: { defaultTable?: string | undefined }): DecodedBody;
 }
 
 /**
- * A decoder that walks the bytes once, straight into columns. Messages of our own shape never become objects; any
- * other is decoded and read by the tolerant road, one by one. Ids of `names` must keep their meaning for its lifetime.
+ * Creates a decoder that turns bytes into columns in one pass. `readMessage` reads messages of our own server. All
+ * other messages are decoded one by one and read by `parseMessage`. Ids of `names` must not change while the decoder is
+ * in use.
  */
 export function createMessageDecoder(names: NameTable): MessageDecoder {
   const columns = createColumns();
@@ -43,7 +44,7 @@ export function createMessageDecoder(names: NameTable): MessageDecoder {
       const { defaultTable } = options;
       clearColumns(columns);
       if (looksLikeJson(body)) return bodyFromJson(body, names, { defaultTable, columns });
-      // A Buffer is made plain, so that the hot loop sees one kind of array.
+      // A Buffer becomes a Uint8Array, because the hot loop is faster with one kind of array.
       const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
       beginBody(fast, bytes);
       return walkBody({ source: cborBytes(bytes, { plainTags: true }), columns, fast, names, defaultTable });
@@ -51,7 +52,7 @@ export function createMessageDecoder(names: NameTable): MessageDecoder {
   };
 }
 
-/** No answer in CBOR begins with the bytes that JSON begins with: they are text of 2^59 bytes, or integers. */
+/** True if the body begins like JSON. No answer in CBOR begins with these bytes. */
 function looksLikeJson(body: Uint8Array): boolean {
   let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   while (body[at] === 0x20 || body[at] === 0x09 || body[at] === 0x0a || body[at] === 0x0d) at++;
@@ -86,7 +87,7 @@ function walkBody(walk: Walk): DecodedBody {
   return bodyOf(merged, walk.columns);
 }
 
-/** Past any tag that says no more than that what follows is CBOR. */
+/** Skips tags that only mark their content as CBOR. */
 function afterSelfDescription(source: CborBytes, start: number): number {
   const { bytes, view } = source;
   let at = start;
@@ -98,7 +99,7 @@ function afterSelfDescription(source: CborBytes, start: number): number {
   return at;
 }
 
-/** An answer, or one message of a sequence. Its list of messages is read on the way, wherever it stands. */
+/** Reads an answer, or one message of a sequence. It reads the list of messages as soon as it finds it. */
 function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): number {
   const { source, columns } = walk;
   const { bytes } = source;

@@ -18,7 +18,7 @@ export interface Scan {
 }
 
 const TWO_POW_32 = 0x1_0000_0000;
-// V8 does not inline functions that read these as members of an imported object.
+// Constants of this module, because V8 does not inline functions that read members of an imported object.
 const { uint8: UINT8, uint16: UINT16, uint32: UINT32, uint64: UINT64, float64: FLOAT64 } = cborInitial;
 const { text: TEXT } = cborMajor;
 const LONG_NAME = TEXT | 24;

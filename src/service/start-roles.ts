@@ -24,7 +24,7 @@ import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { registerReportRoutes } from '../report/report-routes.ts';
-import { startUpkeep } from '../stream/background-tasks.ts';
+import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
@@ -170,7 +170,7 @@ async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
-  const upkeep = startUpkeep({
+  const upkeep = startBackgroundTasks({
     stream,
     workgroups: config.workgroups.map((workgroup) => ({
       id: workgroup.id,

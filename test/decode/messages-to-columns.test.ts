@@ -176,7 +176,7 @@ describe('a message', () => {
       'its offset is a float beyond 2^53',
       { ...telemetry, offset: 2 ** 60 },
       'invalid_offset',
-      'kept all its digits',
+      'without lost digits',
     ],
     ['its offset is negative', { ...telemetry, offset: -1 }, 'invalid_offset', 'offset'],
     ['its offset is beyond 64 bits', { ...telemetry, offset: 2n ** 64n }, 'invalid_offset', 'offset'],

@@ -317,9 +317,9 @@ test('health and readiness come from the checks that the roles add', async () =>
 test('a check hears whether the asker may hear names, and one that does not answer has failed', async () => {
   const app = setUp();
   const health = registerHealth(app);
-  health.addReadiness('who', ({ mayHearNames }) => ({ ok: true, detail: { mayHearNames } }));
+  health.addReadiness('who', ({ maySeeNames }) => ({ ok: true, detail: { maySeeNames } }));
   const heard = async (headers: Record<string, string>) =>
-    (await app.inject({ url: '/ready', headers })).json().checks.who.detail.mayHearNames;
+    (await app.inject({ url: '/ready', headers })).json().checks.who.detail.maySeeNames;
   expect(await heard({})).toBe(true);
   for (const header of ['x-forwarded-for', 'forwarded', 'via'])
     expect(await heard({ [header]: 'a' })).toBe(false);

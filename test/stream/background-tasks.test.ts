@@ -5,7 +5,7 @@ import { createAudit } from '../../src/audit/audit.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
-import { startUpkeep } from '../../src/stream/background-tasks.ts';
+import { startBackgroundTasks } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { createSocketAdmission } from '../../src/stream/socket/socket-admission.ts';
@@ -24,7 +24,7 @@ function setUp(openLog?: () => StreamLog) {
   /** As a process of its own on the same data folder. */
   const start = () => {
     const self = {};
-    return startUpkeep({
+    return startBackgroundTasks({
       stream,
       workgroups: [{ id: 'home', deviceTimeoutMs: MINUTE_MS }],
       dataDir,

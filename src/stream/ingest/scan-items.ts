@@ -2,30 +2,30 @@ import { cborInitial, cborMajor, headArgument, headLength, majorOf } from '../..
 import { limits } from '../../contract/wire-limits.ts';
 
 /**
- * A look at telemetry items in CBOR that finds where their members lie and that they are as the contract says. It knows
- * the usual forms only: definite lengths, text in ASCII, no tags. Everything else it leaves to the decoder.
+ * A scan of telemetry items in CBOR. It finds their members and checks them. It knows only the usual forms: definite
+ * lengths, ASCII text, no tags. The decoder reads all other items.
  */
 export interface ItemScan {
   bytes: Uint8Array;
   view: DataView;
   at: number;
-  /** Where the 36 characters of the device id begin. */
+  /** The position of the 36 characters of the device id. */
   deviceAt: number;
-  /** The source's text item with its head; -1 where it is null or absent. */
+  /** The position of the source with its head; -1 if the source is null or absent. */
   sourceAt: number;
   sourceEnd: number;
   eventTime: number;
-  /** -1 where it is null or absent. */
+  /** -1 if it is null or absent. */
   messageId: number;
-  /** The map of fields with its head. */
+  /** The position of the map of fields with its head. */
   dataAt: number;
   dataEnd: number;
-  /** Hashes of the field names of one item, to find a name that stands twice. */
+  /** Hashes of the field names of one item, to find a repeated name. */
   hashes: Uint32Array;
 }
 
 const FIELDS_MAX = 64;
-// V8 does not inline functions that read these as members of an imported object.
+// Constants of this module, because V8 does not inline functions that read members of an imported object.
 const { uint64: UINT64, float16: FLOAT16, float32: FLOAT32, float64: FLOAT64 } = cborInitial;
 const { false: FALSE, true: TRUE, null: NULL, break: BREAK } = cborInitial;
 const { text: TEXT, array: ARRAY, map: MAP } = cborMajor;
@@ -46,13 +46,13 @@ export function createItemScan(bytes: Uint8Array): ItemScan {
   return { bytes, view, at: 0, hashes, ...positions };
 }
 
-/** Moves past the head of an array. Returns how many items it has, -1 where it is not a plain array. */
+/** Moves past the head of an array. Returns the number of items, or -1 if it is no array of definite length. */
 export function scanArrayHead(scan: ItemScan): number {
   const initial = scan.bytes[scan.at] ?? 0;
   return majorOf(initial) === ARRAY ? scanArgument(scan) : -1;
 }
 
-/** Scans the next item. Returns false where it is not one that this knows. */
+/** Scans the next item. Returns false if the decoder must read it. */
 export function scanItem(scan: ItemScan): boolean {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;
@@ -84,7 +84,7 @@ const names: ReadonlyArray<readonly [member: number, name: Uint8Array]> = [
   [DATA, Buffer.from('data')],
 ];
 
-/** Which member the key at `at` names; 0 for any other. */
+/** The member whose key is at `at`; 0 for other keys. */
 function itemMemberAt(bytes: Uint8Array, at: number): number {
   const length = (bytes[at] ?? 0) - 0x60;
   for (const [member, name] of names) {
@@ -145,13 +145,13 @@ function skipFields(scan: ItemScan): boolean {
     hashes[field] = hash;
     if (!skipValue(scan)) return false;
   }
-  // That it all lies within the bytes shows at the end of the last item.
+  // The end of the last item shows if all of it lies within the bytes.
   return true;
 }
 
 const UNDERSCORE = 0x5f;
 
-/** Moves past a field name. Returns a hash of it of 31 bits, -1 where it is not a plain one. */
+/** Moves past a field name. Returns a hash of 31 bits, or -1 if the decoder must read the name. */
 function skipName(scan: ItemScan): number {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;
@@ -159,7 +159,7 @@ function skipName(scan: ItemScan): number {
   const length = scanArgument(scan);
   const end = scan.at + length;
   if (length < 1 || length > limits.nameCharactersMax || end > bytes.length) return -1;
-  // Only names that may be `__proto__` begin like this.
+  // A name that begins like this may be `__proto__`.
   if (bytes[scan.at] === UNDERSCORE && bytes[scan.at + 1] === UNDERSCORE) return -1;
   let hash = length;
   for (let at = scan.at; at < end; at++) {
@@ -189,7 +189,7 @@ function skipValue(scan: ItemScan): boolean {
   return initial === FALSE || initial === TRUE || initial === NULL;
 }
 
-/** Moves past text. Returns its length, -1 where it is not text, not ASCII or longer than the bytes. */
+/** Moves past text. Returns its length, or -1 if it is no text, is not ASCII or exceeds the bytes. */
 function skipAscii(scan: ItemScan): number {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;

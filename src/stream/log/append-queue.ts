@@ -8,10 +8,10 @@ import type { Clock, UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
-/** What waits while a chunk is being made durable goes into the next one together, up to here. */
+/** Appends that wait for the storage share the next chunk, up to these sizes. */
 const CHUNK_MESSAGES_MAX = 20_000;
 const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
-/** Beyond this the storage does not keep up, and callers are told so. */
+/** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 const WARN_EVERY_MS = 60_000;
@@ -19,15 +19,15 @@ const WARN_EVERY_MS = 60_000;
 interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   batch: EncodedBatch;
   bytes: number;
-  /** Of an announcement, which is stored by itself. */
+  /** Set for an announcement, which gets a chunk of its own. */
   readTo: Offset | undefined;
 }
 
 export interface AppendQueueOptions {
   /**
-   * Gives messages their offsets and stores them as one chunk; not called again before it has settled.
-   * @param readTo given for an announcement: nothing is stored where there is one at or after it
-   * @returns the first of their consecutive offsets, once they are durable
+   * Gives messages their offsets and stores them as one chunk. Calls never overlap.
+   * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it
+   * @returns the first of the consecutive offsets, once the messages are durable
    */
   store(
     batches: readonly EncodedBatch[],
@@ -39,8 +39,8 @@ export interface AppendQueueOptions {
 }
 
 /**
- * Stores appends in the order in which they arrive, one chunk at a time. Those that arrive while the storage is busy
- * share the next chunk and its sync.
+ * Stores appends in the order in which they arrive, one chunk at a time. Appends that arrive during a write share the
+ * next chunk and its sync.
  */
 export function createAppendQueue(options: AppendQueueOptions) {
   const { store, clock, logger } = options;
@@ -117,7 +117,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
       return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
     const bytes = batch.starts[batch.count]! - batch.starts[0]!;
     if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
-      return Promise.reject(unavailable('the storage does not keep up with what is sent'));
+      return Promise.reject(unavailable('the storage is slower than the messages arrive; send them again'));
     const entry = { batch, bytes, readTo, ...Promise.withResolvers<Appended | 'outdated'>() };
     waiting.push(entry);
     waitingBytes += bytes;
@@ -128,7 +128,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
   return {
     append: (batch: EncodedBatch) => push(batch, undefined) as Promise<Appended>,
     announce: (batch: EncodedBatch, readTo: Offset) => push(batch, readTo),
-    /** Stores what was accepted, then takes no more. */
+    /** Stores the accepted messages. Later appends are refused. */
     async close(): Promise<void> {
       closed = true;
       await running;

@@ -6,11 +6,11 @@ import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
 export interface MemoryLogOptions extends Omit<LogOptions, 'cacheBytesMax'> {
-  /** Beyond this much the oldest messages go, whatever their age; readers that still need them are told. */
+  /** If the messages need more bytes, the oldest are dropped at any age. Readers that still need them get an error. */
   bytesMax: number;
 }
 
-/** A log that lives as long as its process: for tests, and where an hour of messages is worth no disk. */
+/** Creates a log in memory that ends with the process: for tests, and for services that need no durable log. */
 export function createMemoryLog(options: MemoryLogOptions): StreamLog {
   const store = createMemoryStore(options.bytesMax);
   return createSequencedLog(store, { ...options, cacheBytesMax: 0 });

@@ -59,7 +59,7 @@ export async function openCursor(
       position = earlierOffset(notBefore, (await log.bounds()).next);
   };
   const restart = (outcome: Unreadable) => {
-    // A log that was created anew has no messages that an `oldest` reader could miss.
+    // An `oldest` reader misses nothing in a log that was created anew.
     const isRestartable = outcome.kind === 'expired' || start.kind === 'oldest';
     if (start.kind === 'offset' || !isRestartable) throw positionError(outcome);
     position = 'oldest';

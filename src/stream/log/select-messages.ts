@@ -2,27 +2,27 @@ import type { Chunk } from './chunk.ts';
 
 type Names = Pick<ReadonlySet<string>, 'has'>;
 
-/** The names a caller may see; an absent member does not filter. */
+/** The names a caller may see. An absent member does not filter. */
 export interface VisibleNames {
   tables?: Names | undefined;
   devices?: Names | undefined;
 }
 
-/** What a read still takes, and how far it has come. */
+/** The state of a read: what it has selected, and its limits. */
 export interface MessageSelection {
   parts: Uint8Array[];
   count: number;
   bytes: number;
   limit: number;
   bytesMax: number;
-  /** Whether a message that is larger than `bytesMax` is taken where it is the first. */
+  /** True if the first message may exceed `bytesMax`. */
   oneAtLeast: boolean;
-  /** Whether the limit or the byte cap has ended the read. */
+  /** True once the limit or the byte cap is reached. */
   full: boolean;
 }
 
 /**
- * Takes the visible messages of a chunk from `index` on, until the selection is full.
+ * Selects the visible messages of a chunk from `index` on, until the selection is full.
  * @returns one past the last message that was scanned
  */
 export function selectFrom(
@@ -38,7 +38,7 @@ export function selectFrom(
   return takeVisible(chunk, index, tables, devices, selection);
 }
 
-/** Which names of a chunk may be seen: one byte a name, or a word for the two cases that need no look at messages. */
+/** The visible names of a chunk: one byte for each name, or a word if all or none are visible. */
 type Visibility = 'all' | 'none' | Uint8Array;
 
 function visibility<Name extends string | null>(
@@ -56,7 +56,7 @@ function visibility<Name extends string | null>(
   return count === names.length ? 'all' : count === 0 ? 'none' : visible;
 }
 
-/** Everything is visible: one slice, cut where the selection is full. */
+/** Selects one slice, because all messages are visible. */
 function takeRun(chunk: Chunk, index: number, selection: MessageSelection): number {
   const { starts } = chunk;
   let end = Math.min(chunk.count, index + selection.limit - selection.count);
@@ -124,7 +124,7 @@ function isFull(selection: MessageSelection): boolean {
   return selection.count >= selection.limit || selection.bytes >= selection.bytesMax;
 }
 
-/** Copies the picked messages together; neighbours go in one piece. */
+/** Copies the picked messages into one buffer. Neighbours are copied together. */
 function copyPicked(chunk: Chunk, picked: Uint32Array, bytes: number): Uint8Array {
   const { starts } = chunk;
   const target = Buffer.allocUnsafeSlow(bytes);

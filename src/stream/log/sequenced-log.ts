@@ -18,7 +18,7 @@ export interface LogOptions {
   logger: Logger;
 }
 
-/** A log with one sequencer, in this process, in front of a store of chunks. */
+/** Creates a log whose offsets this process assigns, on top of a store of chunks. */
 export function createSequencedLog(store: ChunkStore, options: LogOptions): StreamLog {
   const { clock, retentionMs } = options;
   const cache = createChunkCache(options.cacheBytesMax);
@@ -29,15 +29,15 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   const tail = store.tail();
   let lastOffset = tail.lastOffset;
-  /** The newest message that can no longer be read, and the oldest chunk that still can. */
+  /** The newest message that cannot be read any more, and the oldest chunk that can. */
   let goneThrough = tail.trimmedThrough;
   let oldest = store.spanFrom(goneThrough === undefined ? 0n : goneThrough + 1n);
 
   const next = (): Offset => (lastOffset === undefined ? 0n : lastOffset + 1n);
 
-  /** Offsets are given out once: those of a chunk that could not be stored are not used again. */
+  /** An offset is used once. If a chunk could not be stored, its offsets stay unused. */
   let lastGiven = lastOffset;
-  /** Of this process; there was no other while it ran. */
+  /** The newest announcement of this process. No other process can append while it runs. */
   let announcedTo: Offset | undefined;
   const queue = createAppendQueue({
     clock,
@@ -57,7 +57,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
         lookForStored();
         throw error;
       } finally {
-        // Only one that is there: its author tries again where it is not, and has seen nothing newer meanwhile.
+        // A chunk that was not stored does not count: its author tries again and has missed no newer announcement.
         if (readTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
           announcedTo = chunk.lastOffset;
       }
@@ -68,7 +68,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     lastOffset = stored;
     waiters.wake(stored);
   };
-  /** Where a fault hit late, the chunk is there all the same. */
+  /** A store may fail after the chunk became durable. Then the chunk counts as stored. */
   const lookForStored = () => {
     const stored = store.tail().lastOffset;
     if (stored === lastOffset || stored === undefined) return;
@@ -78,10 +78,10 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 
   const inCache = (position: Offset) => cache.startsAt !== undefined && position >= cache.startsAt;
-  /** The store may already show a chunk whose sync is under way; readers must not. */
+  /** The store may already show a chunk whose sync is not complete. Readers must not see it. */
   const served = <Span extends ChunkSpan>(span: Span | undefined) =>
     span !== undefined && span.firstOffset < next() ? span : undefined;
-  /** The last chunk that came from the store: a reader with a small limit asks for the same one many times. */
+  /** The last chunk that came from the store, because a reader with a small limit asks for the same one many times. */
   let loaded: Chunk | undefined;
   const chunkFrom = (position: Offset): Chunk | undefined => {
     if (inCache(position)) return served(cache.following(position));
@@ -93,8 +93,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     served(inCache(position) ? cache.following(position) : store.spanFrom(position));
 
   /**
-   * Takes note of what is now too old or was trimmed. Messages that were once too old stay gone, though the clock may
-   * step back; those that come after them do not depend on what the clock once said.
+   * Updates which messages are too old or trimmed, and returns the bounds. A message that was too old once stays
+   * hidden, also if the clock steps back. Newer messages do not depend on earlier readings of the clock.
    */
   const refresh = (): LogBounds => {
     const trimmed = store.tail().trimmedThrough;
@@ -155,7 +155,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 }
 
-/** A store that cannot be read is a fault of ours that may pass, never one of the request. */
+/** Turns a failure of the store into StorageUnavailable, because it may pass and is not the caller's fault. */
 async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

@@ -27,7 +27,7 @@ export interface StreamRoutesOptions extends Gate {
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
 
-/** Many small parts are cheaper to copy together than to hand to the system one by one. */
+/** Many small parts are copied into one, because this is cheaper than many writes to the socket. */
 const PARTS_WRITTEN_MAX = 64;
 
 const UNDER_WAY_AGAIN_SECONDS = 1;
@@ -38,8 +38,8 @@ interface Address {
 }
 
 /**
- * The REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
- * Everything is answered in CBOR, errors included.
+ * Registers the REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`. All
+ * answers and errors are in CBOR.
  */
 export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
   const { stream } = options;
@@ -54,7 +54,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       );
     const encoder = createBodyEncoder();
     scope.addHook('onClose', () => encoder.close());
-    // Schemas describe the routes; the contract has an error of its own for each parameter.
+    // The schemas only describe the routes, because the contract has its own error for each parameter.
     scope.setValidatorCompiler(() => (value) => ({ value }));
     const authorizations = new WeakMap<
       FastifyRequest,
@@ -62,12 +62,12 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     >();
     const underWay = createQuota(
       limits.bytesUnderWayMax,
-      'this token has too much under way: read what was answered, and finish what is being sent',
+      'this token has too many unread answers and unfinished requests: read the answers, and finish the requests',
       UNDER_WAY_AGAIN_SECONDS,
     );
-    /** Takes memory for a request until it has ended. @throws StreamError RateLimited */
+    /** Counts memory for a request until its connection closes. @throws StreamError RateLimited */
     const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
-      // Whoever has gone already does not go again.
+      // A destroyed connection emits no further close event.
       if (raw.destroyed) return;
       raw.once('close', underWay.take(tokenId, bytes));
     };
@@ -82,7 +82,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       };
     const guarded = (request: FastifyRequest) => {
       const authorized = authorizations.get(request);
-      if (authorized === undefined) throw new Error('a stream route was reached without authorization');
+      if (authorized === undefined) throw new Error('a stream route ran before its guard');
       return authorized;
     };
 
@@ -132,7 +132,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           requireWritable((request.params as Address).tableName);
           const encoding = request.headers['content-encoding'] ?? 'identity';
           if (encoding !== 'identity')
-            throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
+            throw new StreamError('UnsupportedMediaType', 'send the body without a content encoding');
           const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
           hold(guarded(request).grant.tokenId, Math.min(announced, limits.ingestBytesMax), reply);
         },
@@ -155,8 +155,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
 }
 
 /**
- * The head of the answer is made here; the messages follow as they were stored, straight from the log's memory: copying
- * them into one buffer first takes as long as sending them. Corking is safe only because the length is told.
+ * Sends the head of the answer and then the stored messages from the log's memory, because copying them into one buffer
+ * takes as long as sending them. Corking needs a Content-Length.
  */
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
-import { checkToken, grantOf } from '../../access/authentication.ts';
+import { checkToken, grantOrThrow } from '../../access/authentication.ts';
 import { bearerToken } from '../../access/bearer.ts';
 import type { Grant } from '../../access/grant.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
@@ -20,7 +20,7 @@ export interface SocketAdmissionOptions extends Gate {
   clock: Clock;
 }
 
-/** What a client says of itself when it connects; all of it is a stranger's. */
+/** The data that a client sends when it connects. None of it is trusted. */
 export interface Handshake {
   auth: unknown;
   query: unknown;
@@ -32,12 +32,12 @@ const textSchema = z.string().min(1).optional().catch(undefined);
 const authSchema = z.object({ token: textSchema, workgroupId: z.unknown().optional() }).catch({});
 const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional() }).catch({});
 
-/** @throws StreamError with the code that a REST read would answer with */
+/** @throws StreamError with the same code as a REST read */
 export type AdmitSocket = (handshake: Handshake) => Promise<ConnectionContext>;
 
 /**
- * Decides who may connect. The token comes in the `auth` of the handshake, in the query, or in an Authorization header;
- * the workgroup in `auth` or in the query, and where neither names one it is the only one of the token.
+ * Decides which clients may connect. The token is in the `auth` of the handshake, in the query, or in an Authorization
+ * header. The workgroup is in `auth` or in the query; without one it is the only workgroup of the token.
  */
 export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSocket {
   const { stream, access, rateLimit } = options;
@@ -60,7 +60,7 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
       throw new StreamError('RateLimited', `${tooMany('connections', caller)}; wait ${waitSeconds} s`);
     const given = auth.workgroupId || query.orgName;
     const { workgroupId, grant, devices } = explainMissing(() => {
-      const id = typeof given === 'string' ? given : onlyWorkgroup(grantOf(authentication), given);
+      const id = typeof given === 'string' ? given : onlyWorkgroup(grantOrThrow(authentication), given);
       return { workgroupId: id, ...admit(options, authentication, id, ['search:read']) };
     });
     const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');
@@ -69,7 +69,7 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
   };
 }
 
-/** The error for a missing token names the place of a token in a handshake. */
+/** Replaces the error for a missing token by one that names the handshake. */
 function explainMissing<Result>(action: () => Result): Result {
   try {
     return action();
@@ -79,7 +79,7 @@ function explainMissing<Result>(action: () => Result): Result {
   }
 }
 
-/** What is no text names none: whoever names two in a list is not let in to another. */
+/** A workgroup that is no text is refused, so that a list of two never opens another workgroup. */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
   if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;

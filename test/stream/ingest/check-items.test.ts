@@ -113,7 +113,7 @@ test('a field named __proto__ is refused rather than lost', () => {
   expect(checkItems([item], 'solar', 'all')).toEqual({
     kind: 'invalid',
     problems: [
-      { index: 0, field: 'data', reason: 'has a field with a name that cannot be kept: "__proto__"' },
+      { index: 0, field: 'data', reason: 'has a field with a name that cannot be stored: "__proto__"' },
     ],
     badItems: 1,
   });

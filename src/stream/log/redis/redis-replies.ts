@@ -2,14 +2,14 @@ import { type Offset, offsetMs, offsetOf } from '../../../contract/offset.ts';
 import { TerminalError } from '../../../lib/errors.ts';
 import type { ChunkSpan } from '../chunk.ts';
 
-/** What is known of a log from what Redis said last. */
+/** The end of a log in the last answer of Redis. */
 export interface KnownTail {
   epoch: string;
-  /** Grows with each epoch, so that an old one is told from a new one. */
+  /** A number that grows with each epoch, so that old and new epochs can be told apart. */
   generation: number;
-  /** The newest offset that was ever given; undefined in a new log. */
+  /** The newest offset that was ever assigned; undefined in a new log. */
   lastOffset: Offset | undefined;
-  /** How many messages the log has taken since it was created. */
+  /** The number of messages that the log has stored since it was created. */
   nextOrdinal: number;
   trimmedThrough: Offset | undefined;
 }
@@ -35,7 +35,7 @@ export function readLogHead(fields: readonly unknown[]): KnownTail {
   };
 }
 
-/** An entry of the stream: its id is that of the last message. */
+/** Reads an entry of the stream. Its id is the offset of the last message. */
 export function readSpan(entry: unknown): ChunkSpan | undefined {
   if (entry === null) return undefined;
   const [id, fields] = entry as Entry;
@@ -58,7 +58,7 @@ export function idOf(offset: Offset): string {
   return `${ms}-${sequence}`;
 }
 
-/** The offset an id stands for; undefined for the one that stands for none, `-1-0`. */
+/** The offset of an id; undefined for `-1-0`, which means no offset. */
 export function offsetFrom(id: string): Offset | undefined {
   const at = id.lastIndexOf('-');
   const ms = Number(id.slice(0, at));

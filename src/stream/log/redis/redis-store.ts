@@ -19,15 +19,15 @@ import {
 } from './redis-replies.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
 
-/** The chunks of one log in Redis, as one of the processes sees them that share it. Every call may throw TransientError. */
+/** The chunks of one log in Redis, as one process sees them. Every call may throw TransientError. */
 export interface RedisStore {
   readonly known: KnownTail;
-  /** Begins to hear of what other processes append. */
+  /** Subscribes to the appends of other processes. */
   listen(listeners: RedisStoreListeners): Promise<void>;
   look(position: Offset, nowMs: UtcMs): Promise<Look>;
   /**
-   * Stores a chunk after all others, once, though the connection may break meanwhile.
-   * @param readTo given for an announcement: nothing is stored where there is one at or after it
+   * Stores a chunk once after all others, also if the connection breaks meanwhile.
+   * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it
    */
   append(
     batches: readonly EncodedBatch[],
@@ -35,34 +35,34 @@ export interface RedisStore {
     readTo: Offset | undefined,
   ): Promise<Chunk | 'outdated'>;
   /**
-   * Chunks one after another from the first whose last message is at or after `from`, up to about as many messages as are
-   * wanted, none of which lies after `to`.
+   * Chunks from the first one whose last message is at or after `from`: about as many messages as are wanted, and none
+   * after `to`.
    */
   page(from: Offset, to: Offset | undefined, messagesWanted: number): Promise<Page>;
-  /** Removes the chunks that lie whole before `offset`. */
+  /** Removes the chunks whose messages all lie before `offset`. */
   trimBefore(offset: Offset): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RedisStoreListeners {
-  /** More is stored, up to `known.lastOffset`. */
+  /** New messages are stored, up to `known.lastOffset`. */
   onMoved(): void;
-  /** Another log is known now than before. */
+  /** Redis has another log than before. */
   onRecreated(): void;
-  /** Something may be new; only `look` can tell. */
+  /** There may be new messages. The listener must call `look`. */
   onDoubt(): void;
 }
 
-/** How the log is at one moment. */
+/** The state of a log at one moment. */
 export interface Look {
-  /** The last chunk that lies whole before the position. */
+  /** The last chunk whose messages all lie before the position. */
   before: ChunkSpan | undefined;
-  /** The first chunk that does not. */
+  /** The first chunk after it. */
   at: ChunkSpan | undefined;
   lastOffset: Offset | undefined;
 }
 
-/** `changed`: the log is not the one that is known; a look will tell. */
+/** `changed`: Redis has another log than the one this process knows. A look updates it. */
 export type Page = { kind: 'chunks'; chunks: Chunk[] } | { kind: 'changed' };
 
 export interface RedisStoreOptions {
@@ -73,27 +73,27 @@ export interface RedisStoreOptions {
   logger: Logger;
 }
 
-/** Bytes of one page, beyond its first chunk. */
+/** Bytes of one page beyond its first chunk. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
+/** A chunk is sent again for this long if its answer was lost. Redis keeps the answer for longer. */
 const APPEND_AGAIN_MS = 10 * SECOND_MS;
 const AGAIN_AFTER_MS = 10;
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
-/** Who has appended, to which epoch, after which tail and count of messages, up to which. */
+/** The news of an append: sender, epoch, end and count before it, end after it. */
 const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
 
 /**
- * Opens the log of a workgroup, a new one where there is none.
- * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
+ * Opens the chunks of a workgroup, and creates them if needed.
+ * @throws TransientError if Redis cannot be reached, TerminalError if a later version has written the log
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const { redis, workgroupId, logger } = options;
-  // The braces keep the keys of one log together in a Redis cluster.
+  // The braces keep all keys of a log on one node of a Redis cluster.
   const key = (name: string) => `wattline:stream:{${workgroupId}}:${name}`;
   const logKeys = [key('head'), key('chunks')];
   const channel = key('news');
   const sender = randomUUID();
-  // Should nobody trim any more, the memory is given back all the same.
+  // Redis deletes the log by itself if no process trims it any more.
   const keptMs = 2 * options.retentionMs + ANSWER_KEPT_MS;
   let chunksSent = 0;
   let listeners: RedisStoreListeners | undefined;
@@ -119,7 +119,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     } else if (hasMoved) listeners?.onMoved();
   };
 
-  /** Runs a script that begins with what is known, and learns from the head in its answer. */
+  /** Runs a script that begins with `history`, and applies the head in its answer. */
   const runKnowing = async (
     script: RedisScript,
     keys: readonly string[],
@@ -140,8 +140,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   /**
-   * Learns from a head unless it belongs to another log, or to this one as it was before it was asked for: news may have come
-   * while the answer was on its way.
+   * True if a head belongs to this log and is not older than the request, because news may arrive before the answer.
    */
   const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
     const head = fields === null ? undefined : readLogHead(fields);
@@ -224,11 +223,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
         const value = found[index];
         if (value == null) {
-          // Trimmed meanwhile, or dropped by Redis itself; readers are to be told of a gap.
+          // Another process has trimmed the chunk, or Redis has dropped it. Readers must be told of the gap.
           await trimBefore(lastOffset + 1n);
           return { kind: 'changed' };
         }
-        // A copy of its own, because the connection's buffers hold other replies too.
+        // The value is copied, because the connection's buffer holds other replies too.
         chunks.push(placeChunk(openChunk(firstOffset, copyOf(value)), firstOffset, firstOrdinal));
       }
       return { kind: 'chunks', chunks };
@@ -240,7 +239,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 }
 
-/** Sends again what was sent while the connection broke: the script answers then as it did the first time. */
+/** Sends a script again after the connection broke. The script returns the same answer again. */
 async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise<Answer>): Promise<Answer> {
   const deadline = performance.now() + APPEND_AGAIN_MS;
   for (;;) {
@@ -255,7 +254,7 @@ async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise
   }
 }
 
-/** Resolves once the connection is there again or the time has passed. */
+/** Resolves when the connection is ready or the time is over. */
 function ready(redis: RedisConnection, withinMs: number): Promise<void> {
   if (redis.isReady || withinMs <= 0) return Promise.resolve();
   return new Promise((resolve) => {
