@@ -125,7 +125,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
       if (keys.signing === undefined)
         throw new TerminalError(
           'NoSigningKey',
-          `tokens can only be checked here: ${keyFile} holds no private key`,
+          `tokens can only be checked here: ${keyFile} has no private key`,
         );
       const { subject, scopes, lifetimeMs } = parsed.data;
       const issuedAtSeconds = Math.floor(clock.now() / 1_000);

@@ -8,7 +8,7 @@ import { sampleOf } from './sample-messages.ts';
 const REST = 'stream-contract.md, REST';
 const CBOR = 'stream-contract.md, CBOR rules';
 
-/** The form of a successful read. */
+/** Rules on the form of a successful read. */
 export const answerRules: readonly Rule[] = [
   {
     id: 'answer.content-type',
@@ -54,7 +54,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'answer.plain-cbor',
-    says: 'Plain CBOR: no tags, keys are text and come once',
+    says: 'Plain CBOR: no tags, and each key is text and appears once',
     source: CBOR,
     check: (probe) => everyItem(probe, unplain),
   },
@@ -92,7 +92,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'answer.headers',
-    says: 'Stream-Next-Offset and Stream-Up-To-Date say what the body says',
+    says: 'Stream-Next-Offset and Stream-Up-To-Date have the values of the body',
     source: REST,
     async check(probe) {
       const answer = await plainRead(probe);
@@ -174,7 +174,7 @@ async function plainRead(probe: Probe) {
   return answer;
 }
 
-/** A read of the sample. */
+/** Reads the sample. */
 async function sampleRead(probe: Probe) {
   const { messages } = await sampleOf(probe);
   return probe.read(`offset=${messages[0]!.offset}&limit=${messages.length}`);

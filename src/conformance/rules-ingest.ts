@@ -10,7 +10,7 @@ const INGEST = 'stream-contract.md, Ingest';
 const ITEMS_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
 
-/** Values of every kind that a field may have. */
+/** Values of all kinds that a field may have. */
 const everyValue = {
   integer: 42,
   negative: -7,
@@ -23,7 +23,7 @@ const everyValue = {
   nothing: null,
 };
 
-/** Taking messages in. */
+/** Rules on sending messages. */
 export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.cbor',
@@ -95,7 +95,7 @@ export const ingestRules: readonly Rule[] = [
   },
   {
     id: 'ingest.offsets',
-    says: 'firstOffset and lastOffset are those of the messages; those of a later request are greater',
+    says: 'firstOffset and lastOffset are the offsets of the messages; a later request gets greater ones',
     source: INGEST,
     needs: ['write'],
     async check(probe) {
@@ -214,7 +214,7 @@ async function mustComeBack(probe: Probe, from: bigint | undefined, items: objec
   }
 }
 
-/** Where the next message of our table will be, or later. */
+/** An offset at or before the next message of the probe's table. */
 async function tailOf(probe: Probe): Promise<bigint> {
   return (await readToTail(probe, '', { table: probe.quietTable })).nextOffset;
 }

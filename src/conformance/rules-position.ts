@@ -9,11 +9,11 @@ const ERRORS = 'stream-contract.md, Errors';
 const PAGE = 2;
 const OFFSET_MAX = 2n ** 64n - 1n;
 
-/** Where a read begins, and where it says to go on. */
+/** Rules on the start of a read and on the next position. */
 export const positionRules: readonly Rule[] = [
   {
     id: 'start.oldest',
-    says: 'Without parameters messages come from the oldest that is retained',
+    says: 'Without parameters a read starts at the oldest retained message',
     source: 'service.md 4.4 rule 2',
     timed: true,
     async check(probe) {
@@ -26,7 +26,7 @@ export const positionRules: readonly Rule[] = [
   },
   {
     id: 'offset.inclusive',
-    says: 'offset is inclusive: the message at it is the first',
+    says: 'offset is inclusive: the message at this offset is the first',
     source: REST,
     async check(probe) {
       const { message } = await middleOf(probe);
@@ -150,7 +150,7 @@ export const positionRules: readonly Rule[] = [
   },
   {
     id: 'table.empty',
-    says: 'A table nobody has written to is an empty 200, up to date',
+    says: 'A table without messages is an empty 200, up to date',
     source: ERRORS,
     async check(probe) {
       const { messages, upToDate, sent } = await readToTail(probe, '', { table: probe.quietTable });

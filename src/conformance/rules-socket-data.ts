@@ -12,13 +12,13 @@ import { type Frame, type Payload, request, type SocketClient, withClient } from
 const SOCKET = 'stream-contract.md, WebSocket';
 const FRAME_MESSAGES_MAX = 1_000;
 const FRAME_BYTES_MAX = 1024 * 1024;
-/** Nothing that was going to come is still under way after this. */
+/** After this time no further frame is expected. */
 const QUIET_MS = 300;
 const HEARTBEAT_MS = 15 * SECOND_MS;
-/** More than three frames may hold, by their number and by their size. */
+/** Messages for more than three frames, by number and by size. */
 const LARGE = { messages: 3_200, textCharacters: 700 };
 
-/** What comes over a subscription. */
+/** Rules on the frames of a subscription. */
 export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.frame',
@@ -45,7 +45,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.replay',
-    says: 'From an offset or a timestamp come the messages that REST returns',
+    says: 'From an offset or a timestamp a subscription returns the same messages as REST',
     source: SOCKET,
     needs: ['socket'],
     async check(probe) {
@@ -64,7 +64,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.newest',
-    says: 'Without offset and timestamp only new messages come',
+    says: 'Without offset and timestamp a subscription returns only new messages',
     source: 'service.md 4.5 rule 2',
     needs: ['socket', 'write'],
     async check(probe) {
@@ -104,7 +104,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.filter',
-    says: 'Only the messages of the table come, and of devices that the token may see',
+    says: 'A subscription returns only messages of the table and of devices that the token may read',
     source: 'service.md 4.5 rule 4; stream-contract.md, WebSocket',
     needs: ['socket', 'write', 'restricted-token'],
     async check(probe) {
@@ -150,7 +150,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.frame-size',
-    says: 'No frame holds more than 1,000 messages or 1 MiB',
+    says: 'No frame has more than 1,000 messages or 1 MiB',
     source: SOCKET,
     needs: ['socket', 'write', 'slow'],
     async check(probe) {
@@ -179,7 +179,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.heartbeat',
-    says: 'When nothing came for 15 s, a frame without messages says the current nextOffset',
+    says: 'After 15 s without a message, a frame without messages has the current nextOffset',
     source: SOCKET,
     needs: ['socket', 'slow'],
     check: (probe) =>
@@ -206,7 +206,7 @@ function frameMessages(client: SocketClient, frame: Frame): Message[] {
   return batchOfItem(frame.item, client.sent, 0, frame.problem).messages;
 }
 
-/** All messages that came, in the order in which they did. */
+/** All received messages, in order. */
 function received(client: SocketClient): Message[] {
   return client.frames.flatMap((frame) => frameMessages(client, frame));
 }
@@ -216,7 +216,10 @@ function last(client: SocketClient): bigint | undefined {
   return frame && frameMessages(client, frame).at(-1)?.offset;
 }
 
-/** Waits for as many messages as are expected, and compares: one that comes twice is there in the place of another. */
+/**
+ * Waits for the expected number of messages and compares them. A duplicate shows, because it takes the place of another
+ * message.
+ */
 async function mustBring(client: SocketClient, expected: readonly Message[], what: string): Promise<void> {
   await client.until(`${expected.length} messages`, () =>
     received(client).length >= expected.length ? true : undefined,

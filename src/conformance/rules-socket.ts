@@ -17,7 +17,7 @@ import {
 const SOCKET = 'stream-contract.md, WebSocket';
 const OFFSET_MAX = '18446744073709551615';
 
-/** Connecting and subscribing over socket.io. */
+/** Rules on connecting and subscribing over socket.io. */
 export const socketRules: readonly Rule[] = [
   {
     id: 'socket.auth',
@@ -108,7 +108,7 @@ export const socketRules: readonly Rule[] = [
   },
   {
     id: 'socket.duplicate',
-    says: 'A requestId that is active on the connection already is DuplicateRequest',
+    says: 'A requestId that is already active on the connection is DuplicateRequest',
     source: SOCKET,
     needs: ['socket'],
     check: (probe) =>
@@ -121,7 +121,7 @@ export const socketRules: readonly Rule[] = [
   },
   {
     id: 'socket.invalid',
-    says: 'Offsets and timestamps that are none are InvalidOffset and InvalidTimestamp, as over REST',
+    says: 'Invalid offsets and timestamps are InvalidOffset and InvalidTimestamp, as over REST',
     source: SOCKET,
     needs: ['socket'],
     async check(probe) {
@@ -166,7 +166,7 @@ async function mustConnect(probe: Probe, handshake: ConnectHandshake): Promise<v
   });
 }
 
-/** Subscribes and expects an error. @returns its map */
+/** Subscribes and expects an error. Returns its map. */
 async function mustRefuse(probe: Probe, payload: Payload, code: string, token?: string): Promise<Payload> {
   let answer: Payload = {};
   await withClient(

@@ -247,7 +247,7 @@ describe('keys', () => {
       [JSON.stringify({ keys: [] }), 'at least one key'],
       [JSON.stringify({ keys: [{ kty: 'oct', k: 'secret stuff' }] }), 'must be "OKP"'],
       [JSON.stringify({ keys: [{ ...key, x: 'secretstuff' }] }), 'not a valid Ed25519 key'],
-      [JSON.stringify({ keys: [key, key] }), 'a "kid" of their own'],
+      [JSON.stringify({ keys: [key, key] }), 'their own "kid"'],
     ] as const) {
       writeFileSync(file, content);
       const error: Error = await open().catch((caught) => caught);
