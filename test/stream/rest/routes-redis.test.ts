@@ -15,3 +15,5 @@ afterAll(async () => {
 // A log of its own for each service: they all call their workgroups the same.
 serveFrom((options) => openRedisLog({ ...options, redis, workgroupId: randomUUID() }));
 await import('./stream-routes.test.ts');
+await import('./read-access.test.ts');
+await import('./route-errors.test.ts');
