@@ -4,6 +4,7 @@ import { errorMessage, TerminalError, TransientError } from '../../../lib/errors
 import type { Logger } from '../../../lib/logger.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
 import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
+import { watchOutage } from './watch-outage.ts';
 
 /** The Redis connections that all logs of a process share: one for commands, one for news. */
 export interface RedisConnection {
@@ -247,36 +248,6 @@ function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
 
 export function redisScript(lua: string): RedisScript {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };
-}
-
-/** Logs an outage once when it begins and once when it ends. */
-function watchOutage(redis: Redis, host: string, logger: Logger) {
-  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
-  let lastProblem: string | undefined;
-  redis.on('error', (error) => {
-    lastProblem = errorMessage(error);
-  });
-  redis.on('close', () => {
-    if (state !== 'reachable') return;
-    state = 'unreachable';
-    logger.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
-  });
-  redis.on('ready', () => {
-    lastProblem = undefined;
-    if (state !== 'unreachable') return;
-    state = 'reachable';
-    logger.info({ host }, 'stream.redis-reachable');
-  });
-  return {
-    begin: () => {
-      state = 'reachable';
-    },
-    end: () => {
-      state = 'not-watched';
-    },
-    isWatched: () => state !== 'not-watched',
-    lastProblem: () => lastProblem,
-  };
 }
 
 function isReply(error: unknown): error is Error {

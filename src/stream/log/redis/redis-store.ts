@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedBatch } from '../../../contract/encode-messages.ts';
 import type { Offset } from '../../../contract/offset.ts';
-import { TransientError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../../lib/time.ts';
+import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
 import {
@@ -18,6 +16,7 @@ import {
   readSpan,
 } from './redis-replies.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
+import { repeatUntilAnswered } from './repeat-until-answered.ts';
 
 /** The chunks of one log in Redis, as one process sees them. Every call may throw TransientError. */
 export interface RedisStore {
@@ -75,9 +74,7 @@ export interface RedisStoreOptions {
 
 /** Bytes of one page beyond its first chunk. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** A chunk is sent again for this long if its answer was lost. Redis keeps the answer for longer. */
-const APPEND_AGAIN_MS = 10 * SECOND_MS;
-const AGAIN_AFTER_MS = 10;
+/** Redis keeps the answer to an append for this long, because the append may be repeated. */
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
 /** The news of an append: sender, epoch, end and count before it, end after it. */
 const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
@@ -202,7 +199,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
       const seen = readTo === undefined ? ['', ''] : Object.values(offsetParts(readTo));
       const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
-      const { answer } = await untilAnswered(redis, () =>
+      const { answer } = await repeatUntilAnswered(redis, () =>
         runKnowing(appendScript, keys, nowMs, values, messages),
       );
       const [, first, ordinal] = answer;
@@ -237,37 +234,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       for (const stop of stops) await stop();
     },
   };
-}
-
-/** Sends a script again after the connection broke. The script returns the same answer again. */
-async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise<Answer>): Promise<Answer> {
-  const deadline = performance.now() + APPEND_AGAIN_MS;
-  for (;;) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof TransientError && error.code === 'RedisAnswerLost')) throw error;
-      await sleep(AGAIN_AFTER_MS);
-      await ready(redis, deadline - performance.now());
-      if (!redis.isReady || performance.now() > deadline) throw error;
-    }
-  }
-}
-
-/** Resolves when the connection is ready or the time is over. */
-function ready(redis: RedisConnection, withinMs: number): Promise<void> {
-  if (redis.isReady || withinMs <= 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      forget();
-      resolve();
-    };
-    const timer = setTimeout(done, withinMs);
-    const forget = redis.onReady(() => {
-      if (redis.isReady) done();
-    });
-  });
 }
 
 function isAfter(a: Offset | undefined, b: Offset | undefined): boolean {
