@@ -26,7 +26,7 @@ async function setUp(options: Partial<AccessOptions> = {}) {
   const clock = createTestClock();
   const settings = { dataDir: tempDir(), issuer: 'wattline', clock, ...options };
   const access = await createAccess(settings);
-  /** What another process that shares the folder would have. */
+  /** The access of another process that shares the folder. */
   const another = () => createAccess(settings);
   return { clock, access, another, dataDir: settings.dataDir };
 }

@@ -39,7 +39,7 @@ async function setUp() {
       issued.push(token.token);
       return token;
     },
-    /** What became of it: `admitted`, or the code of the error. */
+    /** The result: `admitted`, or the code of the error. */
     attempt: async (
       token: string | undefined,
       workgroupId = 'home',
@@ -53,7 +53,7 @@ async function setUp() {
         return (error as StreamError).code;
       }
     },
-    /** What was noted since the last look, as text and in whole. */
+    /** The audit entries since the last call. */
     noted(workgroupId = 'home') {
       const spool = openAuditSpool(dataDir, workgroupId);
       return spool.waiting().map((name) => {
@@ -155,7 +155,7 @@ test('an attacker fills nothing: an entry a minute and reason, which counts the 
   const { attempt, noted, clock, gate } = await setUp();
   const counts = () => noted().map(({ data }) => data!.count);
   await attempt('nonsense');
-  // Nothing is written while the caller waits: the time of the answer would tell that the workgroup exists.
+  // Nothing is written before the answer, because its time would show that the workgroup exists.
   expect(counts()).toEqual([]);
   await clock.advance(SECOND_MS);
   expect(counts()).toEqual([1]);

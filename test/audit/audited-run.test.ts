@@ -7,7 +7,7 @@ import { openExportFixture } from '../exports/support.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** What waits to be taken into the audit log, as whoever may read it will see it. */
+/** The audit entries that wait, as readers of the audit log will see them. */
 function noted(dataDir: string, workgroupId: string) {
   const spool = openAuditSpool(dataDir, workgroupId);
   return spool

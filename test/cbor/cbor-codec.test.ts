@@ -53,7 +53,7 @@ describe('decodeCbor', () => {
   });
 
   it('never takes one key for another whose characters are its bytes', () => {
-    // "Ã¼" has the characters that are the bytes of "ü", and so have all of these pairs.
+    // The characters of "Ã¼" are the bytes of "ü". All of these pairs are like this.
     for (let code = 0x80; code < 0x800; code++) {
       const key = String.fromCharCode(code);
       const likeness = Buffer.from(key).toString('latin1');

@@ -9,7 +9,7 @@ const values = appendixA.flatMap(([hex, expected]) =>
 const fromHex = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
-/** Where our encoding of a value is another one of the same value, and why. */
+/** The values that we encode differently, with the reason. */
 const encodedOtherwise: Readonly<Record<string, Record<string, string>>> = {
   'a number that is whole is an integer': {
     f90000: '00',

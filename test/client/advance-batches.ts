@@ -7,7 +7,7 @@ import type { MessageColumns } from '../../src/decode/message-columns.ts';
 
 export const startTimeMs = 1_760_000_000_000;
 
-/** A batch of messages with these offsets; each was appended as many seconds after the start as its offset says. */
+/** A batch of messages with these offsets. Each was appended as many seconds after the start as its offset. */
 export function batch(offsets: Array<bigint | number>, said: Partial<BatchOutcome> = {}): BatchOutcome {
   return {
     kind: 'batch',
@@ -59,7 +59,7 @@ export function deliver(step: Step): DeliverStep {
   return step;
 }
 
-/** What a step hands on, by offset. */
+/** The offsets that a step delivers. */
 export function delivered(step: DeliverStep, { columns }: BatchOutcome): bigint[] {
   keepNew(columns, step.keep);
   return Array.from({ length: columns.count }, (_, row) => offsetAt(columns, row));

@@ -120,7 +120,7 @@ describe('disorder', () => {
                 expect(seen.has(offset)).toBe(false);
                 seen.add(offset);
               }
-              // A recreated log may begin low again; these have no epoch, so only a restart may say so.
+              // A recreated log may start with low offsets again. Without an epoch only a restart shows it.
               expect(step.position.lastOffset ?? -1n).toBeGreaterThanOrEqual(position.lastOffset ?? -1n);
             } else if (step.kind === 'restart') return;
             position = step.position;
@@ -185,7 +185,7 @@ describe('failures', () => {
     };
     expect(advance(at(500), unplaced())).toMatchObject({ kind: 'again' });
     expect(advance(at(500, { stalls: 4 }), unplaced())).toMatchObject({ kind: 'fail', code: 'NoProgress' });
-    // With a position behind them they are delivered, once.
+    // After the position they are delivered once.
     expect(advance(at(500), { ...unplaced(), nextOffset: 501n })).toMatchObject({
       kind: 'deliver',
       messages: 1,

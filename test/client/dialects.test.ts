@@ -7,7 +7,7 @@ import { createRestSource } from '../../src/client/rest-source.ts';
 import type { Waiting } from '../../src/client/with-retries.ts';
 import { type Dialect, type Fault, plainDialect, startVendor } from '../support/vendor-server.ts';
 
-/** No time passes but in the head of this clock. */
+/** A clock that stands still. */
 const patient: Waiting = { clock: { now: () => 0 }, random: () => 0.5, sleep: async () => {} };
 
 const closing: Array<() => Promise<void>> = [];
@@ -25,7 +25,7 @@ async function start(dialect: Partial<Dialect> = {}) {
   return { vendor, source };
 }
 
-/** Reads to the head of the stream: the values delivered, in order, and where that left the reader. */
+/** Reads to the head of the stream. Returns the delivered values in order, and the position after them. */
 async function drain(
   source: ReturnType<typeof createRestSource>,
   from: Position | Ask,
@@ -52,7 +52,7 @@ async function drain(
   return { values, position, gaps, reads };
 }
 
-/** What a consumer keeps across a restart: never more than the checkpoint's columns. */
+/** Stores and loads a position as a consumer does: with the columns of its checkpoint only. */
 function throughCheckpoint(position: Position): Position {
   return startPosition(position.ask, {
     ...(position.epoch !== undefined && { epoch: position.epoch }),
@@ -91,7 +91,7 @@ const faults: fc.Arbitrary<Array<Fault | undefined>> = fc.array(
     'garbage',
     'unknown-offset',
   ),
-  // Fewer than what makes a reader give up.
+  // Fewer than the failures after which a reader gives up.
   { maxLength: 6 },
 );
 
@@ -100,7 +100,7 @@ test('every message is delivered once and in order, whatever the dialect and wha
     fc.asyncProperty(
       dialects,
       faults,
-      // An inclusive cursor that names the last message needs room for one message more.
+      // An inclusive cursor that names the last message needs room for one more.
       fc.integer({ min: 2, max: 9 }),
       fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 4 }),
       fc.constantFrom(1n, 3n, 1n << 40n),
@@ -251,7 +251,7 @@ test('a server that ignores the offset is given up after a bounded number of rea
   const { position } = await drain(source, { kind: 'oldest' }, 100);
   vendor.requests.length = 0;
   vendor.expired = 'silent';
-  // Whatever is asked, it answers with everything it has.
+  // This server answers each request with all its messages.
   const ignoring = { fetch: () => source.fetch({ ask: { kind: 'oldest' } }) };
   const reading = readStream(ignoring, { from: position, waiting: patient, untilUpToDate: true }).next();
   await expect(reading).rejects.toMatchObject({ code: 'NoProgress' });

@@ -153,7 +153,7 @@ test('retention that overtakes a reader is one gap, and the reader goes on', asy
   await post(service, [4]);
   clock.set(clock.now() + 20 * MINUTE_MS);
   await post(service, [5]);
-  // The token has run out with the clock.
+  // The token has expired.
   const later = sourceOf(service, await service.token());
   const after = await drain(later, { from: position });
   expect(after).toMatchObject({ values: [4, 5], gaps: ['expired'] });

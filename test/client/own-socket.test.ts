@@ -46,7 +46,7 @@ async function post(service: StreamService, values: number[], table = 'solar'): 
   expect(answer.status).toBe(200);
 }
 
-/** Reads until that many messages are there. */
+/** Reads until `count` messages have arrived. */
 async function read(source: SocketSource, count: number, options: ReadStreamOptions = {}) {
   const values: unknown[] = [];
   const gaps: unknown[] = [];

@@ -17,7 +17,7 @@ async function vendorAnd(options: Partial<RestSourceOptions> = {}) {
   return { vendor, source };
 }
 
-/** A server that answers as told. */
+/** Starts a server with this listener. */
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -141,7 +141,7 @@ describe('the watchdog', () => {
     await expect(sourceOf(trickling, { timeouts }).fetch(oldest)).rejects.toMatchObject({
       code: 'AnswerTimeout',
     });
-    // The source is as good as before.
+    // The source still works.
     expect((await source.fetch(oldest)).status).toBe(200);
   });
 

@@ -30,7 +30,7 @@ interface Started {
   close(): Promise<void>;
 }
 
-/** A socket that was lost is tried again at the next read. */
+/** A lost socket is opened again at the next read. */
 const hasty: Waiting = { ...systemWaiting, random: () => 0, sleep: async () => {} };
 
 async function start(
@@ -48,7 +48,7 @@ async function start(
     token: 'secret',
     logger: silentLogger,
     random: hasty.random,
-    // However busy the machine is.
+    // Long enough for a busy machine.
     bounds: { graceMs: 10_000, ...bounds },
     ...rest,
   });
@@ -72,7 +72,7 @@ interface Delivered {
   transports: Set<string>;
 }
 
-/** Reads until that many messages are there, and whatever has come with them. */
+/** Reads until at least `count` messages have arrived. */
 async function read(source: SocketSource, from: Position | Ask, count: number): Promise<Delivered> {
   const delivered: Delivered = {
     values: [],
@@ -104,7 +104,7 @@ function note(delivered: Delivered, batch: StreamBatch, source: SocketSource): v
   delivered.transports.add(source.transport);
 }
 
-/** What a consumer keeps across a restart: never more than the checkpoint's columns. */
+/** Stores and loads a position as a consumer does: with the columns of its checkpoint only. */
 function throughCheckpoint(position: Position): Position {
   return startPosition(position.ask, {
     ...(position.epoch !== undefined && { epoch: position.epoch }),
@@ -159,7 +159,7 @@ test('every message is delivered once and in order, whatever the dialect and wha
       async (socketDialect, offsetsAs, timesAs, wrong, batches, step) => {
         const bounds = socketDialect.bounds!;
         const { vendor, socket, source, close } = await start({
-          // Objects lose the digits of large integers, so no server can send them.
+          // No server sends objects, because large integers lose digits in them.
           dialect: { offsetsAs: socketDialect.form === 'objects' ? 'text' : offsetsAs, timesAs, bounds },
           socket: socketDialect,
         });
@@ -240,7 +240,7 @@ test('what was fetched and has not landed is asked for again, at its place', asy
   vendor.append(3);
   const { ask } = position;
   const first = await source.fetch({ ask });
-  // Its landing failed: REST is asked, then a new subscription.
+  // After a failed landing the source asks over REST, and then subscribes again.
   const second = await source.fetch({ ask });
   expect(source.transport).toBe('rest');
   const third = await source.fetch({ ask });
@@ -290,7 +290,7 @@ test.each([
     if (await source.fetch({ ask: position.ask, waitSeconds: 0.1 })) source.landed(position.ask);
     transports.add(source.transport);
   }
-  // REST looks whether the socket has missed something.
+  // REST checks if the socket has missed a message.
   expect(transports).toEqual(new Set(idleEveryMs === undefined ? ['socket', 'rest'] : ['socket']));
   if (idleEveryMs === undefined) expect(socket.handshakes.length).toBeGreaterThan(1);
   else expect(socket.handshakes).toHaveLength(1);

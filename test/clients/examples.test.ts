@@ -94,7 +94,7 @@ test('the example in Python handles frames in order and each once, under load an
   expect(numbers).toEqual(Array.from({ length: MESSAGES }, (_, number) => number));
 }, 90_000);
 
-/** Runs an example as a reader of the page would, with another address and workgroup. @returns what it has printed */
+/** Runs an example as a reader of the page would, with another address and workgroup. Returns its output. */
 function run(url: string, file: string, code: string, command: string, token: string): () => string {
   const folder = tempDir();
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -12,7 +12,7 @@ import {
 } from './breakage.ts';
 import type { Breakage } from './breaking-proxy.ts';
 
-/** Ways to answer reads wrongly. */
+/** Servers that answer reads wrongly. */
 export const readCases: Case[] = [
   {
     name: 'device status is telemetry',
@@ -350,7 +350,7 @@ export const readCases: Case[] = [
   },
 ];
 
-/** Does it to every message about a device. */
+/** Changes every message about a device. */
 function onStatus(change: (status: Record<string, unknown>) => void): Breakage {
   return onBatch((answer) => {
     for (const message of answerMessages(answer)) if (message.table === 'devices') change(message);

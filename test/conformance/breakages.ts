@@ -169,7 +169,7 @@ export const errorCases: Case[] = [
   },
 ];
 
-/** Those of which time is an ingredient. */
+/** Servers that break rules on time. */
 export const waitCases: Case[] = [
   {
     name: 'reads are answered at once',
@@ -199,7 +199,7 @@ export const waitCases: Case[] = [
   },
 ];
 
-/** A read during which something is written takes longer. */
+/** A read takes longer if messages are written during it. */
 function slowedByWrites(): Breakage {
   let writes = 0;
   const writesBefore = new WeakMap<Buffer, number>();
@@ -214,7 +214,7 @@ function slowedByWrites(): Breakage {
   };
 }
 
-/** What only large answers show. */
+/** Servers that only large answers reveal. */
 export const sizeCases: Case[] = [
   {
     name: 'answers are half as large, and padded to 9 MB',
@@ -233,7 +233,7 @@ export const sizeCases: Case[] = [
   },
 ];
 
-/** What only a long request shows. */
+/** A server that only a long request reveals. */
 export const holdCase: Case = {
   name: 'reads end after three seconds, whatever comes',
   fails: ['wait.hold'],
@@ -242,7 +242,7 @@ export const holdCase: Case = {
   },
 };
 
-/** What only a log shows that has lost messages. */
+/** A server that only a log with lost messages reveals. */
 export const expiredCase: Case = {
   name: 'an expired offset does not say which log it is',
   fails: ['offset.expired'],

@@ -46,7 +46,7 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
   return { service, target };
 }
 
-/** Two devices come and go, so that there is something to look at in their table. */
+/** Sends states of two devices, so that their table has messages. */
 async function tellStatus(service: StreamService): Promise<void> {
   const log = await service.stream.logOf('acme');
   for (const state of ['online', 'offline'] as const)
@@ -102,7 +102,7 @@ async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
 const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
-/** The rules that see a breakage. */
+/** The rules that notice a breakage. */
 async function failuresOf(breakage: Case, target: Target, picked: typeof rules) {
   const proxy = await startBreakingProxy(target.url, breakage);
   try {
@@ -123,7 +123,7 @@ describe('our own server', () => {
     const checked = await Promise.all(
       logs.map(async ([name, openLog]) => {
         const { target, service } = await setUp({ openLog });
-        // Of others there is more than a server looks at for one answer.
+        // The other tables have more messages than a server scans for one answer.
         if (name === 'memory') await fill(service, 260_000);
         await tellStatus(service);
         const findings = await findingsOf(target);

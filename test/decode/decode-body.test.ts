@@ -28,7 +28,7 @@ const empty = {
   requestId: undefined,
 };
 
-/** The same body in every format the client reads, each decoded; all must say the same. */
+/** Decodes the same body in every format that the client reads. All results must be equal. */
 function everyWay(...roots: unknown[]): { body: DecodedBody; offsets: bigint[]; rejected: number } {
   const forms: Record<string, Uint8Array> = {
     cbor: Buffer.concat(roots.map(encodeCbor)),
@@ -55,7 +55,7 @@ function everyWay(...roots: unknown[]): { body: DecodedBody; offsets: bigint[]; 
   };
 }
 
-/** A map or array as an encoder writes it that does not know how long it will be. */
+/** A map or array of indefinite length. */
 function indefinite(value: unknown): Buffer {
   if (Array.isArray(value))
     return Buffer.concat([Buffer.from([0x9f]), ...value.map(indefinite), Buffer.from([0xff])]);

@@ -26,7 +26,7 @@ function randomNumbers(seed: number): () => number {
 const random = randomNumbers(SEED);
 const below = (count: number) => Math.floor(random() * count);
 
-/** Bodies of every kind a reader meets, to be broken. */
+/** Bodies of all kinds, to be damaged. */
 function wholeBodies(): Uint8Array[] {
   const batch = encodeMessages(
     [
@@ -103,7 +103,7 @@ function mutated(body: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Runs it; a MalformedError is an outcome like any other, everything else is a defect. */
+/** Runs a function. A MalformedError is a result; any other error is a defect. */
 function outcome<T>(run: () => T): T | MalformedError {
   try {
     return run();
@@ -113,7 +113,7 @@ function outcome<T>(run: () => T): T | MalformedError {
   }
 }
 
-/** What a body says, but for the bytes of rejected messages, which the two roads keep in two ways. */
+/** The content of a body, without the bytes of rejected messages, which both readers store differently. */
 function saying(body: DecodedBody | MalformedError, names: ReturnType<typeof createNameTable>): unknown {
   if (body instanceof MalformedError) return 'malformed';
   if (body.kind === 'error') return body;

@@ -33,7 +33,7 @@ describe('the walker', () => {
       fc.property(fc.array(regularMessages, { maxLength: 6 }), (items) => {
         const messages = items.map(itemBytes);
         const columns = columnsOf(decoder.decode(bodyOf(messages)));
-        // cbor-x has another name for this one member.
+        // cbor-x renames this member.
         const expected = messages.map((bytes) => renamed(referenceDecode(bytes)));
         const reference = messagesToColumns(expected, names);
         expect(columns.rejected).toStrictEqual([]);
@@ -238,7 +238,7 @@ describe('the walker', () => {
   });
 });
 
-/** One message by the tolerant road alone. */
+/** Decodes one message without the fast reader. */
 function slowly(bytes: Uint8Array, names: ReturnType<typeof createNameTable>) {
   let value: unknown;
   try {

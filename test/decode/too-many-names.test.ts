@@ -7,7 +7,7 @@ import { createNameTable } from '../../src/decode/name-table.ts';
 import { jsonText } from '../../src/lib/json-text.ts';
 import { decodeParts, deviceId } from '../support/messages.ts';
 
-/** Messages of our own shape, each with these fields. */
+/** Telemetry messages with these fields. */
 function messagesWith(...fields: Array<Record<string, number | string>>) {
   const items = fields.map((data) => ({ device: deviceId(1), event_time: 1, data }));
   const batch = encodeMessages(items, 'solar');
@@ -21,7 +21,7 @@ test.each([
 ])(
   'of more names than there may be, %s messages with a new one are set aside, and all others go on',
   (_, body) => {
-    // The table `solar` is a name too.
+    // The table `solar` is also a name.
     const names = createNameTable([], 3);
     const decoder = createMessageDecoder(names);
     const messages = messagesWith(

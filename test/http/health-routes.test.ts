@@ -23,7 +23,7 @@ test('health and readiness come from the checks that the roles add', async () =>
   });
   expect(answer.headers['retry-after']).toBe('5');
   expect((await app.inject('/health')).statusCode).toBe(200);
-  // What balances load asks with HEAD.
+  // Load balancers ask with HEAD.
   const head = await app.inject({ method: 'HEAD', url: '/health' });
   expect([head.statusCode, head.body]).toEqual([200, '']);
   expect((await app.inject({ method: 'HEAD', url: '/ready' })).statusCode).toBe(503);

@@ -20,7 +20,7 @@ interface Ingested {
   atMs: number;
 }
 
-/** An ingest endpoint that keeps what it accepts; `answers` are given first, one a request. */
+/** An ingest endpoint that stores what it accepts. It first gives `answers`, one for each request. */
 async function startIngest(now: () => number, answers: Array<(response: ServerResponse) => void> = []) {
   const ingested: Ingested[] = [];
   const server = createServer(async (request, response) => {
@@ -42,7 +42,7 @@ async function startIngest(now: () => number, answers: Array<(response: ServerRe
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ingested };
 }
 
-/** A clock that moves only when somebody sleeps. */
+/** A clock that moves only during sleeps. */
 function fakeTime(startMs: number): Waiting & { sleptMs: number[] } {
   let nowMs = startMs;
   const sleptMs: number[] = [];

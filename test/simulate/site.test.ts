@@ -14,7 +14,7 @@ function siteOf(options: Partial<SiteOptions> = {}): Site {
   return createSite({ seed: 7, timezone: zone, startMs, readingEveryMs: 5 * MINUTE_MS, ...options });
 }
 
-/** Everything that arrives until all that was read before `untilMs` is there. */
+/** The arrivals up to the one with the last reading before `untilMs`. */
 function arrivalsThrough(site: Site, untilMs: number): Arrival[] {
   return site
     .arrivals(site.startMs, untilMs + arrivalDelayMsMax)
@@ -26,7 +26,7 @@ interface Reading {
   value: number;
 }
 
-/** A lifetime register's distinct readings by time, from the messages alone. */
+/** The distinct readings of each lifetime register by time, from the messages alone. */
 function registersIn(arrivals: Arrival[]): Map<string, Reading[]> {
   const series = new Map<string, Map<number, number>>();
   for (const { item } of arrivals) {
@@ -49,8 +49,8 @@ function registersIn(arrivals: Arrival[]): Map<string, Reading[]> {
 }
 
 /**
- * The energy between two instants as somebody would compute it who has only the messages: growth from reading to
- * reading, a fall being a new start from zero, and straight lines between readings.
+ * The energy between two instants, computed from the messages alone: growth from reading to reading, a fall as a
+ * restart at zero, and straight lines between readings.
  */
 function energyBetween(readings: Reading[], fromMs: number, toMs: number): number | undefined {
   const index: Reading[] = [];
@@ -83,7 +83,7 @@ function truthByMessages(
 ): Record<string, number> {
   const from = dayStart(day, site.timezone);
   const to = dayStart(addDays(day, 1), site.timezone);
-  // Two days on, so that the readings behind the last bound are there.
+  // Two days later, so that readings after the last bound have arrived.
   const arrivals = arrivalsThrough(site, Math.min(untilMs, to + 2 * DAY_MS));
   const energies = [...registersIn(arrivals)].map(
     ([key, readings]) => [key, energyBetween(readings, from, to)] as const,
@@ -191,7 +191,7 @@ describe('the truth', () => {
     let stale = 0;
     for (const [key, byTime] of daily) {
       const values = [...byTime].sort(([left], [right]) => left - right).map(([, value]) => value);
-      // What stands there before the register falls is yesterday's.
+      // Before the register falls, it shows yesterday's value.
       const fall = values.findIndex((value, at) => at > 0 && value < values[at - 1]!);
       if (fall > 0) stale++;
       expect(values.at(-1)).toBe(truthOf(site, day)[key]);

@@ -23,7 +23,7 @@ function setUp() {
     onTestFinished(() => log.close());
     return log;
   };
-  /** What a process that shares the folder has. */
+  /** The audit of a process that shares the folder. */
   const audit = () => createAudit({ dataDir, actor: 'someone', clock });
   const drain = (streamLog: StreamLog) =>
     createAuditDrain({ streamLog, spool: openAuditSpool(dataDir, 'home'), logger: silentLogger });
@@ -89,7 +89,7 @@ test('an entry that was stored before its file was removed is in the log once, a
   await log.append(telemetryBatch(3));
   await drain(log)();
   await log.append(telemetryBatch(3));
-  // The crash: it is in the log, and the file is there again.
+  // The crash: the entry is in the log, and its file still exists.
   writeFileSync(join(folder, name!), kept);
   await log.close();
   await clock.advance(3 * HOUR_MS);

@@ -21,7 +21,7 @@ function setUp(openLog?: () => StreamLog) {
   const common = { clock, startTimer: clock.startTimer, logger: silentLogger };
   const stream = createStream({ openLog: openLog ?? (() => log), retentionMs: HOUR_MS, ...common });
   let holder: object | undefined;
-  /** As a process of its own on the same data folder. */
+  /** Starts the tasks like another process on the same data folder. */
   const start = () => {
     const self = {};
     return startBackgroundTasks({

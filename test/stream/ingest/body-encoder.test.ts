@@ -12,7 +12,7 @@ function setUp() {
   return encoder;
 }
 
-/** Many fields, each with a name of its own: what takes the longest. */
+/** Many fields with different names, the slowest kind of body. */
 function manyFields(items: number, fieldsPerItem: number): Buffer {
   const item = (index: number) => ({
     device: deviceId(1),

@@ -39,7 +39,7 @@ const device = fc.oneof(
 );
 const fields = fc.dictionary(text(limits.nameCharactersMax), value, { maxKeys: 4 });
 
-/** An object with some members right, some wrong, some missing and some that do not belong. */
+/** An object with members that are right, wrong, missing or unknown. */
 function itemOf(members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> {
   const odd = Object.fromEntries(
     Object.entries(members).map(([key, arbitrary]) => [
@@ -81,7 +81,7 @@ describe.each([
     let accepted = 0;
     fc.assert(
       fc.property(arbitrary, (item) => {
-        // The one difference that is meant: zod drops a field of this name without a word.
+        // The one intended difference: zod drops a field of this name.
         fc.pre(!hasOwnProto(item));
         const expected = schema.safeParse(item);
         const checked = checkItems([item], table, 'all');

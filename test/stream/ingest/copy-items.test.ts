@@ -19,7 +19,7 @@ function throughValues(body: Uint8Array): EncodedBatch | undefined {
 
 const decodedMessages = (batch: EncodedBatch) => decodeCborSequence(batch.bytes);
 
-/** Whatever is copied is what the reference makes of it; returns whether it was. */
+/** Checks that copied messages equal the reference. Returns true if the body was copied. */
 function agrees(body: Uint8Array): boolean {
   const copied = copyItems(body, 'solar', 'all');
   if (copied === undefined) return false;
@@ -43,7 +43,7 @@ function agrees(body: Uint8Array): boolean {
   return true;
 }
 
-/** CBOR heads in every width that holds the value, not only the shortest. */
+/** CBOR heads in every width that can hold the value. */
 function head(major: number, value: number | bigint, width: number): Buffer {
   const number = BigInt(value);
   if (width === 0 && number < 24n) return Buffer.from([(major << 5) | Number(number)]);

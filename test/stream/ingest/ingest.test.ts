@@ -11,7 +11,7 @@ const CBOR = 'application/cbor';
 const JSON_TYPE = 'application/json';
 const NDJSON = 'application/x-ndjson';
 
-/** An array of one map with so many members, in CBOR. */
+/** A CBOR array of one map with this many members. */
 function mapOf(members: number): Buffer {
   const entries = Array.from({ length: members }, (_, key) => [String(key), 1]);
   return Buffer.concat([Buffer.from([0x81]), encodeCbor(Object.fromEntries(entries))]);

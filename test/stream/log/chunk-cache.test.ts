@@ -4,7 +4,7 @@ import { type Chunk, joinChunk } from '../../../src/stream/log/chunk.ts';
 import { createChunkCache } from '../../../src/stream/log/chunk-cache.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 
-/** A log of chunks with gaps between their offsets, where the clock moved on. */
+/** Chunks of a log with gaps between their offsets. */
 function chunksOf(shapes: readonly { count: number; gap: number }[]): Chunk[] {
   let offset = 1_000n;
   let ordinal = 0;

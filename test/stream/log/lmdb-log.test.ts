@@ -66,11 +66,11 @@ test('kill -9 at any moment loses no acknowledged message and serves none in pie
 
 test('writes that fail refuse their appends, nothing is served that is not stored, and it heals after a trim', async () => {
   const path = tempDir();
-  // A limit on the file's size, in blocks of 512 bytes; it lies within a page, so that writes break off there.
+  // A limit of the file's size, in blocks of 512 bytes. It lies within a page, so that writes fail there.
   const child = spawn(
     'sh',
     ['-c', `ulimit -f 4001 && exec "${process.execPath}" "${writer}" "${path}" 400`],
-    // lmdb reports each failed commit on standard error as well.
+    // lmdb also reports each failed commit on standard error.
     { stdio: ['ignore', 'pipe', 'ignore'] },
   );
   const exited = once(child, 'exit');

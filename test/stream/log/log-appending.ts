@@ -162,7 +162,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       const { firstOffset, lastOffset } = heard[0]!;
       expect(firstOffset).toBeGreaterThanOrEqual(next);
       expect(await log.announce(telemetryBatch(1), lastOffset)).toBe('outdated');
-      // What others have stored meanwhile is no announcement.
+      // Other messages do not count as announcements.
       await log.append(telemetryBatch(4, { first: 10 }));
       expect(await log.announce(telemetryBatch(1, { first: 400 }), lastOffset + 1n)).toMatchObject({
         count: 1,

@@ -14,14 +14,14 @@ export interface LogUnderTest {
   logger: Logger;
 }
 
-/** How the suite gets at one implementation. */
+/** How the suite opens one implementation. */
 export interface LogImplementation {
   name: string;
-  /** One place for a log, new for each test. */
+  /** A place for one log, new for each test. */
   createPlace(): {
-    /** Opens the log of this place; again after a close, it is the same log where the implementation persists. */
+    /** Opens the log of this place. After a close it opens the same log again, if the implementation persists. */
     open(options: LogUnderTest): Promise<StreamLog>;
-    /** Deletes the log of this place, so that the next `open` makes a new one. */
+    /** Deletes the log of this place. The next `open` creates a new one. */
     destroy(): Promise<void>;
   };
   persists: boolean;
@@ -82,7 +82,7 @@ export async function readFrom(
   return outcome;
 }
 
-/** Pages through the log to its tail; every message carries its own offset's time. */
+/** Reads the log to its end and checks that each message has the time of its offset. */
 export async function allMessages(log: StreamLog, options: ReadOptions & { from?: Offset } = {}) {
   const { from, ...rest } = options;
   let position: Offset | 'oldest' = from ?? 'oldest';
@@ -100,7 +100,7 @@ export async function allMessages(log: StreamLog, options: ReadOptions & { from?
   return messages;
 }
 
-/** Many small messages made once and repeated, for tests of counts. */
+/** Many small messages, encoded once and repeated. */
 export function tinyBatch(count: number) {
   const one = encodeMessages([{ device: deviceId(1), event_time: 0, data: {} }], 'solar');
   const length = one.bytes.length;

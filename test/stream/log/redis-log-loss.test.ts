@@ -38,7 +38,7 @@ describe('a log in Redis that is lost', () => {
 
   test('begins a new epoch when an older copy of it takes over, which all find the same, and repeats no offset', async () => {
     await start();
-    // The clock stands still, so that nothing but memory keeps offsets from being given twice.
+    // The clock stands still, so only memory prevents repeated offsets.
     const clock = createTestClock();
     const { log: a } = await openTestRedisLog(server.url, { clock });
     const { log: b } = await openTestRedisLog(server.url, { clock });
@@ -62,7 +62,7 @@ describe('a log in Redis that is lost', () => {
       expect(await log.countFrom(0n)).toBe(4);
     }
 
-    // The copy comes back once more: the epoch that it knows must not.
+    // The same copy takes over again. The epoch that it has must not return.
     await takeOver('early.rdb');
     const again = (await boundsOnceThere(a)).epoch;
     expect([epoch, epochs[0]]).not.toContain(again);
@@ -123,7 +123,7 @@ describe('a log in Redis that is lost', () => {
       const { epoch } = await a.bounds();
       proxy.cut();
       await takeOver('early.rdb');
-      // It has no memory of what was lost.
+      // It does not know what was lost.
       const { log: unaware } = await openTestRedisLog(server.url);
       const gone = await unaware.append(telemetryBatch(5, { first: 200 }));
       expect(gone.firstOffset).toBeGreaterThan(lost.lastOffset);
@@ -162,7 +162,7 @@ describe('a log in Redis that is lost', () => {
     await server.restart();
     await openAll();
     expect(new Set(epochs).size).toBe(2);
-    // It becomes the replica of one that has never been a master of anything, and is promoted again.
+    // It becomes the replica of an empty master, and is promoted again.
     await admin.replicaof('127.0.0.1', '1');
     await admin.replicaof('NO', 'ONE');
     await openAll();
@@ -185,7 +185,7 @@ describe('a log in Redis that is lost', () => {
     await log.append(telemetryBatch(1_000));
     const other = await openTestRedisLog(server.url);
     expect((await other.log.bounds()).epoch).toBe(epoch);
-    // Nobody is to remember.
+    // No process is left that remembers.
     await Promise.all([log.close(), other.log.close()]);
     for (const connection of [redis, other.redis]) connection.close();
     await replica.stop();

@@ -58,7 +58,7 @@ describe('two processes on one log in Redis', () => {
       );
       return calls.reduce((sum, count) => sum + count);
     };
-    // The server has to be told each script once.
+    // Each script is sent to the server once.
     await a.log.append(telemetryBatch(1));
     await readToTail(b.log);
     const before = await roundTrips();

@@ -33,7 +33,7 @@ test('a replica that was behind takes over while nothing runs that remembers: ev
   const landedOnce = (service: ServiceProcess, numbers: readonly number[]) =>
     until(
       `${numbers.length} messages are landed`,
-      // A look takes as much of the machine as what it waits for.
+      // Polling rarely, because a look costs as much CPU as the work it waits for.
       () => sleep(200).then(async () => (await landed(service)).length >= numbers.length),
       30_000,
     ).then(async () =>

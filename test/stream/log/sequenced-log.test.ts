@@ -7,7 +7,7 @@ import { createSequencedLog } from '../../../src/stream/log/sequenced-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { createTestClock, settle } from '../../support/test-clock.ts';
 
-/** A store whose writes the test lets end, well or badly, and which shows a chunk as soon as a disk might. */
+/** A store whose writes end when the test says so, and which shows a chunk before its sync ends. */
 function controlledStore() {
   const chunks: Chunk[] = [];
   const syncs: Array<PromiseWithResolvers<void>> = [];

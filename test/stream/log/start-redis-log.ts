@@ -22,13 +22,13 @@ export async function start(settings: Record<string, string> = {}): Promise<void
   });
 }
 
-/** A copy of what Redis holds now, as a replica would have it. */
+/** Saves a copy of the data of Redis, as a replica would have it. */
 export async function saveCopy(name: string): Promise<void> {
   await admin.save();
   await copyFile(join(server.directory, 'dump.rdb'), join(server.directory, name));
 }
 
-/** The server is gone, and one with that copy stands in its place. */
+/** Replaces the server by one with the copy. */
 export async function takeOver(name: string): Promise<void> {
   await server.restart({
     whileDown: () => copyFile(join(server.directory, name), join(server.directory, 'dump.rdb')),
@@ -44,7 +44,7 @@ export async function boundsOnceThere(log: StreamLog) {
   return bounds!;
 }
 
-/** Reads as messages come, until there were that many. */
+/** Follows the log until `count` messages were read. */
 export async function followUntil(log: StreamLog, count: number): Promise<string[]> {
   const seen: string[] = [];
   let position: Offset | 'oldest' = 'oldest';

@@ -43,7 +43,7 @@ test('a message that cannot be read stops nobody, and is a sign of life of its d
   await at.data(1);
   await at.pass(5_000);
   await at.report(1, 'offline');
-  // Two names that became one: what an older version let in.
+  // Two names that became one, as an older version stored them.
   const data = { '\ud800': 1, '\ud801': 2 };
   const event_time = at.clock.now();
   await at.log.append(encodeMessages([{ device: one, event_time, data }], 'solar'));
@@ -142,7 +142,7 @@ test('of a site whose gateway tells who sleeps and who is cut off, only what it 
   expect(added.map(({ device, reason }) => `${names.get(device!)} ${reason}`).toSorted()).toEqual([
     'battery data received',
     'grid meter data received',
-    // Asleep, cut off, in reach again: by then the gateway takes it for online, and it sleeps on.
+    // Asleep, unreachable, reachable again: the gateway then reports it online although it still sleeps.
     'inverter 2 timeout',
   ]);
   expect(statuses).toHaveLength(told.length + added.length);
@@ -172,7 +172,7 @@ test('whatever happens, in whatever order, cut off or not: no state is said twic
           if (what.saved) await at.watch.save();
           at = await service({ clock: at.clock, log: at.log, path });
         }
-        // Something new each time, so that no two messages have one instant.
+        // Each message is new, so that no two have the same instant.
         await at.clock.advance(1);
       }
       await at.pass(TIMEOUT_MS + 10_000);

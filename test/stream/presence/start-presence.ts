@@ -21,9 +21,11 @@ export interface Service {
   /** Sends data of a device, measured now or earlier. */
   data(device: number, measuredMs?: number): Promise<void>;
   report(device: number, state: 'online' | 'offline'): Promise<void>;
-  /** Lets time pass, with a look a second as the service does; a look a minute where it is much. */
+  /**
+   * Advances the clock, with one look for each second as in the service, or one for each minute if the time is long.
+   */
   pass(ms: number): Promise<void>;
-  /** Device, state and reason of every status in the log. */
+  /** Device, state and reason of all status messages in the log. */
   said(): Promise<string[]>;
   statuses(): Promise<Array<Partial<DeviceStatusItem>>>;
 }
@@ -80,7 +82,7 @@ export async function service(
   };
 }
 
-/** Lets time pass with looks that are near enough for nobody to count as asleep. */
+/** Advances the clock in steps that are too short to count as an interruption. */
 export async function pass(clock: TestClock, ms: number, look: () => Promise<unknown>): Promise<void> {
   for (let left = ms; left > 0; left -= 9_000) await clock.advance(9_000).then(look);
 }

@@ -16,7 +16,7 @@ function setUp() {
   const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e9, logger: silentLogger });
   onTestFinished(() => log.close());
   const stop = new AbortController();
-  /** Starts a poll and notes after how much time it was answered. */
+  /** Starts a poll, and records the time until its answer. */
   const start = (request: Partial<PollRequest> = {}, from: StreamLog = log) => {
     const startedMs = clock.now();
     const state: { answer?: PollAnswer; error?: unknown; afterMs?: number } = {};
@@ -300,7 +300,7 @@ describe('where a read starts', () => {
   });
 });
 
-/** A store so slow that each read takes 3 s and looks at one message; it shows those of device 1. */
+/** A slow log: each read takes 3 s and scans one message. It shows those of device 1. */
 function slowStore(log: StreamLog, clock: TestClock): StreamLog {
   return {
     ...log,

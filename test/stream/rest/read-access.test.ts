@@ -103,7 +103,7 @@ describe('what a caller may see', () => {
     const lasting = await hold(600_000);
     const brief = await hold(6_000);
     const revoked = await hold(600_000);
-    // A message every half second keeps them all waiting for the next.
+    // A message every half second keeps all of them waiting.
     for (let round = 1; round <= 24; round++) {
       if (round === 8) service.access.revoke(revoked.tokenId);
       await log.append(telemetryBatch(1, { first: round }));
@@ -111,7 +111,7 @@ describe('what a caller may see', () => {
       if (round === 9) await until(() => revoked.answer !== undefined);
       if (round === 12) await until(() => brief.answer !== undefined);
     }
-    // The clock is turned by half seconds, and a log that answers over a socket may see one of them late.
+    // The clock moves by half seconds, and a log behind a socket may see one step late.
     const seenLateMs = 500;
     expect(revoked.answer).toMatchObject({ status: 401, body: { error: 'InvalidToken' } });
     expect(revoked.afterMs).toBeLessThanOrEqual(4_000 + seenLateMs);

@@ -99,7 +99,7 @@ describe('errors', () => {
     await clock.advance(3_599_000);
     const young = await log.append(telemetryBatch(2));
     await clock.advance(2_000);
-    // Tokens live for an hour as well.
+    // Tokens also expire after an hour.
     const fresh = await token();
     const { epoch } = await log.bounds();
     const details = { earliestOffset: young.firstOffset, nextOffset: young.lastOffset + 1n, epoch };

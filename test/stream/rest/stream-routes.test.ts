@@ -240,7 +240,7 @@ describe('draining', () => {
     const startedMs = performance.now();
     stream.drain();
     const answer = await held;
-    // By itself it would be answered a second after it had everything.
+    // Without the disconnect it would be answered after a second.
     expect(performance.now() - startedMs).toBeLessThan(700);
     expect(bodyOf(answer)).toMatchObject({ count: 2, upToDate: true });
     for (const [path, method] of [

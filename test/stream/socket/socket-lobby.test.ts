@@ -21,7 +21,7 @@ async function setUp(socketLimits: StreamSocketOptions['limits'] = {}) {
   return { ...service, clock, tokenText, connect };
 }
 
-/** A plain request from one of this machine's own addresses. */
+/** Sends a plain request from one of this machine's addresses. */
 function getFrom(localAddress: string, url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     httpRequest(url, { localAddress, agent: false }, (response) => {

@@ -34,7 +34,7 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
 
 const request = (more: Record<string, unknown> = {}) => ({ requestId: randomUUID(), ...more });
 
-// First, while nothing else waits to be collected.
+// This test comes first, while there is no other garbage.
 test('a thousand idle connections are held at a small cost, and end together', async () => {
   const { baseUrl, tokenText, socket, stream } = await setUp();
   const before = await heldBytes();
@@ -402,7 +402,7 @@ describe('a client that is no good', () => {
       stranger.on('error', () => undefined);
       await once(stranger, 'connect');
       stranger.write(lines.join('\r\n'));
-      // Some wait for the answer, if there is one.
+      // Some of these requests wait for the answer.
       if (number % 2 === 0) await Promise.race([once(stranger, 'data'), sleep(50)]);
       else await sleep(5);
       stranger.resetAndDestroy();
@@ -419,7 +419,7 @@ describe('a client that is no good', () => {
     stranger.write('GET /x HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     const [answer] = await once(stranger, 'data');
     expect(String(answer)).toMatch(/^HTTP\/1.1 404 [\s\S]*socket\.io-client/);
-    // It goes on sending, until somebody says that this leads nowhere.
+    // The client sends until the server disconnects it.
     const ended = once(stranger, 'error');
     const sending = setInterval(() => stranger.write('x'), 20);
     await ended;

@@ -360,7 +360,7 @@ describe('a subscription', () => {
     expect(answers.map(({ error }) => error)).toEqual([undefined, undefined, 'RateLimited']);
     const more = await Promise.all(Array.from({ length: 12 }, () => client.subscribe({}).answer));
     expect(more.map(({ error }) => error)).toEqual([
-      // The connection itself and three subscriptions came out of the same share.
+      // The connection and three subscriptions count in the same share.
       ...Array(6).fill('InvalidRequest'),
       ...Array(6).fill('RateLimited'),
     ]);

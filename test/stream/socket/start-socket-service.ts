@@ -25,7 +25,7 @@ export async function setUp(options: Parameters<typeof startStreamService>[0] = 
   return { ...service, clock, log, tokenText, connect };
 }
 
-/** What a client hears that is refused. */
+/** The error of a refused connection. */
 export async function refusal(
   service: StreamService,
   options: ClientOptions,
