@@ -1,20 +1,20 @@
-import type { Redis } from 'ioredis';
+import type { EventEmitter } from 'node:events';
 import { errorMessage } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
 
 /** Logs an outage once when it begins and once when it ends. */
-export function watchOutage(redis: Redis, host: string, logger: Logger) {
+export function watchOutage(connection: EventEmitter, host: string, logger: Logger) {
   let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
   let lastProblem: string | undefined;
-  redis.on('error', (error) => {
+  connection.on('error', (error) => {
     lastProblem = errorMessage(error);
   });
-  redis.on('close', () => {
+  connection.on('close', () => {
     if (state !== 'reachable') return;
     state = 'unreachable';
     logger.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
   });
-  redis.on('ready', () => {
+  connection.on('ready', () => {
     lastProblem = undefined;
     if (state !== 'unreachable') return;
     state = 'reachable';
