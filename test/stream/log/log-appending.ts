@@ -39,7 +39,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect(messages[2]).toMatchObject({ table: 'solar', device: deviceId(1), msg_id: 2 });
     });
 
-    test('a clock that stands still or steps back never takes the offsets with it', async () => {
+    test('offsets never go back when the clock stands still or steps back', async () => {
       const { clock, log } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(1));
       const still = await log.append(telemetryBatch(1));
@@ -53,7 +53,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect((await log.append(telemetryBatch(1))).firstOffset).toBe(offsetOf(TEST_START_MS + 1));
     });
 
-    test('a full sequence carries into the next millisecond, append times and retention included', async () => {
+    test('a full sequence continues in the next millisecond, also for append times and retention', async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 1 });
       const batchCount = 60_000;
       const rounds = Number(SEQUENCES_PER_MS / BigInt(batchCount));
@@ -77,7 +77,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect(await log.countFrom(0n)).toBe(after);
     });
 
-    test('a sequencer far ahead of the clock warns, once', async () => {
+    test('offsets far ahead of the clock are logged once as a warning', async () => {
       const warnings: unknown[] = [];
       const logger = Object.assign(Object.create(silentLogger) as Logger, {
         warn: (fields: unknown, event: string) => warnings.push([event, fields]),
@@ -93,7 +93,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect(warnings).toEqual([['stream.sequencer-ahead-of-clock', { leadMs: 5_001 }]]);
     });
 
-    test('readers beside concurrent appends see every message once, in order, never a later one first', async () => {
+    test('readers during concurrent appends get every message once and in order', async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 20_000 });
       const writers = 20;
       const perWriter = 30;
@@ -129,7 +129,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       for (const offsets of seen) expect(offsets).toEqual(expected);
     });
 
-    test('a batch with no messages or with more than fit is refused and disturbs nothing', async () => {
+    test('an empty or too large batch is refused and changes nothing', async () => {
       const { log } = await setUp();
       await expect(log.append(telemetryBatch(0))).rejects.toThrow(RangeError);
       await expect(log.append(tinyBatch(65_536))).rejects.toThrow(RangeError);
@@ -137,7 +137,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect(await log.countFrom(0n)).toBe(65_535);
     });
 
-    test('a closed log refuses to append and to read, and closes twice', async () => {
+    test('a closed log refuses appends and reads, and can be closed twice', async () => {
       const { log } = await setUp();
       await log.append(telemetryBatch(1));
       const pending = log.append(telemetryBatch(1));
@@ -149,7 +149,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
   });
 
   describe(`${implementation.name}: announcing`, () => {
-    test('of those who have read equally far one is heard, the others once they have read what it said', async () => {
+    test('of several announcements at one position one is stored, and the others after their authors have read it', async () => {
       const { log } = await setUp();
       await log.append(telemetryBatch(3, { first: 0 }));
       const { next } = await log.bounds();

@@ -51,13 +51,13 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await readFrom(log, old.lastOffset + 1n)).toMatchObject({ count: 1, upToDate: true });
     });
 
-    test('nothing gone, nothing expired: even offset 0 reads a log that has kept all', async () => {
+    test('offset 0 can be read while no message is gone', async () => {
       const { log } = await setUp();
       await log.append(telemetryBatch(3));
       expect(await readFrom(log, 0n)).toMatchObject({ count: 3 });
     });
 
-    test('trimmed in the middle of a read, the reader is told instead of skipping', async () => {
+    test('a reader gets an error if messages before its position are trimmed', async () => {
       const { clock, log } = await setUp();
       await log.append(telemetryBatch(5));
       await clock.advance(RETENTION_MS);
@@ -68,7 +68,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await rawRead(log, first.nextOffset)).toMatchObject({ kind: 'expired' });
     });
 
-    test('appended and trimmed before a waiter looked: the waiter is told, not answered empty', async () => {
+    test('a waiting reader gets an error if a message is appended and trimmed before it reads', async () => {
       const { clock, log } = await setUp();
       const { next } = await log.bounds();
       const waited = log.waitFor(next, new AbortController().signal);
@@ -88,7 +88,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await rawRead(log, firstOffset)).toMatchObject({ kind: 'expired' });
     });
 
-    test('messages that come after a wrong clock was set right are served', async () => {
+    test('messages after a corrected clock are served', async () => {
       const { clock, log } = await setUp();
       await clock.advance(RETENTION_MS * 5);
       await log.bounds();
@@ -101,7 +101,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await log.countFrom(0n)).toBe(2);
     });
 
-    test('offsets go on after everything was trimmed', async () => {
+    test('offsets continue after everything was trimmed', async () => {
       const { clock, log } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(3));
       await clock.advance(RETENTION_MS * 2);
@@ -113,7 +113,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
   });
 
   describe(`${implementation.name}: waiting`, () => {
-    test('a waiter resolves with the message, with the abort, and at once where there is one', async () => {
+    test('a wait resolves with a message, with an abort, or at once if there is a message', async () => {
       const { log } = await setUp();
       const { next } = await log.bounds();
       const order: string[] = [];
@@ -131,7 +131,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       await log.waitFor(lastOffset + 1n, AbortSignal.abort());
     });
 
-    test('a waiter for a later position is not woken by an earlier message', async () => {
+    test('a wait for a later position does not end with an earlier message', async () => {
       const { log } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(1));
       let woken = false;
@@ -145,7 +145,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       await waited;
     });
 
-    test('closing the log lets waiters go', async () => {
+    test('closing the log ends waits', async () => {
       const { log } = await setUp();
       const waited = log.waitFor((await log.bounds()).next, new AbortController().signal);
       await log.close();
@@ -154,7 +154,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
   });
 
   describe(`${implementation.name}: counting`, () => {
-    test('the messages after a position are counted, across tables and gaps in the offsets', async () => {
+    test('messages after a position are counted across tables and gaps in offsets', async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 1_000 });
       const offsets: Offset[] = [];
       for (let round = 0; round < 10; round++) {
@@ -172,7 +172,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
   });
 
   describe.runIf(implementation.persists)(`${implementation.name}: opening again`, () => {
-    test('messages, epoch, position and count are what they were', async () => {
+    test('messages, epoch, position and count are unchanged', async () => {
       const { clock, log, reopen } = await setUp();
       for (let round = 0; round < 5; round++) {
         await log.append(telemetryBatch(3, { device: round, first: round * 3 }));
@@ -184,7 +184,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await again.countFrom(0n)).toBe(15);
     });
 
-    test('the sequencer goes on after the last offset though the clock is behind', async () => {
+    test('offsets continue after the last one, also if the clock is behind', async () => {
       const { clock, log, reopen } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(2));
       clock.set(TEST_START_MS - 3_600_000);
@@ -192,7 +192,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect((await again.append(telemetryBatch(1))).firstOffset).toBe(lastOffset + 1n);
     });
 
-    test('what was trimmed stays gone and the offsets go on after it', async () => {
+    test('trimmed messages stay trimmed and offsets continue after them', async () => {
       const { clock, log, reopen } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(2));
       await clock.advance(RETENTION_MS * 2);

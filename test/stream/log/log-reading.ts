@@ -18,7 +18,7 @@ import {
 /** The promises of StreamLog about reads. */
 export function testReading(implementation: LogImplementation, setUp: LogSetUp): void {
   describe(`${implementation.name}: reading`, () => {
-    test('reading on from nextOffset gives every message once, whatever the limit', async () => {
+    test('reading from nextOffset returns every message once, with any limit', async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 3_000 });
       for (let round = 0; round < 12; round++) {
         await log.append(telemetryBatch(1 + (round % 5), { first: round * 10 }));
@@ -37,7 +37,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       expect(await readFrom(log, lastOffset + 1n)).toMatchObject({ count: 0, nextOffset: lastOffset + 1n });
     });
 
-    test('an offset between two messages reads on from the later one', async () => {
+    test('an offset between two messages starts at the later one', async () => {
       const { clock, log } = await setUp();
       const first = await log.append(telemetryBatch(1));
       await clock.advance(1_000);
@@ -46,7 +46,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       expect(decodeParts(outcome.parts).map((message) => message.offset)).toEqual([second.firstOffset]);
     });
 
-    test('an offset past the tail is ahead, never silent waiting', async () => {
+    test('an offset past the end is an error and never waits', async () => {
       const { log } = await setUp();
       expect(await rawRead(log, 1n)).toMatchObject({ kind: 'ahead' });
       const { lastOffset } = await log.append(telemetryBatch(1));
@@ -57,7 +57,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       expect(await rawRead(log, 2n ** 64n - 1n)).toMatchObject({ kind: 'ahead' });
     });
 
-    test('several messages of one millisecond are all returned from its timestamp', async () => {
+    test('a timestamp returns all messages of its millisecond', async () => {
       const { clock, log } = await setUp();
       await log.append(telemetryBatch(1));
       await clock.advance(10);
@@ -66,7 +66,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       expect(await readFrom(log, offsetOf(clock.now()))).toMatchObject({ count: 5 });
     });
 
-    test('the byte cap ends a read, but one message is returned where the caller must get one', async () => {
+    test('the byte cap ends a read, except before its first message if one is required', async () => {
       const { log } = await setUp();
       const batch = telemetryBatch(4);
       const messageBytes = batch.starts[1]!;
@@ -79,7 +79,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       expect(none.nextOffset).toBe((await log.bounds()).earliest);
     });
 
-    test('a table filter and a device filter show only theirs, and the position still advances', async () => {
+    test('filters by table and device return only matching messages, and the position still advances', async () => {
       const { log } = await setUp({ cacheBytesMax: 2_000 });
       for (let round = 0; round < 4; round++) {
         await log.append(telemetryBatch(3, { table: 'solar', device: 1, first: round * 100 }));
@@ -103,7 +103,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
         });
     });
 
-    test('what was stored together can be walked through, and tells whom it is about', async () => {
+    test('stored chunks can be read one after another and name their devices', async () => {
       const { clock, log, reopen } = await setUp({ cacheBytesMax: 1_000 });
       expect(await log.chunkFrom(0n)).toBeUndefined();
       for (let round = 0; round < 3; round++) {
@@ -125,7 +125,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       if (implementation.persists) expect(await walk(await reopen())).toEqual(whole);
     });
 
-    test('messages about no device are not seen through a device filter', async () => {
+    test('messages without a device are hidden by a device filter', async () => {
       const { log } = await setUp();
       await log.append(encodeMessages([{ actor: 'a', action: 'login', event_time: 1 }], 'audit_logs'));
       expect(await readFrom(log, 'oldest', { filter: { table: 'audit_logs' } })).toMatchObject({ count: 1 });
@@ -136,7 +136,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       });
     });
 
-    test('a filtered read that reaches its limit stops right after the last message it returned', async () => {
+    test('a filtered read at its limit stops right after the last returned message', async () => {
       const { log } = await setUp();
       await log.append(telemetryBatch(2, { table: 'solar' }));
       const { firstOffset } = await log.append(telemetryBatch(2, { table: 'wind' }));
@@ -148,7 +148,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       });
     });
 
-    test('a large filtered backlog takes several reads that each move on', async () => {
+    test('a large filtered backlog takes several reads, each of which advances', async () => {
       const { log } = await setUp({ cacheBytesMax: 1 });
       for (let round = 0; round < 5; round++) await log.append(tinyBatch(60_000));
       let position: Offset | 'oldest' = 'oldest';
@@ -162,7 +162,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       expect(position).toBe((await log.bounds()).next);
     });
 
-    test('filters, limits and byte caps agree with filtering everything by hand', async () => {
+    test('filters, limits and byte caps give the same result as filtering by hand', async () => {
       const { log } = await setUp({ cacheBytesMax: 4_000 });
       for (let round = 0; round < 40; round++)
         await log.append(
@@ -203,7 +203,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       );
     });
 
-    test('what was read stays as it was while the log goes on', async () => {
+    test('returned bytes do not change during later appends', async () => {
       const { clock, log } = await setUp();
       await log.append(telemetryBatch(5));
       const { parts } = await readFrom(log, 'oldest');

@@ -84,7 +84,7 @@ test.each([
   60_000,
 );
 
-test('sentinels that cannot be reached or do not know the master, a sentinel or a cluster as the server: each is said, with what to do', async () => {
+test('wrong sentinels, and a sentinel or a cluster as the server, are reported with advice', async () => {
   const server = await startServer();
   const sentinel = await startSentinel(server.port);
   onTestFinished(sentinel.stop);
@@ -103,7 +103,7 @@ test('sentinels that cannot be reached or do not know the master, a sentinel or 
   expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
 });
 
-test('where replicas are wanted, messages are acknowledged once they have them, and refused while too few do', async () => {
+test('if replicas are required, messages are acknowledged once the replicas have them, and refused otherwise', async () => {
   const master = await startServer({ 'repl-diskless-sync-delay': '0' });
   const { log } = await openTestRedisLog(master.url, { replicasMin: 1 });
   const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
@@ -132,7 +132,7 @@ test('where replicas are wanted, messages are acknowledged once they have them, 
   expect(new Set(numbers)).toEqual(new Set([0, 10, 11, 12]));
 });
 
-test('sentinels and a master with passwords of their own are used, and no error or line shows either', async () => {
+test('the passwords of sentinels and master are used and appear in no error or log line', async () => {
   const server = await startServer({ requirepass: 'of-the-master' });
   const sentinel = await startSentinel(server.port, [
     'requirepass of-the/sentinel@1',

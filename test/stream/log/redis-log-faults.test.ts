@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 import { admin, boundsOnceThere, never, server, start } from './start-redis-log.ts';
 
 describe('a Redis that fails', () => {
-  test('killed and started again under load, it loses nothing acknowledged, doubles nothing and keeps the order', async () => {
+  test('loses, doubles and reorders no acknowledged message when it is killed and restarted under load', async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const logs = [(await openTestRedisLog(server.url)).log, (await openTestRedisLog(server.url)).log];
     const acknowledged = new Map<number, Offset>();
@@ -69,7 +69,7 @@ describe('a Redis that fails', () => {
     expect(await logs[0]!.countFrom(0n)).toBe(stored.length);
   });
 
-  test('a chunk whose answer was lost on the way is stored once, and acknowledged all the same', async () => {
+  test('stores a chunk once and acknowledges it, also if its answer was lost', async () => {
     await start();
     const proxy = await startCuttingProxy(server.port);
     onTestFinished(() => proxy.close());
@@ -87,7 +87,7 @@ describe('a Redis that fails', () => {
     expect(await log.countFrom(0n)).toBe(6);
   });
 
-  test('while it is down appends and reads are refused, those who wait go on waiting, and it heals by itself', async () => {
+  test('refuses appends and reads while it is down, keeps readers waiting, and recovers by itself', async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const { log } = await openTestRedisLog(server.url);
     const { firstOffset, lastOffset } = await log.append(telemetryBatch(2));
@@ -115,7 +115,7 @@ describe('a Redis that fails', () => {
     expect(appended.firstOffset).toBeGreaterThan(lastOffset);
   });
 
-  test('out of memory it refuses appends and says why, serves what it has, and heals by a trim', async () => {
+  test('refuses appends with a reason when its memory is full, still serves reads, and recovers with a trim', async () => {
     await start();
     const lines: Array<Record<string, unknown>> = [];
     const logger: Logger = Object.assign(Object.create(silentLogger), {
@@ -145,7 +145,7 @@ describe('a Redis that fails', () => {
     expect(await subject.countFrom(0n)).toBe(5);
   });
 
-  test('a user with the rights that the page names may do everything, one without is told what is missing', async () => {
+  test('works for a user with the documented rights, and names missing rights', async () => {
     const page = await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'stream.md'), 'utf8');
     const rights = /ACL SETUSER wattline on >\S+ (.*)/.exec(page)?.[1]?.split(' ') ?? [];
     await start();
@@ -186,7 +186,7 @@ describe('a Redis that fails', () => {
     expect(lines.join()).not.toMatch(/secret/);
   });
 
-  test('settings that lose messages are warned of, once, and no line or error shows the password', async () => {
+  test('causes one warning for each setting that could lose messages, and no text shows the password', async () => {
     await start({ 'maxmemory-policy': 'allkeys-lru' });
     await admin.config('SET', 'requirepass', 'hunter2');
     const lines: unknown[] = [];

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 import { admin, boundsOnceThere, never, saveCopy, server, start, takeOver } from './start-redis-log.ts';
 
 describe('a log in Redis that is lost', () => {
-  test('begins a new epoch when everything was deleted; offsets go on, waiters hear of it, old positions have expired', async () => {
+  test('begins a new epoch after everything was deleted: offsets continue, waits end, old positions have expired', async () => {
     await start();
     const { log: a } = await openTestRedisLog(server.url);
     const { log: b } = await openTestRedisLog(server.url);
@@ -36,7 +36,7 @@ describe('a log in Redis that is lost', () => {
     }
   });
 
-  test('begins a new epoch when an older copy of it takes over, which all find the same, and repeats no offset', async () => {
+  test('begins a new epoch, the same for all processes, when an older copy takes over, and repeats no offset', async () => {
     await start();
     // The clock stands still, so only memory prevents repeated offsets.
     const clock = createTestClock();
@@ -70,7 +70,7 @@ describe('a log in Redis that is lost', () => {
     expect((await a.append(telemetryBatch(1))).firstOffset).toBeGreaterThan(appended.lastOffset);
   });
 
-  test('never mixes with the one that follows it in an answer', async () => {
+  test('never shares an answer with the log that follows it', async () => {
     await start();
     const { log: a } = await openTestRedisLog(server.url);
     const { log: b } = await openTestRedisLog(server.url);
@@ -95,7 +95,7 @@ describe('a log in Redis that is lost', () => {
     expect((await readToTail(b, lastOffset + 1n)).messages).toHaveLength(3);
   });
 
-  test('says so where Redis dropped a part of it', async () => {
+  test('reports a gap if Redis has dropped a part of it', async () => {
     await start();
     const { log } = await openTestRedisLog(server.url, { cacheBytesMax: 1 });
     const dropped = await log.append(telemetryBatch(2));
@@ -140,7 +140,7 @@ describe('a log in Redis that is lost', () => {
     },
   );
 
-  test('begins a new epoch where it was started anew while nobody ran, or a replica has taken over, which any number find the same', async () => {
+  test('begins a new epoch, the same for all processes, after a restart without a running process or a promoted replica', async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const epochs: string[] = [];
     const openAll = async () => {
@@ -172,7 +172,7 @@ describe('a log in Redis that is lost', () => {
     expect((await readToTail(log)).messages).toHaveLength(5);
   });
 
-  test('keeps its epoch when replicas come and go, and begins the next one though memory is full', async () => {
+  test('keeps its epoch when replicas connect and disconnect, and can begin the next one with full memory', async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const { log, redis } = await openTestRedisLog(server.url);
     await log.append(telemetryBatch(1_000));
@@ -196,7 +196,7 @@ describe('a log in Redis that is lost', () => {
     expect((await readToTail(next)).messages).toHaveLength(2_000);
   });
 
-  test('keeps its epoch where it only restarts with all it had', async () => {
+  test('keeps its epoch after a restart that lost nothing', async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const { log } = await openTestRedisLog(server.url);
     const { lastOffset } = await log.append(telemetryBatch(3));

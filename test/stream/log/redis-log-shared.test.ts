@@ -14,7 +14,7 @@ import { admin, byOffset, followUntil, never, server, start } from './start-redi
 describe('two processes on one log in Redis', () => {
   beforeEach(() => start());
 
-  test('see every message once and in one order, whichever of them it came through', async () => {
+  test('see every message once and in one order, through any process', async () => {
     const clocks = [createTestClock(), createTestClock()];
     const logs = await Promise.all(
       clocks.map(async (clock) => (await openTestRedisLog(server.url, { clock, cacheBytesMax: 30_000 })).log),
@@ -40,7 +40,7 @@ describe('two processes on one log in Redis', () => {
     expect(await third.countFrom(0n)).toBe(1_200);
   });
 
-  test('what one has acknowledged, the other reads at once, without being told', async () => {
+  test('read at once what the other has acknowledged, without news', async () => {
     const [a, b] = [await openTestRedisLog(server.url), await openTestRedisLog(server.url)];
     for (let round = 0; round < 50; round++) {
       const { firstOffset } = await a.log.append(telemetryBatch(1, { first: round }));
@@ -49,7 +49,7 @@ describe('two processes on one log in Redis', () => {
     }
   });
 
-  test('ten thousand messages are appended, and read by another, in a handful of round trips', async () => {
+  test('append and read ten thousand messages in a handful of round trips', async () => {
     const [a, b] = [await openTestRedisLog(server.url), await openTestRedisLog(server.url)];
     const roundTrips = async () => {
       const facts = await admin.info('commandstats');
@@ -70,7 +70,7 @@ describe('two processes on one log in Redis', () => {
     expect((await roundTrips()) - appended).toBeLessThanOrEqual(4);
   });
 
-  test('a message wakes all who wait, in both, and news that got lost holds nobody up', async () => {
+  test('both wake their readers for a message, also if the news was lost', async () => {
     const clock = createTestClock();
     const { log: a } = await openTestRedisLog(server.url);
     const { log: b } = await openTestRedisLog(server.url);
@@ -99,7 +99,7 @@ describe('two processes on one log in Redis', () => {
     await deaf.close();
   });
 
-  test('a chunk that one trims early is a gap that the other is told of', async () => {
+  test('report a gap if the other has trimmed a chunk early', async () => {
     const [clock, ahead] = [createTestClock(), createTestClock()];
     const { log: a } = await openTestRedisLog(server.url, { clock, cacheBytesMax: 1 });
     const { log: unread } = await openTestRedisLog(server.url, { clock });
@@ -121,7 +121,7 @@ describe('two processes on one log in Redis', () => {
     }
   });
 
-  test('news that overtakes the answer to a read does not make the log look like another one', async () => {
+  test('do not see another log if news arrives before the answer to a read', async () => {
     const { log: a } = await openTestRedisLog(server.url);
     await a.append(telemetryBatch(2, { first: 0 }));
     const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
@@ -146,7 +146,7 @@ describe('two processes on one log in Redis', () => {
     });
   });
 
-  test('news that nobody of us has told makes them look for themselves, whatever it says', async () => {
+  test('ask Redis after unknown news, whatever its text', async () => {
     const { log } = await openTestRedisLog(server.url);
     const { lastOffset } = await log.append(telemetryBatch(1));
     for (const news of [
@@ -162,7 +162,7 @@ describe('two processes on one log in Redis', () => {
     expect((await log.append(telemetryBatch(1))).firstOffset).toBeGreaterThan(lastOffset);
   });
 
-  test('what came while a connection was cut wakes those who wait as soon as it is there again', async () => {
+  test('wake their readers after a reconnect if messages arrived meanwhile', async () => {
     const proxy = await startCuttingProxy(server.port);
     onTestFinished(() => proxy.close());
     const { log: a } = await openTestRedisLog(server.url);

@@ -10,7 +10,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { pass, RETENTION_MS, service, TIMEOUT_MS } from './start-presence.ts';
 
-test('after a start nobody is announced again, and who was silent meanwhile gets all of its time', async () => {
+test('after a restart nothing is announced again, and silent devices get their full time', async () => {
   const path = join(tempDir(), 'presence.json');
   const before = await service({ path });
   await before.data(1);
@@ -29,7 +29,7 @@ test('after a start nobody is announced again, and who was silent meanwhile gets
   expect((await after.said()).slice(3)).toEqual(['2 offline timeout']);
 });
 
-test('a process that was stopped for a while and goes on has heard nobody, so silence counts anew', async () => {
+test('after an interruption the silence of devices counts from the beginning', async () => {
   const at = await service();
   await at.data(1);
   await at.pass(MINUTE_MS);
@@ -41,7 +41,7 @@ test('a process that was stopped for a while and goes on has heard nobody, so si
   expect(await at.said()).toHaveLength(2);
 });
 
-test('where the log takes nothing, nobody is said to be gone once it does again', async () => {
+test('if the log refused data, no device is announced as offline for it', async () => {
   const at = await service();
   await at.data(1);
   await at.pass(TIMEOUT_MS - 5_000);
@@ -55,7 +55,7 @@ test('where the log takes nothing, nobody is said to be gone once it does again'
   expect(await at.said()).toEqual(['1 online data received']);
 });
 
-test('an announcement that is stored although its append failed is not made again', async () => {
+test('an announcement that was stored although its append failed is not repeated', async () => {
   const at = await service();
   await at.data(1);
   const { announce } = at.log;
@@ -69,7 +69,7 @@ test('an announcement that is stored although its append failed is not made agai
   expect(await at.said()).toEqual(['1 online data received']);
 });
 
-test('what was announced and is gone from the log holds up no announcement of those who have not read it', async () => {
+test('an announcement that was trimmed does not block later ones', async () => {
   const path = join(tempDir(), 'presence.json');
   const before = await service({ path });
   await before.data(1);
@@ -86,7 +86,7 @@ test('what was announced and is gone from the log holds up no announcement of th
   expect(await after.said()).toEqual(['1 offline timeout']);
 });
 
-test('who is offline stays known beyond the retention, and an unreadable file costs no more than that', async () => {
+test('offline devices stay known beyond the retention, unless the file cannot be read', async () => {
   const path = join(tempDir(), 'presence.json');
   const folder = tempDir();
   const clock = createTestClock();
@@ -125,7 +125,7 @@ test('who is offline stays known beyond the retention, and an unreadable file co
   expect(await at.said()).toHaveLength(2);
 });
 
-test('several services of one log in Redis, each with a data folder of its own, say each transition once', async () => {
+test('several services with their own data folders announce each transition in Redis once', async () => {
   const redis = await startRedis();
   onTestFinished(redis.stop);
   const clock = createTestClock();

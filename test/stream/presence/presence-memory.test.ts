@@ -11,7 +11,7 @@ import { deviceId } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { TIMEOUT_MS } from './start-presence.ts';
 
-test('devices are forgotten once they have been offline for long, and those that were heard longest ago where there is no room', () => {
+test('devices are forgotten after a long time offline, and the oldest ones first if there is no room', () => {
   const startMs = dayStart('2026-11-20', 'UTC');
   const entry = (number: number, state: 'online' | 'offline' | undefined, heardMs: number) => ({
     device: deviceId(number),
@@ -50,7 +50,7 @@ test('devices are forgotten once they have been offline for long, and those that
   expect(full.due(startMs, startMs)).toMatchObject([{ device: deviceId(11), state: 'online' }]);
 });
 
-test('many devices are kept in pieces, between which others get their turn', async () => {
+test('many devices are stored in parts, so that other work gets a turn', async () => {
   const path = join(tempDir(), 'stream', 'presence.json');
   const devices = Array.from({ length: 50_000 }, (_, index) => ({
     device: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,

@@ -12,7 +12,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { one, service, TIMEOUT_MS, two } from './start-presence.ts';
 
-test('a device is online with its first data, offline after its time of silence, online when it is heard again: once each', async () => {
+test('a device is announced once each: online with its first data, offline after silence, online with new data', async () => {
   const at = await service();
   const startMs = at.clock.now();
   await at.data(1);
@@ -29,7 +29,7 @@ test('a device is online with its first data, offline after its time of silence,
   ]);
 });
 
-test('a device that keeps sending is never said to be gone, however old what it sends is', async () => {
+test('a device that keeps sending is never announced as offline, however old its data is', async () => {
   const at = await service();
   for (let minute = 0; minute < 50; minute++) {
     await at.data(1, at.clock.now() - 86_400_000);
@@ -38,7 +38,7 @@ test('a device that keeps sending is never said to be gone, however old what it 
   expect(await at.said()).toEqual(['1 online data received']);
 });
 
-test('a message that cannot be read stops nobody, and is a sign of life of its device', async () => {
+test('a message that cannot be read shows that its device is alive and affects no other device', async () => {
   const at = await service();
   await at.data(1);
   await at.pass(5_000);
@@ -57,7 +57,7 @@ test('a message that cannot be read stops nobody, and is a sign of life of its d
   ]);
 });
 
-test('what others report is a transition of its own, and is not said again', async () => {
+test('a reported state counts as a transition and is not announced again', async () => {
   const at = await service();
   await at.report(1, 'online');
   await at.data(1);
@@ -70,7 +70,7 @@ test('what others report is a transition of its own, and is not said again', asy
   expect((await at.said()).slice(2)).toEqual(['1 online gateway', '1 offline timeout']);
 });
 
-test('data measured before a device was reported offline do not bring it back, later ones do', async () => {
+test('data measured before an offline report does not bring the device back, later data does', async () => {
   const at = await service();
   await at.data(1);
   await at.pass(MINUTE_MS);
@@ -85,7 +85,7 @@ test('data measured before a device was reported offline do not bring it back, l
   expect((await at.said()).slice(2)).toEqual(['1 online data received']);
 });
 
-test('a status and data that are stored together count in their order', async () => {
+test('a status and data in one chunk count in their order', async () => {
   const at = await service();
   const status = (state: 'online' | 'offline') =>
     encodeMessages([{ device: one, state, event_time: at.clock.now() }], DEVICE_STATUS_TABLE);
@@ -100,7 +100,7 @@ test('a status and data that are stored together count in their order', async ()
   expect(await at.said()).toEqual(['1 online ', '1 offline ', '2 online data received']);
 });
 
-test('data that crossed the end of its time bring the device back at once', async () => {
+test('data that arrives during an offline announcement brings the device back at once', async () => {
   const at = await service();
   await at.data(1);
   await at.pass(TIMEOUT_MS - 5_000);
@@ -114,7 +114,7 @@ test('data that crossed the end of its time bring the device back at once', asyn
   expect(await at.said()).toEqual(['1 online data received', '1 offline timeout', '1 online data received']);
 });
 
-test('of a site whose gateway tells who sleeps and who is cut off, only what it does not tell is added', async () => {
+test('if a gateway reports sleeping and unreachable devices, only missing transitions are announced', async () => {
   const timezone = 'Europe/Paris';
   const startMs = dayStart('2026-06-20', timezone);
   const site = createSite({ seed: 7, timezone, startMs, readingEveryMs: 5 * MINUTE_MS });
@@ -148,7 +148,7 @@ test('of a site whose gateway tells who sleeps and who is cut off, only what it 
   expect(statuses).toHaveLength(told.length + added.length);
 });
 
-test('whatever happens, in whatever order, cut off or not: no state is said twice, and the last one is true', async () => {
+test('no state is announced twice and the last one is right, in any order of events and interruptions', async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('data' as const), device: fc.constantFrom(1, 2) }),
     fc.record({

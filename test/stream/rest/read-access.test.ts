@@ -5,7 +5,7 @@ import { type Answer, startStreamService } from '../../support/stream-service.ts
 import { createTestClock } from '../../support/test-clock.ts';
 import { ALL, bodyOf, SOLAR, setUp, until } from './start-rest-service.ts';
 
-describe('what a caller may see', () => {
+describe('the rights of a caller', () => {
   test('device groups filter every read and the position still moves on', async () => {
     const { log, call, token } = await setUp();
     for (const device of [1, 2, 3]) await log.append(telemetryBatch(2, { device }));
@@ -49,7 +49,7 @@ describe('what a caller may see', () => {
     });
   });
 
-  test('without a token, with another scheme, or with a bad token it is 401 with the right challenge', async () => {
+  test('a missing token, another scheme and a bad token are 401 with the right challenge', async () => {
     const { call } = await setUp();
     const none: Record<string, string> = {};
     for (const headers of [none, { authorization: 'Basic YTpi' }, { authorization: 'Bearer' }]) {
@@ -65,7 +65,7 @@ describe('what a caller may see', () => {
     expect(bad.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
   });
 
-  test('a revoked or expired token gets no further than its next request', async () => {
+  test('a revoked or expired token is refused at its next request', async () => {
     const { access, call, clock, token, tokenText } = await setUp();
     const other = await token();
     access.revoke(access.list()[0]!.tokenId);
@@ -81,7 +81,7 @@ describe('what a caller may see', () => {
     });
   });
 
-  test('a held read ends within a second of the end of its token, revoked or by time, and gives nothing from after it', async () => {
+  test('a held read ends within a second after its token expires or is revoked, and returns nothing from later', async () => {
     const clock = createTestClock();
     const service = await startStreamService({ clock, streamTimer: clock.startTimer });
     const log = await service.stream.logOf('acme');

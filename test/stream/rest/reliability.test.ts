@@ -133,7 +133,7 @@ test.each(nuisances)(
   },
 );
 
-test('what a token has under way is its own affair, and what has ended is none', async () => {
+test('the quota of unfinished requests and unread answers counts for each token, and is freed at their end', async () => {
   const service = await startStreamService();
   const [own, theirs] = [await service.token(), await service.token()];
   const ask = (token: string, bytes: number) =>
@@ -159,7 +159,7 @@ test('what a token has under way is its own affair, and what has ended is none',
   await until('one has ended', async () => (await send(theirs)).status === 200);
 });
 
-test('a Redis that is down while forty writers go on costs a bounded amount of memory, loses nothing and holds no other log up', async () => {
+test('forty writers during an outage of Redis cost bounded memory, lose nothing and block no other log', async () => {
   const server = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
   onTestFinished(server.stop);
   const redis = await openRedisConnection({ url: server.url, logger: silentLogger });

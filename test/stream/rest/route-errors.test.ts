@@ -93,7 +93,7 @@ describe('errors', () => {
       });
   });
 
-  test('an expired offset is 410 with the way on, also for a caller who sees none of the messages', async () => {
+  test('an expired offset is 410 with the positions to continue from, also if no message is visible', async () => {
     const { call, clock, log, read, token } = await setUp();
     const old = await log.append(telemetryBatch(3));
     await clock.advance(3_599_000);
@@ -113,7 +113,7 @@ describe('errors', () => {
     expect(await read(SOLAR)).toMatchObject({ status: 401 });
   });
 
-  test('an offset past the tail is 416 with the tail, on an empty log too', async () => {
+  test('an offset past the end is 416 with the end, also for an empty log', async () => {
     const { log, read } = await setUp();
     const { epoch } = await log.bounds();
     expect(await read(`${SOLAR}?offset=1`)).toMatchObject({
@@ -127,7 +127,7 @@ describe('errors', () => {
     });
   });
 
-  test('a table name that cannot be one is refused', async () => {
+  test('an invalid table name is refused', async () => {
     const { read } = await setUp();
     for (const name of [
       '.hidden',
@@ -148,7 +148,7 @@ describe('errors', () => {
     expect(await read(`/api/v1/tables/acme/${'x'.repeat(128)}/latest`)).toMatchObject({ status: 200 });
   });
 
-  test('HEAD is answered as GET is, and only to whom GET is', async () => {
+  test('HEAD is answered like GET, with the same rights', async () => {
     const { baseUrl, tokenText } = await setUp();
     const head = (token: string) =>
       fetch(`${baseUrl}${SOLAR}`, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
@@ -162,7 +162,7 @@ describe('errors', () => {
     expect((await head('nobody')).status).toBe(401);
   });
 
-  test('other methods are 405 with what is allowed, other addresses 404, all in CBOR', async () => {
+  test('other methods are 405 with the allowed ones, other addresses are 404, all in CBOR', async () => {
     const { call, tokenText } = await setUp();
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await call(SOLAR, { method, token: tokenText, ...(method === 'POST' && { body: 'x' }) });
@@ -190,7 +190,7 @@ describe('errors', () => {
     });
   });
 
-  test('a fault of the storage is 503 with Retry-After, never the caller’s fault; a fault of ours 500 with no inner text', async () => {
+  test('a storage failure is 503 with Retry-After; an internal error is 500 without details', async () => {
     const events: unknown[] = [];
     const logger = recordingLog(events);
     let fault: Error = new Error('disk /dev/sda on fire');

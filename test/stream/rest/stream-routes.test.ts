@@ -13,7 +13,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { TEST_START_MS } from '../../support/test-clock.ts';
 import { ALL, bodyOf, SOLAR, setUp, until } from './start-rest-service.ts';
 
-test('the description of the routes says that everything is answered in CBOR', async () => {
+test('the API description names CBOR for all answers', async () => {
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1 });
   await registerOpenApi(app, { version: '0' });
@@ -86,7 +86,7 @@ describe('a read', () => {
     expect(answer.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  test('pages with limit and offset give every message once', async () => {
+  test('with limit and offset returns every message once', async () => {
     const { log, read } = await setUp();
     for (let round = 0; round < 5; round++) await log.append(telemetryBatch(3, { first: round * 3 }));
     const ids: unknown[] = [];
@@ -104,7 +104,7 @@ describe('a read', () => {
     expect(ids).toEqual(Array.from({ length: 15 }, (_, index) => index));
   });
 
-  test('the wildcard reads all tables in one order, a table only its own, a table nobody wrote to nothing', async () => {
+  test('of the wildcard returns all tables in one order, of a table only its messages', async () => {
     const { log, read } = await setUp();
     await log.append(telemetryBatch(2, { table: 'solar' }));
     await log.append(telemetryBatch(2, { table: 'wind' }));
@@ -117,7 +117,7 @@ describe('a read', () => {
     expect(nobody).toMatchObject({ messages: [], count: 0, nextOffset: next, upToDate: true });
   });
 
-  test('a limit above the maximum is served as the maximum', async () => {
+  test('with a limit above the maximum uses the maximum', async () => {
     const { log, read } = await setUp();
     await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
     await log.append(telemetryBatch(5));
@@ -126,7 +126,7 @@ describe('a read', () => {
     expect(bodyOf(await read(SOLAR))).toMatchObject({ count: 10_000 });
   });
 
-  test('a body stays within 8 MiB and the rest comes next', async () => {
+  test('has a body of at most 8 MiB, and the next read returns the rest', async () => {
     const { log, read } = await setUp();
     const wide = wideTelemetry(9_000).map((item) => ({
       ...item,
@@ -140,7 +140,7 @@ describe('a read', () => {
     expect(bodyOf(await read(`${SOLAR}?offset=${nextOffset}`)).count).toBe(9_000 - count);
   });
 
-  test('a timestamp selects by append time, is ISO 8601 or milliseconds, and says when it was clamped', async () => {
+  test('by timestamp selects by append time in ISO 8601 or milliseconds, and reports when it was clamped', async () => {
     const { clock, log, read } = await setUp();
     await log.append(telemetryBatch(1));
     await clock.advance(5_000);
@@ -164,14 +164,14 @@ describe('a read', () => {
     });
   });
 
-  test('offset wins over timestamp, and unknown parameters are ignored', async () => {
+  test('prefers offset to timestamp and ignores unknown parameters', async () => {
     const { log, read } = await setUp();
     const { lastOffset } = await log.append(telemetryBatch(3));
     const body = bodyOf(await read(`${SOLAR}?offset=${lastOffset}&timestamp=nonsense&colour=blue`));
     expect(body.count).toBe(1);
   });
 
-  test('a message that arrives ends the wait of a full request; Prefer shortens a held one', async () => {
+  test('ends its wait when a message fills it, and Prefer shortens the wait', async () => {
     const { log, call, tokenText } = await setUp();
     const held = call(`${SOLAR}?limit=1`, { token: tokenText, headers: { prefer: 'wait=15' } });
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -190,7 +190,7 @@ describe('a read', () => {
     expect(bodyOf(short).count).toBe(1);
   });
 
-  test('without a preference an idle stream answers after one second, up to date and with a position', async () => {
+  test('of an idle stream answers after one second, up to date and with a position', async () => {
     const { read } = await setUp();
     const startedMs = performance.now();
     const answer = await read(SOLAR, { prefer: 'return=minimal' });
@@ -199,7 +199,7 @@ describe('a read', () => {
     expect(bodyOf(answer)).toMatchObject({ messages: [], upToDate: true, nextOffset: 0 });
   });
 
-  test('a caller that goes away frees its request at once', async () => {
+  test('ends at once when its caller disconnects', async () => {
     const { call, tokenText, stream } = await setUp();
     const log = await stream.logOf('acme');
     let held = 0;
@@ -225,7 +225,7 @@ describe('a read', () => {
 });
 
 describe('draining', () => {
-  test('held reads return what they have at once, and new requests get 503 with Retry-After', async () => {
+  test('ends held reads at once with their messages, and refuses new requests with 503 and Retry-After', async () => {
     const { call, log, stream, tokenText } = await setUp();
     await log.append(telemetryBatch(2));
     const { waitFor } = log;
@@ -254,7 +254,7 @@ describe('draining', () => {
   });
 });
 
-test('messages of every kind come back as they were sent, also at the width of 64 bits', async () => {
+test('messages of every kind are returned as they were sent, also with integers of 64 bits', async () => {
   const { call, tokenText, read } = await setUp();
   const sent = [
     {

@@ -5,7 +5,7 @@ import { until } from '../../support/until.ts';
 import { refusal, request, setUp } from './start-socket-service.ts';
 
 describe('a handshake', () => {
-  test('takes the token and the workgroup in its auth, in the query or in an Authorization header', async () => {
+  test('accepts the token and the workgroup in its auth, in the query or in an Authorization header', async () => {
     const service = await setUp();
     const forms: ClientOptions[] = [
       { auth: { token: service.tokenText, workgroupId: 'acme' } },
@@ -22,7 +22,7 @@ describe('a handshake', () => {
     }
   });
 
-  test('is refused with the error map that a REST read answers with', async () => {
+  test('is refused with the same error map as a REST read', async () => {
     const service = await setUp();
     const writer = await service.token({ permissions: ['data:write'] });
     const cases: Array<[auth: Record<string, unknown>, path: string]> = [
@@ -45,7 +45,7 @@ describe('a handshake', () => {
     });
   });
 
-  test('must name the workgroup where the token knows several', async () => {
+  test('must name the workgroup if the token has several', async () => {
     const service = await setUp();
     const scope = { permissions: ['search:read' as const] };
     const { token } = await service.access.issue({
@@ -70,7 +70,7 @@ describe('a handshake', () => {
       });
   });
 
-  test('leaves no token in the log, whatever its form and however it ends', async () => {
+  test('leaves no token in the log, in any form and with any result', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
     const service = await setUp({ logger });
@@ -86,7 +86,7 @@ describe('a handshake', () => {
     expect(lines.filter((line) => line.includes(signature))).toEqual([]);
   });
 
-  test('is refused beyond the connections that a token or a workgroup may have, until one ends', async () => {
+  test('is refused if the token or the workgroup has too many connections, until one ends', async () => {
     const limits = { socketsPerTokenMax: 2, socketsPerWorkgroupMax: 3 };
     const service = await setUp({ socketLimits: limits });
     const auth = { token: service.tokenText, workgroupId: 'acme' };
@@ -102,7 +102,7 @@ describe('a handshake', () => {
   });
 });
 
-test('connections without a token that is valid are counted for their address, and cost those with one nothing', async () => {
+test('connections without a valid token count for their address and not for other tokens', async () => {
   const { token, baseUrl } = await setUp({ requestsPerMinuteMax: 6 });
   const connectWith = (text: string) =>
     connectTo({ baseUrl }, { auth: { token: text, workgroupId: 'acme' } }).then(

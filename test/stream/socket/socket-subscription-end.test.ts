@@ -47,7 +47,7 @@ describe('the end of a subscription', () => {
     }
   });
 
-  test('comes within a second of the end of its token, by time or revoked by whatever process', async () => {
+  test('comes within a second after its token expires or any process revokes it', async () => {
     const service = await setUp();
     const { access, clock, log } = service;
     const issue = async (lifetimeMs: number) =>
@@ -80,7 +80,7 @@ describe('the end of a subscription', () => {
     });
   });
 
-  test('comes where messages that it has not read are gone, and is not passed over', async () => {
+  test('comes if unread messages are gone, and they are not skipped', async () => {
     const { log, connect, clock } = await setUp({ retentionMs: 60_000 });
     const acknowledgements: Array<() => void> = [];
     const client = await connect({ acknowledge: (acknowledge) => acknowledgements.push(acknowledge) });
@@ -148,7 +148,7 @@ describe('the end of a subscription', () => {
     );
   });
 
-  test('comes with its connection, and nothing of it is left', async () => {
+  test('comes with the end of its connection and frees everything', async () => {
     const clock = createTestClock();
     let waiting = 0;
     const service = await setUp({

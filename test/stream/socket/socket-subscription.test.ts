@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 import { MIB, memoryLog, request, setUp } from './start-socket-service.ts';
 
 describe('a subscription', () => {
-  test('begins after the newest message, and is answered by the acknowledgement and by an event', async () => {
+  test('starts after the newest message and is answered by the acknowledgement and by an event', async () => {
     const { log, connect } = await setUp();
     await log.append(telemetryBatch(3));
     const client = await connect();
@@ -25,7 +25,7 @@ describe('a subscription', () => {
     expect(reader.messages.map((message) => message.msg_id)).toEqual([100, 101]);
   });
 
-  test('gets the body of a REST read and its requestId, the stored bytes as they are', async () => {
+  test('gets the body of a REST read with its requestId and the stored bytes', async () => {
     const { log, connect, call, tokenText } = await setUp();
     await log.append(telemetryBatch(5));
     const { bytes } = await call('/api/v1/tables/acme/solar/latest', { token: tokenText });
@@ -39,7 +39,7 @@ describe('a subscription', () => {
     expect(frame.subarray(frame.indexOf('messages')).equals(messages)).toBe(true);
   });
 
-  test('says in every frame where it begins: at the end of the frame before, also where messages were left out', async () => {
+  test('gets frames that each start at the end of the frame before, also if messages are filtered out', async () => {
     const { log, connect, token, baseUrl, clock } = await setUp();
     const roof = { token: await token({ deviceGroups: ['roof'] }), workgroupId: 'acme' };
     const readers = [];
@@ -63,7 +63,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('begins at an offset, at a time, or where the log allows it, and says so', async () => {
+  test('starts at an offset, at a time or where the log allows, and reports it', async () => {
     const { log, connect, clock } = await setUp();
     const { firstOffset } = await log.append(telemetryBatch(3));
     await clock.advance(60_000);
@@ -94,7 +94,7 @@ describe('a subscription', () => {
     ).toMatchObject({ nextOffset: String(next) });
   });
 
-  test('begins with the oldest message where that has changed meanwhile, and leaves out what is older than its time', async () => {
+  test('starts at the oldest message if messages expire meanwhile, and skips messages before its time', async () => {
     let expired = 1;
     const clock = createTestClock();
     const { log, connect } = await setUp({
@@ -128,7 +128,7 @@ describe('a subscription', () => {
     expect(exact.messages.map(({ msg_id }) => msg_id)).toEqual([4, 5]);
   });
 
-  test('is refused for what REST refuses, with the same details, offsets being text', async () => {
+  test('is refused for the same reasons as a REST read, with offsets as text', async () => {
     const { log, connect, clock, call, tokenText } = await setUp({ retentionMs: 60_000 });
     await log.append(telemetryBatch(3));
     await clock.advance(120_000);
@@ -210,7 +210,7 @@ describe('a subscription', () => {
     expect(await client.subscribe({ requestId }).answer).toHaveProperty('epoch');
   });
 
-  test('shows a table, all tables, or all that the token may see where it names none', async () => {
+  test('returns a table, all tables, or without a table everything that the token may read', async () => {
     const service = await setUp();
     const { log, token } = service;
     const audit = { actor: 'a', action: 'b', event_time: 1 };
@@ -276,7 +276,7 @@ describe('a subscription', () => {
     expect(nextOffset).toBe((await log.bounds()).next);
   });
 
-  test('is told at once that the log has begun anew, also where nothing comes, and gets nothing that was read before', async () => {
+  test('is told at once that the log has a new epoch, and gets no message of before again', async () => {
     const clock = createTestClock();
     let changed = Promise.withResolvers<void>();
     let lost = false;
@@ -310,7 +310,7 @@ describe('a subscription', () => {
     expect(await later.answer).toMatchObject({ epoch: 'another' });
   });
 
-  test('gets an empty frame with its position after every 15 s without another, also where all is filtered out', async () => {
+  test('gets an empty frame with its position after 15 s without another one, also if all messages are filtered out', async () => {
     const { log, connect, clock } = await setUp();
     const client = await connect();
     const reader = client.subscribe(request({ table: 'solar' }));
@@ -332,7 +332,7 @@ describe('a subscription', () => {
     expect(reader.frames[2]).toMatchObject({ count: 0, nextOffset: (await log.bounds()).next });
   });
 
-  test('works the same over HTTP polling, and across the change to a WebSocket', async () => {
+  test('works over HTTP polling and across the change to a WebSocket', async () => {
     const { log, connect } = await setUp();
     await log.append(telemetryBatch(3_000));
     for (const transports of [['polling'], ['polling', 'websocket']]) {
@@ -350,7 +350,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('is one of few on a connection, and of few requests a minute', async () => {
+  test('counts against the limits of a connection and of requests a minute', async () => {
     const { connect, token, baseUrl, socket } = await setUp({
       requestsPerMinuteMax: 10,
       socketLimits: { subscriptionsPerSocketMax: 2 },

@@ -5,7 +5,7 @@ import { SOCKET_PATH } from '../../../src/contract/socket-events.ts';
 import { clientOf } from '../../support/socket-client.ts';
 import { setUp } from './start-socket-service.ts';
 
-test('the other servers of a host with several addresses take it to the same place', async () => {
+test('the other addresses of a host reach the same service', async () => {
   const { app, baseUrl } = await setUp();
   const other = createServer((asked, answer) => app.routing(asked, answer));
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -24,7 +24,7 @@ test('the other servers of a host with several addresses take it to the same pla
   );
 });
 
-test('other addresses of the server are as before, and its own takes no other upgrades', async () => {
+test('other paths of the server work as before, and no other path accepts upgrades', async () => {
   const { call, tokenText, baseUrl } = await setUp();
   expect((await call('/api/v1/tables/acme/solar/latest', { token: tokenText })).status).toBe(200);
   expect((await call('/nothing', {})).status).toBe(404);
