@@ -10,7 +10,7 @@ const PART_CHARACTERS_MIN = 3;
 
 /**
  * Refuses query parameters that are unknown, empty, or repeated where one value is expected, for all routes below a
- * prefix. If such a parameter were ignored, the answer would be to another question.
+ * prefix. If the parameter were ignored, the answer would be to another question.
  * @param compile builds the check of the values, which runs afterwards
  */
 export function refuseUnknownParameters(

@@ -68,7 +68,7 @@ async function setUp() {
   };
 }
 
-test('a token that is made and revoked is noted in each of its workgroups, by id and name', async () => {
+test('an issued and a revoked token are recorded in each of its workgroups, by id and name', async () => {
   const { access, issue, noted, clock } = await setUp();
   const { tokenId } = await issue(['search:read', 'org:audit'], ['home', 'other']);
   for (const workgroupId of ['home', 'other'])
@@ -91,7 +91,7 @@ test('a token that is made and revoked is noted in each of its workgroups, by id
   expect(noted()).toHaveLength(1);
 });
 
-test('the first use of a token is noted once for each workgroup, in whatever process', async () => {
+test('the first use of a token is recorded once for each workgroup, in any process', async () => {
   const { issue, attempt, noted, createGate, clock } = await setUp();
   const { token, tokenId } = await issue(['search:read'], ['home', 'other']);
   noted('home');
@@ -115,7 +115,7 @@ test("the program's own tokens are not worth an entry", async () => {
   expect(noted()).toEqual([]);
 });
 
-test('refusals are noted with their reason and the id of what was once a good token, and the caller is told no more', async () => {
+test('refusals are recorded with the reason and the id of a token that was once valid, which the caller does not get', async () => {
   const { access, issue, attempt, noted, clock } = await setUp();
   const revoked = await issue();
   access.revoke(revoked.tokenId);
@@ -140,7 +140,7 @@ test('refusals are noted with their reason and the id of what was once a good to
   ]);
 });
 
-test('no token at all, and a workgroup that does not exist, are noted nowhere', async () => {
+test('a missing token and an unknown workgroup are not recorded', async () => {
   const { issue, attempt, noted, clock } = await setUp();
   const { token } = await issue();
   noted();
@@ -151,7 +151,7 @@ test('no token at all, and a workgroup that does not exist, are noted nowhere', 
   expect([noted(), noted('nowhere')]).toEqual([[], []]);
 });
 
-test('an attacker fills nothing: an entry a minute and reason, which counts the others', async () => {
+test('refusals have at most one entry a minute and reason, with their number', async () => {
   const { attempt, noted, clock, gate } = await setUp();
   const counts = () => noted().map(({ data }) => data!.count);
   await attempt('nonsense');
@@ -175,7 +175,7 @@ test('an attacker fills nothing: an entry a minute and reason, which counts the 
   expect(clock.timersPending).toBe(0);
 });
 
-test('a folder that cannot be written keeps nobody out', async () => {
+test('a folder that cannot be written refuses no caller', async () => {
   const { issue, attempt, gate } = await setUp();
   const { token } = await issue();
   const failing = createAudit({ dataDir: '/dev/null/nowhere', actor: 'x' });

@@ -65,7 +65,7 @@ describe('the head of an item', () => {
     );
   });
 
-  it('is read by the hot path as by everyone else', () => {
+  it('is read by the fast path like by all other readers', () => {
     const scan = createScan();
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 9 }), (bytes) => {

@@ -3,7 +3,7 @@ import { advance } from '../../src/client/advance.ts';
 import { defaultBounds, type Position, startPosition } from '../../src/client/position.ts';
 import { at, batch, deliver, delivered, failed, startTimeMs } from './advance-batches.ts';
 
-describe('positions that are lost', () => {
+describe('lost positions', () => {
   const last = { lastOffset: 499n, lastStoreTimeMs: startTimeMs + 499_000 };
 
   test.each([
@@ -38,7 +38,7 @@ describe('positions that are lost', () => {
     expect(deliver(advance(found.position, batch([612], { nextOffset: 613n }))).gap).toBeUndefined();
   });
 
-  test('then from the start, and then no more', () => {
+  test('lead to a restart from the start, and then to none', () => {
     const gone = failed({ status: 410, aboutPosition: 'yes', retryable: false });
     const first = advance(at(500), gone);
     const second = first.kind === 'restart' ? advance(first.position, gone) : first;
@@ -47,7 +47,7 @@ describe('positions that are lost', () => {
     expect(third).toMatchObject({ kind: 'fail', retryable: false });
   });
 
-  test('a server that rejects each of its own positions is not restarted for ever', () => {
+  test('do not restart for ever on a server that rejects its own positions', () => {
     let position = at(500);
     const kinds: string[] = [];
     for (let offset = 500; kinds.at(-1) !== 'fail' && offset < 600; offset++) {
@@ -62,7 +62,7 @@ describe('positions that are lost', () => {
     expect(kinds.at(-1)).toBe('fail');
   });
 
-  test('a log that lost its tail: what it gives out again is new, what it kept is not', () => {
+  test('of a log that lost its tail: offsets that it uses again are new, kept messages are not', () => {
     const before = at(500, { epoch: 'a' });
     const step = advance(
       before,
@@ -75,7 +75,7 @@ describe('positions that are lost', () => {
     expect(found.gap).toMatchObject({ reason: 'lost_tail' });
   });
 
-  test('another epoch: the batch is not used, the new log is read from its start', () => {
+  test('of another epoch: the batch is not used, and the new log is read from its start', () => {
     const step = advance(at(500, { epoch: 'a' }), batch([501, 502], { epoch: 'b', nextOffset: 503n }));
     expect(step).toMatchObject({
       kind: 'restart',
@@ -88,7 +88,7 @@ describe('positions that are lost', () => {
     expect(found.gap).toMatchObject({ reason: 'recreated', from: 500n, to: 3n });
   });
 
-  test('a gap never ends before it begins: not with messages that the new log has kept, but with what is later', () => {
+  test('give a gap that ends after it begins: with the first later message, not with kept messages', () => {
     const step = advance(at(500, { epoch: 'a' }), batch([501], { epoch: 'b', nextOffset: 502n }));
     if (step.kind !== 'restart') throw new Error(step.kind);
     const gapAfter = (offsets: number[]) =>
@@ -99,7 +99,7 @@ describe('positions that are lost', () => {
     expect(gapAfter([510, 520])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 510_000 });
   });
 
-  test('a server whose clock is behind ours is read from its start, not from its tail', () => {
+  test('on a server whose clock is behind lead to its start, not to its tail', () => {
     const gone = advance(at(500), failed({ status: 410, aboutPosition: 'yes', retryable: false }));
     if (gone.kind !== 'restart') throw new Error(gone.kind);
     expect(advance(gone.position, batch([], { clamped: 'future', nextOffset: 700n }))).toMatchObject({
@@ -108,7 +108,7 @@ describe('positions that are lost', () => {
     });
   });
 
-  test('a start by time that retention has overtaken is a gap', () => {
+  test('by time that are older than the retention are a gap', () => {
     const position: Position = { ...startPosition({ kind: 'timestamp', timestampMs: startTimeMs }, last) };
     const step = deliver(advance(position, batch([700], { clamped: 'retention', nextOffset: 701n })));
     expect(step.gap).toMatchObject({ reason: 'expired', from: 499n, to: 700n });

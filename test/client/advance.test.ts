@@ -7,33 +7,33 @@ import type { ReadOutcome } from '../../src/client/read-outcome.ts';
 import { at, batch, deliver, delivered, failed } from './advance-batches.ts';
 
 describe('reading on', () => {
-  test('the server names the next position, and it is sent back as it is', () => {
+  test("the server's next position is sent back unchanged", () => {
     const outcome = batch([5, 7], { nextOffset: 90n });
     const step = deliver(advance(startPosition({ kind: 'oldest' }), outcome));
     expect(delivered(step, outcome)).toEqual([5n, 7n]);
     expect(step.position).toMatchObject({ ask: { kind: 'offset', offset: 90n }, lastOffset: 7n });
   });
 
-  test('a batch of which nothing is for this reader moves the position all the same', () => {
+  test('a batch without a message for this reader moves the position', () => {
     const step = deliver(advance(at(5), batch([], { nextOffset: 80n, upToDate: false })));
     expect(step).toMatchObject({ messages: 0, upToDate: false, position: { ask: { offset: 80n } } });
   });
 
-  test('what was delivered before is dropped, inclusive or not', () => {
+  test('delivered messages are dropped, from inclusive and exclusive servers', () => {
     const outcome = batch([3, 4, 5, 6], { nextOffset: 7n });
     const step = deliver(advance(at(5), outcome));
     expect(step).toMatchObject({ duplicates: 2, messages: 2 });
     expect(delivered(step, outcome)).toEqual([5n, 6n]);
   });
 
-  test('without a position the last message is asked for, until the server is known to return it', () => {
+  test('without a next position the last message is requested again, until the server is known to include it', () => {
     const first = deliver(advance(startPosition({ kind: 'oldest' }), batch([5, 6])));
     expect(first.position.ask).toEqual({ kind: 'offset', offset: 6n });
     const second = deliver(advance(first.position, batch([6, 7])));
     expect(second.position).toMatchObject({ inclusive: true, ask: { kind: 'offset', offset: 8n } });
   });
 
-  test('a message that could not be decoded is delivered once and counts for the position', () => {
+  test('a message that cannot be decoded is delivered once and counts for the position', () => {
     const bad = { offset: 9n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() };
     const outcome = batch([8]);
     outcome.columns.rejected = [bad];
@@ -56,7 +56,7 @@ describe('disorder', () => {
     expect(delivered(step, outcome)).toEqual([5n, 6n, 7n, 8n]);
   });
 
-  test('a wild offset hides nothing that follows, and is delivered when its turn comes', () => {
+  test('a message with a wild offset hides no later message, and is delivered in its turn', () => {
     const wild = 1n << 62n;
     const first = batch([5n, wild, 6n], { nextOffset: 7n });
     const step = deliver(advance(at(5), first));
@@ -67,7 +67,7 @@ describe('disorder', () => {
     expect(delivered(after, next)).toEqual([7n, 8n, wild]);
   });
 
-  test('a message that cannot be decoded is left for its turn too', () => {
+  test('a message that cannot be decoded waits for its turn too', () => {
     const outcome = batch([5]);
     outcome.columns.rejected = [7n, 6n].map((offset) => ({
       offset,
@@ -81,7 +81,7 @@ describe('disorder', () => {
     expect(step).toMatchObject({ messages: 2, beyond: 1, position: { lastOffset: 6n } });
   });
 
-  test('positions that are numbers of another kind than offsets hold nothing back', () => {
+  test('positions that are no offsets hold no message back', () => {
     const outcome = batch([1_000, 1_001], { nextOffset: 3n });
     const step = deliver(advance(startPosition({ kind: 'offset', offset: 2n }), outcome));
     expect(delivered(step, outcome)).toEqual([1_000n, 1_001n]);
@@ -91,13 +91,13 @@ describe('disorder', () => {
     expect(deliver(advance(step.position, bad))).toMatchObject({ messages: 1, beyond: 0 });
   });
 
-  test('one message of the same kind of number is enough to hold others back, decoded or not', () => {
+  test('one message with a comparable offset is enough to hold later ones back, decoded or not', () => {
     const outcome = batch([50], { nextOffset: 8n });
     outcome.columns.rejected = [{ offset: 5n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() }];
     expect(deliver(advance(at(5), outcome))).toMatchObject({ messages: 1, beyond: 1 });
   });
 
-  test('whatever the batches, no message is delivered twice and the newest position never falls', () => {
+  test('for any batches, no message is delivered twice and the newest position never falls', () => {
     const offsets = fc.array(fc.bigInt({ min: 0n, max: 60n }), { maxLength: 12 });
     fc.assert(
       fc.property(
@@ -133,7 +133,7 @@ describe('disorder', () => {
 });
 
 describe('failures', () => {
-  test('a failure is tried again at the same place, later each time, and then given up', () => {
+  test('a failure is repeated at the same position, later each time, and then the reader gives up', () => {
     let position = at(500);
     for (let attempt = 1; attempt < defaultBounds.failuresMax; attempt++) {
       const step = advance(position, failed({ retryAfterMs: 700 }));
@@ -148,7 +148,7 @@ describe('failures', () => {
     expect(advance(position, failed())).toMatchObject({ kind: 'fail', code: 'Http500', retryable: true });
   });
 
-  test('what will not change is not tried again', () => {
+  test('a failure that will not pass is not repeated', () => {
     expect(
       advance(at(500), failed({ status: 403, code: 'WorkgroupForbidden', retryable: false })),
     ).toMatchObject({
@@ -158,13 +158,13 @@ describe('failures', () => {
     });
   });
 
-  test('one good read forgets the failures before it', () => {
+  test('a good read resets the number of failures', () => {
     const step = advance(at(500), failed());
     if (step.kind !== 'again') throw new Error(step.kind);
     expect(deliver(advance(step.position, batch([500], { nextOffset: 501n }))).position.failures).toBe(0);
   });
 
-  test('nothing new though there is more: it backs off, then fails', () => {
+  test('reads without new messages that should have some wait longer, and then fail', () => {
     let position = at(500);
     const kinds: string[] = [];
     for (let read = 0; read < 20 && kinds.at(-1) !== 'fail'; read++) {
@@ -175,7 +175,7 @@ describe('failures', () => {
     expect(kinds).toEqual(['again', 'again', 'again', 'again', 'fail']);
   });
 
-  test('messages that nobody can place are not delivered for ever', () => {
+  test('messages without an offset are not delivered for ever', () => {
     const unplaced = () => {
       const outcome = batch([]);
       outcome.columns.rejected = [
@@ -192,7 +192,7 @@ describe('failures', () => {
     });
   });
 
-  test('whatever a server does, a reader that gets nothing gives up after a bounded number of reads', () => {
+  test('a reader without new messages gives up after a bounded number of reads, for any server', () => {
     const nothing: fc.Arbitrary<ReadOutcome> = fc.oneof(
       fc.constantFrom(undefined, 0n, 500n).map((nextOffset) => batch([], { nextOffset, upToDate: false })),
       fc

@@ -95,7 +95,7 @@ const faults: fc.Arbitrary<Array<Fault | undefined>> = fc.array(
   { maxLength: 6 },
 );
 
-test('every message is delivered once and in order, whatever the dialect and whatever goes wrong', async () => {
+test('every message is delivered once and in order, for any dialect and any faults', async () => {
   await fc.assert(
     fc.asyncProperty(
       dialects,
@@ -136,14 +136,14 @@ test.each(['cbor', 'cbor-sequence', 'json', 'json-lines'] as const)(
   },
 );
 
-test('a server that returns the asked message again is read on with the one after it, even one at a time', async () => {
+test('a server that includes the requested message is read from the one after it, also one at a time', async () => {
   const { vendor, source } = await start({ cursor: 'none', bounds: 'inclusive', saysUpToDate: false });
   const expected = vendor.append(5).map(({ value }) => value);
   const { values } = await drain(source, { kind: 'oldest' }, 1);
   expect(values).toEqual(expected);
 });
 
-test('a server that returns only what is after the asked offset loses no neighbour, though it names no position', async () => {
+test('a server that excludes the requested message loses none, also without a next position', async () => {
   const { vendor, source } = await start({ cursor: 'none', bounds: 'exclusive', saysUpToDate: false });
   vendor.append(3);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -151,7 +151,7 @@ test('a server that returns only what is after the asked offset loses no neighbo
   expect((await drain(source, throughCheckpoint(position), 100)).values).toEqual(later);
 });
 
-test('offsets beyond 2^53 keep every digit, as integers of JSON too', async () => {
+test('offsets beyond 2^53 keep every digit, also as integers of JSON', async () => {
   for (const encoding of ['cbor', 'json'] as const) {
     const { vendor, source } = await start({ encoding });
     vendor.append(1, { step: (1n << 63n) + 12_345n });
@@ -179,7 +179,7 @@ test.each([400, 404, 410, 416, 'opaque-400'] as const)(
   },
 );
 
-test('the gap names what is missing: from the position asked for to the first message there is', async () => {
+test('a gap reaches from the requested position to the first available message', async () => {
   const { vendor, source } = await start();
   const [, , last] = vendor.append(3);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -219,7 +219,7 @@ test.each([
   },
 );
 
-test('a log that has grown past the old position is told by its epoch alone', async () => {
+test('a new log that is longer than the old position is recognized by its epoch', async () => {
   const { vendor, source } = await start();
   vendor.append(10);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -230,7 +230,7 @@ test('a log that has grown past the old position is told by its epoch alone', as
   expect(gaps).toEqual(['recreated']);
 });
 
-test('a quiet stream is left alone: the same question again and again, no failure and no restart', async () => {
+test('a quiet stream is asked the same question again, without failures and restarts', async () => {
   for (const saysUpToDate of [true, false]) {
     for (const bounds of ['inclusive', 'inclusive-last', 'exclusive'] as const) {
       const { vendor, source } = await start({ bounds, saysUpToDate });
@@ -245,7 +245,7 @@ test('a quiet stream is left alone: the same question again and again, no failur
   }
 });
 
-test('a server that ignores the offset is given up after a bounded number of reads', async () => {
+test('the reader gives up on a server that ignores the offset', async () => {
   const { vendor, source } = await start({ saysUpToDate: false, cursor: 'none' });
   vendor.append(5);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -258,7 +258,7 @@ test('a server that ignores the offset is given up after a bounded number of rea
   expect(vendor.requests.length).toBeLessThan(10);
 });
 
-test('the plain dialect is what our own server speaks', () => {
+test('our own server speaks the plain dialect', () => {
   expect(plainDialect).toMatchObject({
     encoding: 'cbor',
     list: 'messages',

@@ -21,7 +21,7 @@ const messages: fc.Arbitrary<object[]> = fc.array(
   { maxLength: 12 },
 );
 
-test('the kept messages are whole, in the order asked for, and nothing of the others is left', () => {
+test('the kept messages are whole and in the requested order, and nothing else remains', () => {
   fc.assert(
     fc.property(
       messages,
@@ -49,7 +49,7 @@ test('the kept messages are whole, in the order asked for, and nothing of the ot
   );
 });
 
-test('rejected messages that were delivered before go, so do those that come again, and those without an offset stay', () => {
+test('rejected messages are dropped if they were delivered or will come again, and kept without an offset', () => {
   const columns = messagesToColumns(
     [{ offset: 3 }, { offset: 4 }, { offset: 5 }, 'nothing'],
     createNameTable(),

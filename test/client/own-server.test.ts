@@ -59,7 +59,7 @@ async function drain(source: Pick<RestSource, 'fetch'>, options: ReadStreamOptio
   return { messages, values, gaps, position: position! };
 }
 
-test('a simulated day goes in through the ingest and comes out of the stream, every arrival once and in order', async () => {
+test('every arrival of a simulated day is read from the stream once and in order', async () => {
   const service = await startStreamService();
   const today = dayStart(localDateOf(Date.now(), 'Europe/Paris'), 'Europe/Paris');
   const options = {
@@ -100,7 +100,7 @@ test('a simulated day goes in through the ingest and comes out of the stream, ev
   }
 });
 
-test('a reader resumes from a kept position without losing or repeating one', async () => {
+test('a reader resumes from a stored position without losing or repeating a message', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [1, 2, 3]);
@@ -113,7 +113,7 @@ test('a reader resumes from a kept position without losing or repeating one', as
   ]);
 });
 
-test('at the head the server is asked for an answer at once, or left to wait for a message', async () => {
+test('at the head the server answers at once, or waits for a message, as requested', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [1]);
@@ -130,7 +130,7 @@ test('at the head the server is asked for an answer at once, or left to wait for
   await waiting.return();
 });
 
-test('a filtered reader moves on past what it may not see', async () => {
+test('a filtered reader advances past messages that it may not read', async () => {
   const service = await startStreamService();
   await post(service, [1], 'solar');
   await post(service, [2, 3, 4], 'grid');
@@ -142,7 +142,7 @@ test('a filtered reader moves on past what it may not see', async () => {
   expect(position.ask).toEqual(whole.position.ask);
 });
 
-test('retention that overtakes a reader is one gap, and the reader goes on', async () => {
+test('a reader behind the retention reports one gap and continues', async () => {
   const clock = createTestClock();
   const service = await startStreamService({ clock, retentionMs: HOUR_MS });
   const source = sourceOf(service, await service.token());
@@ -161,7 +161,7 @@ test('retention that overtakes a reader is one gap, and the reader goes on', asy
   expect(await drain(later, { from: after.position })).toMatchObject({ values: [6], gaps: [] });
 });
 
-test('a log that was recreated is told apart by its epoch, whether it is behind or ahead', async () => {
+test('a recreated log is recognized by its epoch, whether it is behind or ahead', async () => {
   const first = await startStreamService();
   await post(first, [1, 2]);
   const second = await startStreamService();
@@ -176,7 +176,7 @@ test('a log that was recreated is told apart by its epoch, whether it is behind 
   }
 });
 
-test('a token that is revoked is renewed in mid-stream, and where there is none to be had the reader stops', async () => {
+test('a revoked token is renewed during reading, and without a new one the reader stops', async () => {
   const service = await startStreamService();
   const issue = () =>
     service.access.issue({
@@ -204,7 +204,7 @@ test('a token that is revoked is renewed in mid-stream, and where there is none 
   });
 });
 
-test('a server that drains answers with a position, and the reader waits for the next one to come up', async () => {
+test('a draining server answers with a position, and the reader waits for the next server', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [1]);

@@ -147,7 +147,7 @@ const faults: fc.Arbitrary<Array<SocketFault | undefined>> = fc.array(
   { maxLength: 4 },
 );
 
-test('every message is delivered once and in order, whatever the dialect and whatever goes wrong', async () => {
+test('every message is delivered once and in order, for any dialect and any faults', async () => {
   await fc.assert(
     fc.asyncProperty(
       socketDialects,
@@ -220,7 +220,7 @@ test('offsets beyond 2^53 keep every digit, and a server that loses them is read
   }
 });
 
-test('frames are acknowledged once they have landed, so a server that waits is never far ahead', async () => {
+test('frames are acknowledged after they have landed, so the server is never far ahead', async () => {
   const { vendor, socket, source } = await startForTest({ socket: { messagesPerFrame: 1 } });
   vendor.append(50);
   const answer = await source.fetch({ ask: oldest });
@@ -233,7 +233,7 @@ test('frames are acknowledged once they have landed, so a server that waits is n
   expect(socket.unacknowledgedMax).toBe(4);
 });
 
-test('what was fetched and has not landed is asked for again, at its place', async () => {
+test('messages that were fetched and did not land are requested again at their position', async () => {
   const { vendor, socket, source } = await startForTest();
   vendor.append(3);
   const { position } = await read(source, oldest, 3);
@@ -249,7 +249,7 @@ test('what was fetched and has not landed is asked for again, at its place', asy
   expect(socket.subscriptions.at(-1)).toMatchObject({ offset: String((ask as { offset: bigint }).offset) });
 });
 
-test('a server that pushes faster than messages land is left for REST, and nothing is lost', async () => {
+test('a server that pushes faster than messages land is read over REST, and nothing is lost', async () => {
   const { vendor, source } = await startForTest({
     socket: { asksAcknowledgement: false, messagesPerFrame: 1 },
     bounds: { bufferBytesMax: 2_000 },
@@ -260,7 +260,7 @@ test('a server that pushes faster than messages land is left for REST, and nothi
   expect(found.transports).toContain('rest');
 });
 
-test('a subscription that begins elsewhere than it was asked to is not believed', async () => {
+test('a subscription that starts at another position than requested is not used', async () => {
   const { vendor, socket, source } = await startForTest();
   socket.faults = ['elsewhere'];
   const expected = valuesOf(vendor.append(5));
@@ -268,7 +268,7 @@ test('a subscription that begins elsewhere than it was asked to is not believed'
   expect(found).toMatchObject({ values: expected, gaps: [] });
 });
 
-test('cut off before any frame, a subscription has said where to resume', async () => {
+test('a subscription that ends before its first frame still gives a position to resume from', async () => {
   const { vendor, socket, source } = await startForTest();
   socket.faults = ['cut-before-data'];
   vendor.append(3);
@@ -298,7 +298,7 @@ test.each([
   expect(await read(source, position, 2)).toMatchObject({ values: later, gaps: [] });
 });
 
-test('a server that lets in and then ignores the subscription does not keep messages back', async () => {
+test('a server that accepts the connection and ignores the subscription does not delay messages', async () => {
   const { vendor, socket, source } = await startForTest({ bounds: { silenceMs: 300 } });
   socket.faults = ['ignore'];
   const expected = valuesOf(vendor.append(3));
@@ -306,7 +306,7 @@ test('a server that lets in and then ignores the subscription does not keep mess
   expect(found).toMatchObject({ values: expected, transports: new Set(['rest']) });
 });
 
-test('a socket that is refused is tried again later and later, while REST reads', async () => {
+test('a refused socket is tried again at growing intervals while REST reads', async () => {
   const clock = createTestClock();
   const { vendor, socket, source } = await startForTest({ clock, random: () => 0.999 });
   socket.faults = Array.from({ length: 20 }, () => 'refuse' as const);
@@ -333,7 +333,7 @@ test('a socket that is refused is tried again later and later, while REST reads'
   ({ position } = found);
 });
 
-test('a token that is refused or runs out is renewed, and reading goes on at the same offset', async () => {
+test('a refused or expired token is renewed, and reading continues at the same offset', async () => {
   const issued: string[] = [];
   const { vendor, socket, source } = await startForTest({
     token: (renew) => {
@@ -365,7 +365,7 @@ test('a token that is refused or runs out is renewed, and reading goes on at the
   });
 });
 
-test('who asks for a few messages gets them over REST', async () => {
+test('a request for a few messages uses REST', async () => {
   const { vendor, source } = await startForTest();
   vendor.append(30);
   await read(source, oldest, 30);
@@ -373,7 +373,7 @@ test('who asks for a few messages gets them over REST', async () => {
   expect(source.transport).toBe('rest');
 });
 
-test('where neither can be had, the failure is that of REST', async () => {
+test('if socket and REST fail, the failure of REST is reported', async () => {
   const { vendor, source } = await startForTest();
   await vendor.close();
   await expect(source.fetch({ ask: oldest })).rejects.toMatchObject({
@@ -382,7 +382,7 @@ test('where neither can be had, the failure is that of REST', async () => {
   });
 });
 
-test('closing frees everything, also while a connection is being made that never is', async () => {
+test('closing frees everything, also a connection that never opens', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void silent.close());
@@ -406,7 +406,7 @@ test('closing frees everything, also while a connection is being made that never
   await until('nothing is left', () => countHandles() <= before, 3_000);
 });
 
-test('aborting ends a wait at once, and the subscription goes on with the next', async () => {
+test('an abort ends a wait at once, and the next read continues the subscription', async () => {
   const { vendor, socket, source } = await startForTest();
   vendor.append(3);
   const { position } = await read(source, oldest, 3);

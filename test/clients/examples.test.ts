@@ -44,7 +44,7 @@ test.each(examples)(
   40_000,
 );
 
-test('the example in Python goes on where it stood once its connection was cut', async () => {
+test('the Python example continues at its position after its connection was cut', async () => {
   const { name: _, file, code, command } = examples[1]!;
   if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
   const service = await startStreamService();
@@ -66,7 +66,7 @@ test('the example in Python goes on where it stood once its connection was cut',
   expect(output().match(/'msg_id': \d+/g)).toEqual(["'msg_id': 1001", "'msg_id': 1002", "'msg_id': 1003"]);
 }, 60_000);
 
-test('the example in Python handles frames in order and each once, under load and across cuts', async () => {
+test('the Python example handles frames in order and once, under load and across reconnects', async () => {
   const { name: _, file, code, command } = examples[1]!;
   if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
   const service = await startStreamService();

@@ -46,7 +46,7 @@ function jsonSchema(schema: z.ZodType): unknown {
   });
 }
 
-it('is the wire that other programs know', () => {
+it('the wire has not changed for other programs', () => {
   const hash = createHash('sha256').update(wire()).digest('hex').slice(0, 16);
   expect(
     hash,

@@ -23,7 +23,7 @@ export interface DevicePresence {
 
 /**
  * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages set its
- * state, whoever sent them. The same log always gives the same presence.
+ * state, also those of other senders. The same log always gives the same presence.
  */
 export interface Presence {
   /**
@@ -37,7 +37,7 @@ export interface Presence {
    */
   due(nowMs: UtcMs, listeningSinceMs: UtcMs): DeviceStatusItem[];
   /**
-   * Forgets devices that have been offline for long and, if there is little room, the offline devices that were heard
+   * Forgets devices that have been offline for long and, if there is little room, the offline devices that sent data
    * longest ago. A forgotten device that sends data is announced like a new one.
    * @returns the number of new devices without room since the last call
    */
@@ -173,7 +173,7 @@ export function createPresence(
   };
 }
 
-/** The last time at which a device was heard or reported. */
+/** The last time at which a device sent data or was reported. */
 function lastSignMs({ heardMs, reportedOfflineMs = 0 }: DevicePresence): UtcMs {
   return Math.max(heardMs, reportedOfflineMs);
 }
