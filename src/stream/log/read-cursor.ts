@@ -59,9 +59,9 @@ export async function openCursor(
       position = earlierOffset(notBefore, (await log.bounds()).next);
   };
   const restart = (outcome: Unreadable) => {
-    // An `oldest` reader misses nothing in a log that was created anew.
-    const isRestartable = outcome.kind === 'expired' || start.kind === 'oldest';
-    if (start.kind === 'offset' || !isRestartable) throw positionError(outcome);
+    // The reader had resolved `oldest` to an offset, and then the log changed.
+    if (position === 'oldest') return;
+    if (start.kind === 'offset' || outcome.kind === 'ahead') throw positionError(outcome);
     position = 'oldest';
     if (start.kind === 'timestamp') clamped = 'retention';
   };
