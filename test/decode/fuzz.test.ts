@@ -146,7 +146,7 @@ describe('broken bytes', () => {
     expectSame(saying(walked, names), saying(reference, names), Buffer.from(bytes).toString('hex'));
   }
 
-  it(`are read alike by both roads or refused, in ${MUTATED_CASES} cases of damaged bodies`, () => {
+  it(`are read alike by both readers or refused, in ${MUTATED_CASES} cases of damaged bodies`, () => {
     const bodies = wholeBodies();
     for (const body of bodies) check(body);
     for (let index = 0; index < MUTATED_CASES; index++) check(mutated(bodies[index % bodies.length]!));
@@ -166,7 +166,7 @@ describe('broken bytes', () => {
     expect(slowestMs).toBeLessThan(500);
   });
 
-  it('cost memory in proportion to their length, however they nest and repeat', () => {
+  it('cost memory in proportion to their length, with any nesting and repetition', () => {
     const megabytes = 4;
     const length = megabytes * 1024 * 1024;
     const patterns = ['9f', 'bf', 'a0', '60', '6161', 'c0', 'f6', '1b', 'a16161', 'bf6161', '4100'];

@@ -25,8 +25,8 @@ function columnsOf(body: DecodedBody): MessageColumns {
   return body.columns;
 }
 
-describe('the walker', () => {
-  it('makes the same columns as cbor-x and the tolerant road, of every message of our shape', () => {
+describe('the message decoder', () => {
+  it('gives the same columns as cbor-x and parseMessage, for all messages of our server', () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     fc.assert(
@@ -44,7 +44,7 @@ describe('the walker', () => {
     );
   });
 
-  it('needs the tolerant road for few messages of our shape', () => {
+  it('needs parseMessage for few messages of our server', () => {
     const columns = createColumns();
     const reader = createFastReader(createNameTable(), columns);
     let slow = 0;
@@ -63,7 +63,7 @@ describe('the walker', () => {
     expect(slow).toBeLessThan(250);
   });
 
-  it('makes the same columns and rejects the same as the tolerant road, whatever the messages are', () => {
+  it('gives the same columns and rejections as parseMessage, for any messages', () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     let rejected = 0;
@@ -90,7 +90,7 @@ describe('the walker', () => {
     expect(accepted).toBeGreaterThan(600);
   });
 
-  it('reads what encodeMessages wrote', () => {
+  it('reads what encodeMessages has written', () => {
     const names = createNameTable();
     const items: IngestItem[] = [
       {
@@ -159,7 +159,7 @@ describe('the walker', () => {
     ]);
   });
 
-  it('grows its columns as far as a batch needs, and starts the next one afresh', () => {
+  it('grows its columns for a batch and empties them for the next one', () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     const items: IngestItem[] = Array.from({ length: 5_000 }, (_, index) => ({
@@ -189,7 +189,7 @@ describe('the walker', () => {
     expect(columnsOf(decoder.decode(bodyOf([]))).count).toBe(0);
   });
 
-  it('keeps a batch with a bad message in it, and the bytes of the bad one', () => {
+  it('keeps a batch with a bad message, and the bytes of the bad one', () => {
     const names = createNameTable();
     const batch = encodeMessages([{ device: DEVICE, event_time: 5, data: { p: 1 } }], 'solar');
     const bad = Buffer.from('a2616101616102', 'hex');
@@ -215,7 +215,7 @@ describe('the walker', () => {
     expect(columns.rejected[0]!.detail).toContain('UTF-8');
   });
 
-  it('refuses a body that breaks off, wherever it does', () => {
+  it('refuses a body that breaks off anywhere', () => {
     const batch = encodeMessages(
       [{ device: DEVICE, source: 'grid', event_time: 5, data: { p: 1.1, q: 'x' } }],
       'solar',
@@ -228,7 +228,7 @@ describe('the walker', () => {
     expect(columnsOf(decoder.decode(body)).count).toBe(1);
   });
 
-  it('reads bytes that lie within a larger buffer', () => {
+  it('reads a part of a larger buffer', () => {
     const batch = encodeMessages([{ device: DEVICE, event_time: 5, data: { p: 1.1 } }], 'solar');
     const body = bodyOf([batch.bytes]);
     const larger = Buffer.concat([Buffer.alloc(13, 0xff), body, Buffer.alloc(50, 0xff)]);

@@ -49,7 +49,7 @@ test.each([
   },
 );
 
-test('names that are known keep their ids, also where there are more than there may be', () => {
+test('known names keep their ids, also beyond the limit', () => {
   const names = createNameTable(
     [
       { id: 3, name: 'a' },

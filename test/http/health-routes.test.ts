@@ -4,7 +4,7 @@ import { createTestAccess, setUp } from './start-http-server.ts';
 
 beforeEach(createTestAccess);
 
-test('health and readiness come from the checks that the roles add', async () => {
+test('health and readiness follow from the checks of the roles', async () => {
   const app = setUp();
   const health = registerHealth(app);
   expect((await app.inject('/ready')).json()).toEqual({ ok: true, checks: {} });
@@ -30,7 +30,7 @@ test('health and readiness come from the checks that the roles add', async () =>
   expect((await app.inject({ method: 'POST', url: '/ready' })).headers.allow).toBe('GET, HEAD');
 });
 
-test('a check hears whether the asker may hear names, and one that does not answer has failed', async () => {
+test('a check learns if names may be shown, and one without an answer fails', async () => {
   const app = setUp();
   const health = registerHealth(app);
   health.addReadiness('who', ({ maySeeNames }) => ({ ok: true, detail: { maySeeNames } }));

@@ -43,7 +43,7 @@ describe('errors outside the stream', () => {
     expect((await app.inject('/report?startDate=2026-11-20')).json()).toEqual({ ok: true });
   });
 
-  test('a report without parameters of its own takes none, and the stream passes over unknown ones', async () => {
+  test('a report without parameters refuses all, and the stream ignores unknown ones', async () => {
     const app = setUp();
     for (const url of ['/api/v1/orgs/:workgroupId/things', '/api/v1/tables/:workgroupId/things'])
       app.get(url, async () => ({ ok: true }));
@@ -56,13 +56,13 @@ describe('errors outside the stream', () => {
     expect((await app.inject('/api/v1/tables/home/things?verbose=1')).json()).toEqual({ ok: true });
   });
 
-  test('a report whose parameters cannot be known is refused when it is registered', async () => {
+  test('a report with unknown parameters is refused when it is registered', async () => {
     const app = setUp();
     app.get('/api/v1/orgs/:workgroupId/things', { schema: { querystring: z.any() } }, async () => 'ok');
     await expect(app.ready()).rejects.toThrow('/api/v1/orgs/:workgroupId/things must be a z.object');
   });
 
-  test('what was thrown by mistake stays inside; the log has it under the correlation id', async () => {
+  test('of unexpected kinds hide their text; the log has it under the correlation id', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
     const app = setUp({ logger: recordingLog(events) });
     app.get('/broken', async () => {
@@ -79,7 +79,7 @@ describe('errors outside the stream', () => {
     ]);
   });
 
-  test('a body that is too large, not JSON, or of another type', async () => {
+  test('are clear for a body that is too large, not JSON, or of another type', async () => {
     const app = setUp({ bodyBytesMax: 100 });
     app.post('/budget', async () => ({}));
     const post = (payload: string, type: string) =>
@@ -94,14 +94,14 @@ describe('errors outside the stream', () => {
     expect((await post('<a/>', 'application/xml')).json()).toMatchObject({ error: 'UnsupportedMediaType' });
   });
 
-  test('an address that cannot be decoded, and one that does not exist', async () => {
+  test('are clear for an address that cannot be decoded or does not exist', async () => {
     const app = setUp();
     app.get('/a/:name', async () => ({}));
     expect((await app.inject('/a/%zz')).json()).toMatchObject({ error: 'InvalidRequest', status: 400 });
     expect((await app.inject('/b')).json()).toMatchObject({ error: 'NotFound', status: 404 });
   });
 
-  test('other methods of an address are 405 with what it takes', async () => {
+  test('for other methods of an address are 405 with its methods', async () => {
     const app = setUp();
     app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
@@ -110,7 +110,7 @@ describe('errors outside the stream', () => {
     expect(answer.json()).toMatchObject({ error: 'MethodNotAllowed' });
   });
 
-  test('HEAD is answered as GET is, without the body', async () => {
+  test('of HEAD are those of GET without the body', async () => {
     const app = setUp();
     app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
@@ -119,7 +119,7 @@ describe('errors outside the stream', () => {
   });
 });
 
-test('every answer forbids sniffing, and log events hold neither query strings nor tokens', async () => {
+test('every answer forbids sniffing, and log events contain no query strings and tokens', async () => {
   const events: Array<[string, Record<string, unknown>]> = [];
   const app = setUp({ logger: recordingLog(events) });
   app.get('/a/:name', async () => ({}));
@@ -146,7 +146,7 @@ describe('connections', () => {
     return received;
   }
 
-  test('two Host headers are refused, whatever they say', async () => {
+  test('two Host headers are refused with any values', async () => {
     const app = setUp();
     app.get('/a', async () => ({}));
     const received = await talk(app, 'GET /a HTTP/1.1\r\nHost: a\r\nhOST: a\r\nConnection: close\r\n\r\n');
@@ -154,7 +154,7 @@ describe('connections', () => {
     expect(received).toContain('"message":"Host: one only; this request has several"');
   });
 
-  test('what is not HTTP gets an answer in our form and is cut off', async () => {
+  test('data that is no HTTP request gets an error in our form, and the connection ends', async () => {
     const received = await talk(setUp(), 'nonsense\r\n\r\n');
     expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
@@ -165,7 +165,7 @@ describe('connections', () => {
     });
   });
 
-  test('a caller that goes away in the middle of its body is no fault of ours', async () => {
+  test('a caller that disconnects during its body causes no error log', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
     const app = setUp({ logger: recordingLog(events) });
     app.post('/upload', async () => ({}));
@@ -182,7 +182,7 @@ describe('connections', () => {
     expect(events.map(([event]) => event)).not.toContain('http.internal-error');
   });
 
-  test('a request without Host is told what is missing, and one that expects something is answered', async () => {
+  test('a request without Host gets a clear error, and other expectations are ignored', async () => {
     const app = setUp();
     app.get('/here', async () => ({ ok: true }));
     const close = 'Connection: close\r\n\r\n';
@@ -201,7 +201,7 @@ describe('connections', () => {
     );
   });
 
-  test('a request that offers another protocol, or names the whole address, is answered as any other', async () => {
+  test('a request that offers another protocol or names the whole URL is answered like any other', async () => {
     const close = 'Connection: close, Upgrade, HTTP2-Settings\r\n\r\n';
     for (const head of [
       `GET /here HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n${close}`,
@@ -219,7 +219,7 @@ describe('connections', () => {
     expect(received).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test('neither a slow upload nor a reader that takes nothing holds up a server that closes', async () => {
+  test('a slow upload and a reader that does not read cannot hold up a closing server', async () => {
     const app = setUp({ closeWithinMs: 50 });
     app.post('/upload', async () => ({}));
     app.get('/large', async () => 'x'.repeat(50_000_000));

@@ -24,7 +24,7 @@ describe('the rate limit', () => {
     return { clock, access, app, issue, ask, status };
   }
 
-  test('counts each token for itself, says when to come back, and leaves health checks alone', async () => {
+  test('counts each token separately, names the time to wait, and does not count health checks', async () => {
     const { clock, app, issue, ask, status } = await setUpLimited(3);
     registerHealth(app);
     const [one, two] = [`Bearer ${(await issue()).token}`, `Bearer ${(await issue()).token}`];
@@ -48,7 +48,7 @@ describe('the rate limit', () => {
     expect(await status(one)).toBe(429);
   });
 
-  test('counts a token once, in whatever way its header is written and from wherever it comes', async () => {
+  test('counts a token once for all spellings of its header and all addresses', async () => {
     const { issue, status } = await setUpLimited(4);
     const { token } = await issue();
     const spellings = [`Bearer ${token}`, `bearer ${token}`, `Bearer  ${token}`, `BEARER    ${token}  `];
@@ -81,7 +81,7 @@ describe('the rate limit', () => {
     expect(checks).toBe(3);
   });
 
-  test('counts what no token stands behind for its address, and costs the tokens of that address nothing', async () => {
+  test('counts requests without a valid token for their address, and not for tokens of that address', async () => {
     const { access, clock, issue, ask, status } = await setUpLimited(6);
     const [good, revoked] = [await issue(), await issue()];
     access.revoke(revoked.tokenId);
@@ -104,7 +104,7 @@ describe('the rate limit', () => {
     expect(await status('Bearer x')).toBe(200);
   });
 
-  test('takes the addresses of one IPv6 network of 64 bits for one', async () => {
+  test('counts a /64 network of IPv6 as one caller', async () => {
     const { status } = await setUpLimited(1);
     expect(await status(undefined, '2001:db8:1:2::1')).toBe(200);
     expect(await status(undefined, '2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe(429);
@@ -116,7 +116,7 @@ describe('the rate limit', () => {
     expect(await status(undefined, '::ffff:198.51.100.2')).toBe(200);
   });
 
-  test('a clock that steps back gives nothing and takes nothing', () => {
+  test('does not change when the clock steps back', () => {
     const clock = createTestClock();
     const limit = createRateLimit({ perMinute: 2, clock });
     const a = { tokenId: 'a' };
@@ -127,7 +127,7 @@ describe('the rate limit', () => {
     expect(limit.take(a)).toBe(0);
   });
 
-  test('remembers a bounded number of callers, and no number of addresses makes it forget a token', () => {
+  test('keeps a bounded number of callers, and many addresses displace no token', () => {
     const limit = createRateLimit({ perMinute: 1, clock: createTestClock() });
     const [first, token] = [{ address: '192.0.2.1' }, { tokenId: '192.0.2.1' }];
     expect([limit.take(first), limit.take(first)]).toEqual([0, 60]);

@@ -65,7 +65,7 @@ function expected(untilMs: number): number {
   return siteOf().arrivals(startMs, untilMs).length;
 }
 
-test('a day of the past is sent in the seconds it was given, whole and to the right tables', async () => {
+test('a past day is sent in the given seconds, whole and to the right tables', async () => {
   const waiting = fakeTime(startMs + DAY_MS + 9 * HOUR_MS);
   const begunMs = waiting.clock.now();
   const { url, ingested } = await startIngest(waiting.clock.now);
@@ -119,7 +119,7 @@ test.each([40, Number.POSITIVE_INFINITY])(
   },
 );
 
-test('a busy server is asked again when it said, and nothing is lost', async () => {
+test('a busy server is asked again when it allows, and nothing is lost', async () => {
   const waiting = fakeTime(startMs + 2 * DAY_MS);
   const { url, ingested } = await startIngest(waiting.clock.now, [
     (response) => response.writeHead(503, { 'retry-after': '4' }).end(),
@@ -143,7 +143,7 @@ test('a busy server is asked again when it said, and nothing is lost', async () 
   expect(Math.max(...ingested.map(({ items }) => items.length))).toBe(100);
 });
 
-test('a refusal ends it with what the server said', async () => {
+test('a refusal ends it with the error of the server', async () => {
   const waiting = fakeTime(startMs + 2 * DAY_MS);
   const { url } = await startIngest(waiting.clock.now, [
     (response) =>

@@ -50,7 +50,7 @@ function setUp(openLog?: () => StreamLog) {
   return { clock, dataDir, log, stream, start, told, audit, common };
 }
 
-test('of several processes on one data folder one looks after the stream, and another takes over when it has ended', async () => {
+test('one of several processes on a data folder runs the tasks, and another takes over after its end', async () => {
   const { clock, log, start, told, audit } = setUp();
   const [first, second] = [start(), start()];
   await settle();
@@ -65,7 +65,7 @@ test('of several processes on one data folder one looks after the stream, and an
   expect(await told()).toHaveLength(3);
 });
 
-test('what is noted until the end is in the log at the end', async () => {
+test('entries that are recorded before the end are in the log at the end', async () => {
   const { start, told, audit } = setUp();
   const upkeep = start();
   await settle();
@@ -88,7 +88,7 @@ test('a log that cannot be opened is tried again', async () => {
   await upkeep.stop();
 });
 
-test('a refused handshake of a socket is noted as a refused request is', async () => {
+test('a refused handshake of a socket is recorded like a refused request', async () => {
   const { clock, dataDir, stream, start, told, audit, common } = setUp();
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const admission = createSocketAdmission({

@@ -77,7 +77,7 @@ describe.each([
   ['telemetry', 'solar', telemetryItem, telemetryItemSchema],
   ['device status', 'devices', statusItem, deviceStatusItemSchema],
 ] as const)('%s items', (_name, table, arbitrary, schema) => {
-  test('are accepted or refused as the schema of the contract does, and come out the same', () => {
+  test('are accepted or refused like by the schema of the contract, with the same result', () => {
     let accepted = 0;
     fc.assert(
       fc.property(arbitrary, (item) => {
@@ -108,7 +108,7 @@ test('the number of fields is limited', () => {
     );
 });
 
-test('a field named __proto__ is refused rather than lost', () => {
+test('with a field named __proto__ are refused', () => {
   const item = JSON.parse(`{"device":"${deviceId(1)}","event_time":1,"data":{"__proto__":1,"power":2}}`);
   expect(checkItems([item], 'solar', 'all')).toEqual({
     kind: 'invalid',
