@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { readCurrent } from '../../src/publish/lake-commit.ts';
 import { generationPath } from '../../src/publish/lake-layout.ts';
@@ -355,7 +355,7 @@ test('quarantined messages are appended with their batches, whatever moves them 
     }));
     const landed = await shard.land({
       origin: 'stream',
-      columns: columnsFromMessages(broken, shard.names),
+      columns: messagesToColumns(broken, shard.names),
       fromOffset: (await shard.checkpoint('stream'))?.nextOffset,
       nextOffset: from + BigInt(count),
       logEpoch: 'test',

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
 import { type Commit, readHead } from '../../src/publish/lake-commit.ts';
@@ -62,7 +62,7 @@ export async function landMessages(shard: Shard, options: TestMessages): Promise
   const at = await shard.checkpoint('stream');
   const landed = await shard.land({
     origin: 'stream',
-    columns: columnsFromMessages(messages, shard.names),
+    columns: messagesToColumns(messages, shard.names),
     fromOffset: at?.nextOffset,
     nextOffset: offsetOf(storeTimeMs + count),
     logEpoch: 'test',
