@@ -36,7 +36,7 @@ export function workOf(
 const LISTED_MAX = 20;
 
 /** A process is ready if it can serve everything that it serves, and nothing has been going wrong for minutes. */
-export function workReadiness(work: Work, { mayHearNames }: HealthAsker): HealthState {
+export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthState {
   const { workgroups, troubles, closed } = work;
   const ok = troubles.length === 0 && closed.length === 0;
   return {
@@ -45,25 +45,25 @@ export function workReadiness(work: Work, { mayHearNames }: HealthAsker): Health
       workgroups,
       open: workgroups - closed.length,
       troubles: troubles.length,
-      ...problemsOf(work, mayHearNames),
+      ...problemsOf(work, maySeeNames),
     },
   };
 }
 
 /** A process is alive if its work goes on. Troubles are listed here too, but do not change the answer. */
-export function workLiveness(work: Work, live: boolean, { mayHearNames }: HealthAsker): HealthState {
+export function workLiveness(work: Work, live: boolean, { maySeeNames }: HealthAsker): HealthState {
   return {
     ok: live,
-    detail: { troubles: work.troubles.length, ...problemsOf({ ...work, closed: [] }, mayHearNames) },
+    detail: { troubles: work.troubles.length, ...problemsOf({ ...work, closed: [] }, maySeeNames) },
   };
 }
 
 function problemsOf(
   { troubles, closed }: Work,
-  mayHearNames: boolean,
+  maySeeNames: boolean,
 ): { problems?: string[]; note?: string } {
   if (troubles.length + closed.length === 0) return {};
-  if (!mayHearNames)
+  if (!maySeeNames)
     return {
       note: 'ask this process directly, not through a proxy, or run "wattline status", to see which ones and why',
     };

@@ -170,7 +170,9 @@ describe('there is no explanation for now, and when to ask again is said', () =>
   const unavailable = { status: 503, error: 'StorageUnavailable', retryable: true, isToWait: true };
 
   test('where no worker of this machine has the warehouse open', async () => {
-    const message = expect.stringMatching(/^no worker on this machine has the data of acme open; ask where/);
+    const message = expect.stringMatching(
+      /^no worker on this machine has the data of acme open; start the worker/,
+    );
     expect(await refused(await openReport())).toEqual({ ...unavailable, message });
   });
 

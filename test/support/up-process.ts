@@ -7,6 +7,7 @@ import { createAccess } from '../../src/access/access.ts';
 import { permissions } from '../../src/access/grant.ts';
 import { type Config, type ConfigInput, loadConfig } from '../../src/config/config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
+import { processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
@@ -71,7 +72,7 @@ export async function createUpProcess(
     async start() {
       const started = spawn(process.execPath, [cli, role, '--log-level', 'warn'], {
         cwd,
-        env: { PATH: process.env.PATH },
+        env: processEnvironment(),
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;
