@@ -1,7 +1,8 @@
 import type { WorkgroupConfig } from '../config/config.ts';
+import { findHeading, type Heading } from '../foreign-table/find-heading.ts';
+import { detectEncoding } from '../foreign-table/text-encoding.ts';
 import { InputError } from '../lib/errors.ts';
-import { findHeading, type Heading } from './find-heading.ts';
-import { firstBytes, guessEncoding } from './first-bytes.ts';
+import { firstBytes } from './first-bytes.ts';
 import { guessMapping, type Sample } from './guess-mapping.ts';
 import { type Reason, reasonsOf } from './guess-reasons.ts';
 import type { Mapping } from './import-mapping.ts';
@@ -38,10 +39,7 @@ async function sampleBelow(reader: Reader, heading: Heading | undefined): Promis
 
 async function headingOf({ path, kind }: Reader): Promise<Heading | undefined> {
   if (kind.format !== 'csv') return undefined;
-  const encoding = await guessEncoding(path, kind.compression);
   const bytes = await firstBytes(path, kind.compression);
-  const text = new TextDecoder(
-    encoding === 'utf-16' ? 'utf-16le' : encoding === 'latin-1' ? 'latin1' : 'utf-8',
-  ).decode(bytes);
-  return findHeading(text);
+  const encoding = detectEncoding(bytes);
+  return encoding && findHeading(new TextDecoder(encoding).decode(bytes));
 }

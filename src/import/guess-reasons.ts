@@ -1,8 +1,9 @@
 import type { WorkgroupConfig } from '../config/config.ts';
+import type { Heading } from '../foreign-table/find-heading.ts';
+import { guessTimeFormat } from '../foreign-table/guess-time-format.ts';
+import { guessNumberFormat } from '../foreign-table/number-format.ts';
 import { fieldUses, useText } from './field-uses.ts';
-import type { Heading } from './find-heading.ts';
 import type { Sample } from './guess-mapping.ts';
-import { guessTime } from './guess-time.ts';
 import { LONE_DEVICE } from './import-devices.ts';
 import type { Mapping } from './import-mapping.ts';
 
@@ -27,7 +28,7 @@ export function reasonsOf(mapping: Mapping, facts: Facts): Reason[] {
     ...timeReasons(mapping, facts),
     ...deviceReasons(mapping, facts),
     ...fieldReasons(mapping, facts),
-    ...(mapping.decimal === ',' ? [{ path: ['decimal'], why: 'Most numbers have a comma.' }] : []),
+    ...numberReasons(mapping, facts),
   ];
 }
 
@@ -47,7 +48,7 @@ function headingReason(heading: Heading | undefined): Reason[] {
 
 function timeReasons({ time }: Mapping, { sample, workgroup }: Facts): Reason[] {
   const texts = textsOf(sample, time.column);
-  const rival = guessTime(texts)?.rival;
+  const rival = guessTimeFormat(texts)?.rival;
   const named = time.column.length === 1 ? 'Its values are times' : 'Joined, their values are times';
   return [
     { path: ['time', 'column'], why: `${named}, such as ${clip(texts[0] ?? '')}.` },
@@ -120,6 +121,16 @@ function fieldReasons({ fields, long, source }: Mapping, { workgroup, table }: F
     why: `Read by ${useText(uses.get(field) ?? [])}.`,
   }));
   return [...(noSource ? [{ path: ['fields'], why: noSource.trim() }] : []), ...read];
+}
+
+function numberReasons({ decimal }: Mapping, { sample }: Facts): Reason[] {
+  if (decimal !== ',') return [];
+  const { unclear } = guessNumberFormat(sample.rows.flat().map((text) => text?.trim() ?? ''));
+  const doubt =
+    unclear === undefined
+      ? ''
+      : ` ${clip(unclear)} can be ${unclear.replace(',', '.')} or ${unclear.replace(',', '')}. If it is the second, write decimal: "." and thousands: ",".`;
+  return [{ path: ['decimal'], why: `Most numbers have a comma.${doubt}` }];
 }
 
 function textsOf({ columns, rows }: Sample, names: readonly string[]): string[] {

@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { epochUnits } from '../foreign-table/guess-time-format.ts';
 import { isTimeZone } from '../lib/time.ts';
 
 /** How a file is written. By its name where the mapping does not say. */
 export const fileFormats = ['csv', 'ndjson', 'parquet'] as const;
 export type FileFormat = (typeof fileFormats)[number];
-
-/** Numbers that count from 1970-01-01T00:00Z in this unit; how many milliseconds one is. */
-export const epochUnits = { seconds: 1e3, milliseconds: 1, microseconds: 1e-3, nanoseconds: 1e-6 } as const;
-export type EpochUnit = keyof typeof epochUnits;
 
 /** What loggers write where they have no value. */
 export const usualNullTexts = ['', '-', '--', 'NULL', 'null', 'NaN', 'nan', 'NA', 'N/A', 'n/a'] as const;

@@ -1,12 +1,12 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { NameTable } from '../decode/message-columns.ts';
+import { createLocalClock } from '../foreign-table/local-clock.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { expectedRows } from './expected-rows.ts';
 import { createDevices } from './import-devices.ts';
 import { type Mapping, mappedColumns } from './import-mapping.ts';
-import { createLocalClock } from './local-clock.ts';
 import { fileProblem, openReader, unreadable } from './open-reader.ts';
 import { createRejections, type Rejections } from './rejections.ts';
 import { createRowFiller, type RowFiller } from './row-filler.ts';

@@ -3,10 +3,10 @@ import { limits } from '../contract/wire-limits.ts';
 import { reserveFields, reserveMessage } from '../decode/columns-buffer.ts';
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { setWords, withMember } from '../decode/messages-to-columns.ts';
+import type { LocalClock } from '../foreign-table/local-clock.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Devices } from './import-devices.ts';
 import type { Mapping } from './import-mapping.ts';
-import type { LocalClock } from './local-clock.ts';
 import type { RejectionReason, Rejections } from './rejections.ts';
 import { rowColumns, type Selection } from './select-rows.ts';
 

@@ -1,6 +1,8 @@
+import { type EpochUnit, epochUnits } from '../foreign-table/guess-time-format.ts';
+import { groupedPattern } from '../foreign-table/number-format.ts';
 import { InputError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
-import { type EpochUnit, epochUnits, type Mapping, mappedColumns } from './import-mapping.ts';
+import { type Mapping, mappedColumns } from './import-mapping.ts';
 import { requireColumns, type SourceColumn, type SourceFile } from './source-file.ts';
 
 /** The statement that reads a file as the mapping says, and where in its rows things stand. */
@@ -212,9 +214,7 @@ function floatColumns(sql: string, type: string): string[] {
 /** A number as its text is written, with a point and without groups; null where it is written otherwise. */
 function pointNumber(sql: string, { decimal, thousands }: Mapping): string {
   if (thousands !== undefined) {
-    const group = thousands === '.' ? '\\.' : thousands;
-    const point = decimal === '.' ? '\\.' : decimal;
-    const pattern = `[+-]?(\\d{1,3}(${group}\\d{3})+|\\d+)(${point}\\d+)?`;
+    const pattern = groupedPattern({ decimal, thousands });
     return `CASE WHEN regexp_full_match(trim(${sql}), ${sqlString(pattern)}) THEN replace(replace(${sql}, ${sqlString(thousands)}, ''), ${sqlString(decimal)}, '.') END`;
   }
   return decimal === '.' ? sql : `CASE WHEN NOT contains(${sql}, '.') THEN replace(${sql}, ',', '.') END`;

@@ -1,6 +1,7 @@
+import { isKnownDate } from '../foreign-table/instant-reader.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { clip, isKnownDate } from './instant-reader.ts';
 import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
 import type { SheetRow } from './sheet.ts';
 import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
@@ -27,7 +28,7 @@ export function readBudgetRows(reading: Reading): Upload {
   const { energy } = columns;
   const periodOf = periodReader(reading);
   if (!energy) {
-    const names = clip(sheet.columns.map((name) => `"${name}"`).join(', '));
+    const names = clipText(sheet.columns.map((name) => `"${name}"`).join(', '));
     refusals.add(
       0,
       'energy',
@@ -83,7 +84,7 @@ function scenarioReader({ columns, options, refusals }: Reading): CellReader<str
     refusals.add(
       line,
       column?.name,
-      text === '' ? 'is empty; such as P50' : `"${clip(text)}" is longer than 64 characters`,
+      text === '' ? 'is empty; such as P50' : `"${clipText(text)}" is longer than 64 characters`,
     );
     return undefined;
   };
@@ -121,7 +122,7 @@ function boundsReader({ refusals }: Reading, start: FoundColumn, end: FoundColum
     const days = [start, end].map((column) => {
       const text = cells[column.index]!;
       if (isKnownDate(text)) return text;
-      refusals.add(line, column.name, `"${clip(text)}" is no day; such as 2026-05-17`);
+      refusals.add(line, column.name, `"${clipText(text)}" is no day; such as 2026-05-17`);
       return undefined;
     });
     const [from, to] = days;
@@ -144,7 +145,7 @@ function textReader({ refusals }: Reading, column: FoundColumn): PeriodReader {
     const text = cells[column.index]!;
     const period = periodOf(text);
     if (period) return { ...period, hour: undefined };
-    refusals.add(line, column.name, `"${clip(text)}" is no period; such as 2026, 2026-05 or 2026-05-17`);
+    refusals.add(line, column.name, `"${clipText(text)}" is no period; such as 2026, 2026-05 or 2026-05-17`);
     return undefined;
   };
 }
@@ -167,10 +168,10 @@ function partsReader({ columns, options, refusals }: Reading): PeriodReader {
       refusals.add(
         line,
         (day ?? month ?? year)!.name,
-        `"${clip(written)}" is no ${day ? 'day' : month ? 'month' : 'year'}`,
+        `"${clipText(written)}" is no ${day ? 'day' : month ? 'month' : 'year'}`,
       );
     else if (clock !== undefined && !(/^\d{1,2}$/.test(clock) && Number(clock) <= 24))
-      refusals.add(line, hour!.name, `"${clip(clock)}" is no hour`);
+      refusals.add(line, hour!.name, `"${clipText(clock)}" is no hour`);
     else return { ...period, hour: clock === undefined ? undefined : Number(clock) };
     return undefined;
   };

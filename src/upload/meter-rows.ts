@@ -1,7 +1,8 @@
 import type { MeterConfig } from '../config/meters.ts';
+import { createInstantReader } from '../foreign-table/instant-reader.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { DAY_MS, formatInstant } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { clip, createInstantReader } from './instant-reader.ts';
 import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
 import type { SheetRow } from './sheet.ts';
 import { type MeterRow, type Quality, qualities, type Upload } from './upload-rows.ts';
@@ -46,7 +47,7 @@ export function readMeterRows(reading: Reading): Upload {
 }
 
 function listed({ sheet }: Reading): string {
-  return clip(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
+  return clipText(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
 }
 
 function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
@@ -99,13 +100,19 @@ function readRegisters(reading: Reading, value: FoundColumn, time: FoundColumn):
   return rows;
 }
 
-function timeReader({ options, refusals }: Reading, column: FoundColumn): CellReader<number> {
-  const read = createInstantReader(options.timezone);
-  return ({ line, cells }) => {
-    const text = cells[column.index]!;
-    const result = read(text);
+function timeReader({ columns, options, refusals, sheet }: Reading, column: FoundColumn): CellReader<number> {
+  const { meter } = columns;
+  const cellOf = ({ cells }: SheetRow) => ({
+    text: cells[column.index]!,
+    series: meter ? cells[meter.index]! : '',
+  });
+  const read = createInstantReader(options.timezone, sheet.rows.map(cellOf));
+  return (row) => {
+    const { line } = row;
+    const cell = cellOf(row);
+    const result = read(cell);
     if (result.kind === 'instant') return result.ms;
-    refusals.add(line, column.name, text === '' ? 'is empty' : result.message);
+    refusals.add(line, column.name, cell.text === '' ? 'is empty' : result.message);
     return undefined;
   };
 }
@@ -139,7 +146,8 @@ function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
   return ({ line, cells }) => {
     const text = cells[column.index]!.toLowerCase();
     const known = text === '' ? 'measured' : qualities.find((one) => one === text);
-    if (!known) refusals.add(line, column.name, `"${clip(text)}" is no quality; use ${qualities.join(', ')}`);
+    if (!known)
+      refusals.add(line, column.name, `"${clipText(text)}" is no quality; use ${qualities.join(', ')}`);
     return known;
   };
 }

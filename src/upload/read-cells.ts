@@ -1,9 +1,9 @@
 import type { MeterConfig } from '../config/meters.ts';
+import { type Decimal, guessNumberFormat, parseNumber } from '../foreign-table/number-format.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { parseUnit, unitFactor } from '../lib/units.ts';
 import { energyFactor } from './energy-factor.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { clip } from './instant-reader.ts';
-import { type Decimal, guessDecimal, parseNumber } from './parse-numbers.ts';
 import type { Refusals } from './refusals.ts';
 import type { Sheet, SheetRow } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
@@ -50,7 +50,7 @@ export function energyReader(
   const factors = new Map<string, number | string>();
 
   function factorOf(unit: string): number | string {
-    if (unit.length > 20) return `"${clip(unit)}" is not a unit of energy, such as kWh`;
+    if (unit.length > 20) return `"${clipText(unit)}" is not a unit of energy, such as kWh`;
     const power = meanHours === undefined ? undefined : unitFactor('power', parseUnit(unit) ?? unit);
     return power === undefined ? energyFactor(unit) : power * meanHours!;
   }
@@ -70,29 +70,28 @@ export function energyReader(
       return undefined;
     }
     if (Number.isNaN(factor)) return undefined;
-    const number = parseNumber(text, decimal);
+    const number = parseNumber(text, { decimal });
     const refuse = (message: string) => void refusals.add(line, column.name, message);
     if (text === '') return refuse('is empty; write a number, or leave the row out where nothing is known');
     if (number === undefined)
       return refuse(
-        `"${clip(text)}" is no number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
+        `"${clipText(text)}" is no number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
       );
     if (number < 0)
-      return refuse(`${clip(text)} is negative; energy the other way is counted by a meter of its own`);
+      return refuse(`${clipText(text)} is negative; energy the other way is counted by a meter of its own`);
     const wh = number * factor;
     if (wh > ENERGY_WH_MAX)
-      return refuse(`${clip(text)} ${unit} is more than any meter counts; is the unit right?`);
+      return refuse(`${clipText(text)} ${unit} is more than any meter counts; is the unit right?`);
     return Math.round(wh * MILLI) / MILLI;
   };
 }
 
 function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, refusals: Refusals): Decimal {
   if (options.decimal) return options.decimal;
-  const guess = guessDecimal(sheet.rows.map(({ cells }) => cells[column.index]!));
-  if (guess.kind === 'decimal') return guess.decimal;
-  const { line, cells } = sheet.rows[guess.at]!;
-  const text = cells[column.index]!;
-  const message = `"${text}" can be ${text.replace(',', '')} or ${text.replace(',', '.')}; say which with --decimal . or --decimal ,`;
+  const { decimal, unclear } = guessNumberFormat(sheet.rows.map(({ cells }) => cells[column.index]!));
+  if (unclear === undefined) return decimal;
+  const { line } = sheet.rows.find(({ cells }) => cells[column.index] === unclear)!;
+  const message = `"${unclear}" can be ${unclear.replace(',', '')} or ${unclear.replace(',', '.')}; choose one with --decimal . or --decimal ,`;
   refusals.add(line, column.name, message);
   return '.';
 }
@@ -118,12 +117,12 @@ export function meterReader(
     const meter = meters.find((one) => one.code === code);
     if (meter) return objection(meter) ?? meter;
     const similar = meters.find((one) => one.code.toLowerCase() === code.toLowerCase());
-    if (similar) return `"${clip(code)}" is not configured; "${similar.code}" is, and case matters`;
+    if (similar) return `"${clipText(code)}" is not configured; "${similar.code}" is, and case matters`;
     const codes = meters
       .slice(0, 10)
       .map((one) => one.code)
       .join(', ');
-    return `no meter has the code "${clip(code)}"; ${codes === '' ? 'none is configured: list them under meters of the workgroup' : `configured are ${codes}${meters.length > 10 ? ' ...' : ''}`}`;
+    return `no meter has the code "${clipText(code)}"; ${codes === '' ? 'none is configured: list them under meters of the workgroup' : `configured are ${codes}${meters.length > 10 ? ' ...' : ''}`}`;
   }
 
   if (!column) {

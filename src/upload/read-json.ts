@@ -1,4 +1,4 @@
-import { clip } from './instant-reader.ts';
+import { clipText } from '../lib/clip-text.ts';
 import type { ReadSheet } from './read-csv.ts';
 import { refusedSheet } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
@@ -64,7 +64,7 @@ function sheetOf(items: readonly Item[]): ReadSheet {
     }
     for (const [name, value] of Object.entries(item)) {
       if (typeof value === 'object' && value !== null)
-        problems.push({ line, message: `"${clip(name)}" is no text and no number` });
+        problems.push({ line, message: `"${clipText(name)}" is no text and no number` });
       const place = places.get(name) ?? places.size;
       places.set(name, place);
       cells[place] = value === null || value === undefined ? '' : String(value).trim();

@@ -1,5 +1,5 @@
+import { clipText } from '../lib/clip-text.ts';
 import { InputError } from '../lib/errors.ts';
-import { clip } from './instant-reader.ts';
 
 /** What is wrong in a line of a file, and what would be right. */
 export interface LineProblem {
@@ -26,7 +26,7 @@ export function createRefusals(): Refusals {
   return {
     add(line, column, message) {
       count += 1;
-      shown.push({ line, column: column && clip(column), message });
+      shown.push({ line, column: column && clipText(column), message });
       if (shown.length < 10 * PROBLEMS_SHOWN_MAX) return;
       shown.sort(byLine).splice(PROBLEMS_SHOWN_MAX);
     },

@@ -26,7 +26,7 @@ describe('what is not what its name says is refused with what it is, and what to
     ['a.csv', Buffer.from('504b0304140006', 'hex'), 'is a spreadsheet or a ZIP: save it as CSV'],
     ['a.csv', 'PAR1xxxxPAR1', 'is a Parquet file: let its name end in .parquet'],
     ['a.parquet', table, 'is no Parquet file'],
-    ['a.csv', Uint8Array.from({ length: 3_000 }, (_, index) => (index * 7) % 32), 'holds no text'],
+    ['a.csv', Uint8Array.from({ length: 3_000 }, (_, index) => (index * 7) % 32), 'contains no text'],
     ['a.csv', Buffer.from(`\ufeff${table}`, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
     ['a.csv', Buffer.from(table, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
     ['a.csv.zst', zstdCompressSync(table.repeat(99)).subarray(0, -4), 'is damaged or cut off'],

@@ -38,7 +38,12 @@ export const parts: readonly Part[] = [
   { name: 'cbor', paths: ['src/cbor/'], mayUse: ['lib'] },
   { name: 'contract', paths: ['src/contract/'], mayUse: ['lib', 'cbor'] },
   { name: 'decode', paths: ['src/decode/'], mayUse: foundation },
-  { name: 'config', paths: ['src/config/', 'src/roles/'], mayUse: foundation },
+  { name: 'foreign-table', paths: ['src/foreign-table/'], mayUse: foundation },
+  {
+    name: 'config',
+    paths: ['src/config/', 'src/roles/'],
+    mayUse: [...foundation, 'foreign-table'],
+  },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
   { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit'] },
   { name: 'http', paths: ['src/http/'], mayUse: [...foundation, 'access'] },
@@ -71,12 +76,12 @@ export const parts: readonly Part[] = [
   {
     name: 'import',
     paths: ['src/import/'],
-    mayUse: [...foundation, 'decode', 'config', 'audit', 'warehouse'],
+    mayUse: [...foundation, 'foreign-table', 'decode', 'config', 'audit', 'warehouse'],
   },
   {
     name: 'upload',
     paths: ['src/upload/'],
-    mayUse: [...foundation, 'config', 'audit', 'access', 'http', 'warehouse', 'import'],
+    mayUse: [...foundation, 'foreign-table', 'config', 'audit', 'access', 'http', 'warehouse', 'import'],
   },
   {
     name: 'backfill',
@@ -162,14 +167,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'fastify-type-provider-zod': { homes: httpHomes },
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
-    'csv-parse': {
-      homes: [
-        'src/cli/',
-        'src/import/find-heading.ts',
-        'src/upload/read-csv.ts',
-        'src/config/meter-files.ts',
-      ],
-    },
+    'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
     'p-queue': { homes: ['src/lib/serial-lanes.ts', 'src/worker-rpc/', 'src/pipeline/'] },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },

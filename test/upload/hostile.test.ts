@@ -13,9 +13,12 @@ test('every line with too few or too many cells is listed', () => {
   ]);
 });
 
-test('every line that is not UTF-8 is listed', () => {
-  const latin1 = Buffer.from(text(header, row.replace('GRID', 'GR\u00dcN'), row, 'Z\u00e4hler,,,'), 'latin1');
-  expect(refusalOf(() => readMeters(latin1))).toEqual([
+test('every line that is not UTF-8, as others are, is listed', () => {
+  const latin1 = Buffer.from(
+    text(header, row.replace('GRID', 'GR\u00dcN'), row, 'Z\u00e4hler,,,', ''),
+    'latin1',
+  );
+  expect(refusalOf(() => readMeters(Buffer.concat([latin1, Buffer.from('Z\u00e4hler')])))).toEqual([
     expect.stringContaining('2:: the byte 0xDC is no UTF-8'),
     expect.stringContaining('4:: the byte 0xE4 is no UTF-8'),
   ]);

@@ -114,7 +114,7 @@ test.each([
     /^2:interval_start: .*twice.*\+02:00 or \+01:00$/,
   ],
   ['a time that clocks never showed', times('2026-03-29 02:30'), zone, /^2:interval_start: .*never showed/],
-  ['a date with slashes', times('05/06/2026 00:00'), zone, /^2:interval_start: .*day or month/],
+  ['a date with slashes', times('05/06/2026 00:00'), zone, /^2:interval_start: .*the day or the month/],
   ['a day that does not exist', times('2026-02-30 00:00'), zone, /^2:interval_start: .*no time/],
   ['a year that nobody means', times('0026-02-03T00:00Z'), zone, /^2:interval_start: .*1970 to 2099/],
   [
@@ -271,12 +271,24 @@ test.each([
   expect(refusalOf(() => readMeters(text, told))).toContainEqual(expect.stringMatching(expected));
 });
 
+const german = 'Zähler;Beginn;Ende;Menge\nGRID-1;2026-01-01T00:00Z;2026-01-01T00:15Z;7\n';
 test.each([
-  ['UTF-16', Buffer.from(`\uFEFF${times('2026-01-01T00:00Z')}`, 'utf16le'), /^0:: is UTF-16/],
+  ['UTF-16 with a mark', Buffer.from(`\uFEFF${german}`, 'utf16le')],
+  ['UTF-16 without a mark', Buffer.from(german, 'utf16le')],
+  ['UTF-16 in big-endian order', Buffer.from(`\uFEFF${german}`, 'utf16le').swap16()],
+  ['Windows-1252', Buffer.from(german, 'latin1')],
+])('%s is read', (_, bytes) => {
+  const columns = { meter: 'Zähler', start: 'Beginn', end: 'Ende', energy: 'Menge' };
+  const rows = readMeters(bytes, { options: { unit: 'Wh', columns } });
+  expect(rows).toMatchObject([{ meter: 'GRID-1', energyWh: 7 }]);
+});
+
+test.each([
+  ['what is no text', Buffer.alloc(1_000, 1), /^0:: is no text/],
   [
-    'Latin-1',
-    Buffer.from(`${times('2026-01-01T00:00Z')}\nZähler`, 'latin1'),
-    /^3:: the byte 0xE4 is no UTF-8/,
+    'lines of two encodings',
+    Buffer.concat([Buffer.from(german), Buffer.from('Zähler', 'latin1')]),
+    /^3:: the byte 0xE4 is no UTF-8, but other lines are; save the file as "CSV UTF-8"/,
   ],
 ])('%s is refused with how to save it', (_, bytes, expected) => {
   expect(refusalOf(() => readMeters(bytes))).toEqual([expect.stringMatching(expected)]);

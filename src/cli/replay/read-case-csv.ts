@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { parse } from 'csv-parse';
 import type { FieldValue } from '../../contract/messages.ts';
+import { streamCsv } from '../../foreign-table/parse-csv.ts';
 import { errorMessage, InputError } from '../../lib/errors.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 
@@ -34,14 +34,8 @@ export async function* readCsv(path: string, fields: readonly string[]): AsyncGe
     hasColumns = true;
     return checkColumns(path, names, fields);
   };
-  const rows = text.pipe(parse({ columns, bom: true, skip_empty_lines: true, info: true }));
-  // An error of a stream does not travel along a pipe.
-  for (const stream of [bytes, text]) stream.on('error', (error) => rows.destroy(error));
   try {
-    for await (const { record, info } of rows as AsyncIterable<{
-      record: Record<string, string>;
-      info: { lines: number };
-    }>) {
+    for await (const { record, info } of streamCsv([bytes, text], columns)) {
       yield readingOf(path, record, info.lines);
     }
   } catch (error) {
