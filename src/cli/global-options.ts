@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
 import type { Terminal } from '../service/terminal.ts';
 
 /** Options that every command takes. */

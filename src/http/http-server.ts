@@ -26,6 +26,8 @@ export interface HttpServerOptions {
   access: Pick<Access, 'authenticate'>;
   /** For each token that is valid, and for each address that sends requests without one. */
   requestsPerMinuteMax: number;
+  /** Connections in all. Default: 10,000. */
+  connectionsMax?: number;
   clock?: Clock;
   /** Bytes of a request's body, where a route does not say otherwise. */
   bodyBytesMax?: number;
@@ -80,7 +82,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerBrokenRequest,
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
+  app.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // Nothing is expected of us but to go on (RFC 9110 section 10.1.1 lets a server pass over anything else).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // Node looks after the time-outs of requests only while it listens: a slow one would hold a closing server up for ever.

@@ -28,9 +28,10 @@ import type { StoreOutcome } from '../upload/store-upload.ts';
 import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
 import { noteDeviceStatus } from '../warehouse/note-device-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
-import { lakeFolder, type OpenShard } from './assignment.ts';
+import { lakeFolder } from './assignment.ts';
 import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
+import type { OpenShard } from './open-assignment.ts';
 
 /** What can be asked of an open shard. Adding an operation is one line here and one in `operations`. */
 export interface Operations {

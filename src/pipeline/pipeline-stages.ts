@@ -5,13 +5,14 @@ import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
+import { assignmentOf } from './assignment.ts';
 import { tellFailure } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type PollResult, pollSlice } from './poll-slice.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
 
 export interface StagesOptions {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'workgroups'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'workgroups'>;
   pipeline: Pipeline;
   status: StatusBook;
   clock: Clock;
@@ -137,8 +138,7 @@ export function createStages(options: StagesOptions): PipelineStages {
         status.note(workgroupId, { problems });
       }),
     async openShard(workgroupId) {
-      const { dataDir, pipeline: settings } = config;
-      await pipeline.open({ workgroup: workgroupOf(workgroupId), dataDir, pipeline: settings });
+      await pipeline.open(assignmentOf(config, workgroupOf(workgroupId)));
     },
     async closeShard(workgroupId) {
       await pipeline.closeShard(workgroupId);

@@ -3,7 +3,7 @@ import { TransientError } from '../lib/errors.ts';
 import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
-import { closeAssignment, type OpenShard, openAssignment } from './assignment.ts';
+import { closeAssignment, type OpenShard, openAssignment } from './open-assignment.ts';
 import { type Handler, type OperationName, operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 

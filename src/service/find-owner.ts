@@ -1,6 +1,7 @@
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { TransientError } from '../lib/errors.ts';
 import { keepFilesPrivate } from '../lib/private-files.ts';
+import { assignmentOf } from '../pipeline/assignment.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
@@ -37,7 +38,7 @@ export async function findOwner(
   keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   try {
-    await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
+    await pipeline.open(assignmentOf(config, workgroup));
     const prepared = await prepare(pipeline);
     return {
       isService: false,

@@ -50,6 +50,8 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** Connections for requests, beside the connections of socket.io. */
+const OTHER_CONNECTIONS_MAX = 2_000;
 /** What is left of the pipeline once its worker has stopped. */
 const CLOSE_MS = 2 * SECOND_MS;
 /** Exports wait this long at most for a stream that is behind, or that cannot be reached. */
@@ -92,7 +94,8 @@ export async function startRoles(
         logger,
         clock,
         access,
-        requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+        requestsPerMinuteMax: config.limits.requestsPerMinute,
+        connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
       });
       await registerOpenApi(app, { version: programVersion });
       const health = registerHealth(app);
@@ -157,14 +160,21 @@ async function addStream(
   });
   const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
   const groupsOf = (workgroupId: string) => groups.get(workgroupId);
-  registerStreamRoutes(app, { stream, access, groupsOf, audit });
+  registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
   registerStreamSocket(app, {
     stream,
     access,
     groupsOf,
     audit,
     retentionMs,
-    requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+    requestsPerMinuteMax: config.limits.requestsPerMinute,
+    limits: {
+      socketsPerTokenMax: config.limits.connectionsPerToken,
+      socketsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
+      socketsMax: config.limits.connectionsPerProcess,
+      socketsWaitingPerAddressMax: config.limits.connectionsPerAddress,
+      authenticationMsMax: config.limits.authenticationTimeout,
+    },
     path: config.stream.socketPath,
     clock,
     startTimer: startSystemTimer,
@@ -176,6 +186,7 @@ async function addStream(
       id: workgroup.id,
       deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
     })),
+    devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
     // A log in LMDB is held by this process as a whole.
     hold:

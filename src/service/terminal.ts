@@ -1,4 +1,4 @@
-import type { Environment } from '../config/config.ts';
+import type { Environment } from '../config/load-config.ts';
 
 /** The world around a command: what it writes to, what it is told, and when it is to end. */
 export interface Terminal {

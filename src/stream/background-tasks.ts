@@ -12,6 +12,7 @@ import type { Stream } from './stream.ts';
 export interface UpkeepOptions {
   stream: Pick<Stream, 'logOf'>;
   workgroups: ReadonlyArray<{ id: string; deviceTimeoutMs: number | undefined }>;
+  devicesWatchedMax?: number;
   dataDir: string;
   /**
    * Takes it upon this process, where several serve the same data folder: what one does, two would do twice.
@@ -71,7 +72,14 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
       const streamLog = await from.stream.logOf(id);
       const path = join(from.dataDir, 'stream', id, 'presence.json');
       if (deviceTimeoutMs !== undefined)
-        watch = await watchPresence({ streamLog, timeoutMs: deviceTimeoutMs, path, clock, logger });
+        watch = await watchPresence({
+          streamLog,
+          timeoutMs: deviceTimeoutMs,
+          devicesMax: from.devicesWatchedMax,
+          path,
+          clock,
+          logger,
+        });
       drain = createAuditDrain({ streamLog, spool: openAuditSpool(from.dataDir, id), logger });
     };
     const attempt = async (action: () => Promise<void> | void) => {

@@ -24,6 +24,8 @@ export interface ShardOptions {
   workgroupId: string;
   memoryMegabytes: number;
   threads: number;
+  /** Names of tables, sources and fields. Default: 100,000. */
+  namesMax?: number;
   /** Folders that statements may read and write files in, such as the lake. Nothing else of the disk is open to them. */
   folders?: readonly string[];
   /** The fencing epoch of the lease that was taken; without one the file's own epoch is raised by one. */
@@ -230,7 +232,10 @@ async function prepareFile(connection: DuckDBConnection, options: ShardOptions) 
   return {
     epoch,
     migrations,
-    names: createNameTable(names.map((row) => ({ id: row.name_id, name: row.name }))),
+    names: createNameTable(
+      names.map((row) => ({ id: row.name_id, name: row.name })),
+      options.namesMax,
+    ),
     lastBatchId: Number(last?.batch_id ?? 0),
     checkpoints: await readCheckpoints(connection),
   };

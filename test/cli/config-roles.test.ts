@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/support.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Environment, loadConfig } from '../../src/config/config.ts';
+import { type Environment, loadConfig } from '../../src/config/load-config.ts';
 import { InputError } from '../../src/lib/errors.ts';
 
 let cwd: string;

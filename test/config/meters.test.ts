@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configSchema, loadConfig, zodProblems } from '../../src/config/config.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { loadConfig, zodProblems } from '../../src/config/load-config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema, zodProblems } from '../../src/config/config.ts';
+import { zodProblems } from '../../src/config/load-config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { inWords } from '../../src/lib/input-words.ts';
 import { deviceId } from '../support/messages.ts';
 

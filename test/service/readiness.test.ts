@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type ConfigInput, loadConfig } from '../../src/config/config.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Role } from '../../src/service/hold-roles.ts';
@@ -27,10 +28,16 @@ async function freePort(): Promise<number> {
 /** The roles in this process, on a clock that a test puts forward: minutes need not be waited for. */
 async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()) {
   const port = await freePort();
-  const http = { port, streamPort: port, reportPort: port, requestsPerMinuteMax: 1_000_000 };
+  const http = { port, streamPort: port, reportPort: port };
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ logLevel: 'silent', pipeline: quick, ...input, http }),
+    stringify({
+      logLevel: 'silent',
+      pipeline: quick,
+      limits: { requestsPerMinute: 1_000_000 },
+      ...input,
+      http,
+    }),
   );
   const config = loadConfig({ cwd, environment: {} });
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };

@@ -4,6 +4,7 @@ import type { CorrectionRequest } from '../../correction/correction-request.ts';
 import type { ToldCorrection } from '../../correction/list-corrections.ts';
 import { InputError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
@@ -157,7 +158,7 @@ function store(
   return runTask(command, terminal, async (config, service) => {
     const { correctionRequestSchema } = await import('../../correction/correction-request.ts');
     const { inWords } = await import('../../lib/input-words.ts');
-    const { zodProblems } = await import('../../config/config.ts');
+    const { zodProblems } = await import('../../config/load-config.ts');
     const { describeOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
     const { findOwner } = await import('../../service/find-owner.ts');
@@ -241,11 +242,7 @@ async function list(
       throw asked.error;
     case 'not-running': {
       const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
-      return correctionsClosed(
-        { workgroup, dataDir: config.dataDir, pipeline: config.pipeline },
-        query,
-        clock,
-      );
+      return correctionsClosed(assignmentOf(config, workgroup), query, clock);
     }
     default:
       return asked satisfies never;

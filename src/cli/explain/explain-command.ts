@@ -4,6 +4,7 @@ import type { Explained } from '../../explain/explained-schema.ts';
 import { InputError, TerminalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { addDays, type Clock, isLocalDate, type LocalDate, localDateOf } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { runTask } from '../run-service.ts';
@@ -63,7 +64,7 @@ async function askOrRead(
     case 'not-running': {
       logger.debug({ shard: workgroup.id }, 'explain.read');
       const { explainClosed } = await import('../../pipeline/offline-operations.ts');
-      return explainClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, args, clock);
+      return explainClosed(assignmentOf(config, workgroup), args, clock);
     }
     default:
       return outcome satisfies never;

@@ -1,7 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Document, isMap, isScalar, parse } from 'yaml';
-import { type WorkgroupConfig, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
 import { checkWhole } from '../../import/content-hash.ts';
 import { type Guess, guessFile } from '../../import/guess-file.ts';
 import type { Reason } from '../../import/guess-reasons.ts';

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
+import { workgroupSchema } from '../../config/workgroup-settings.ts';
 import { InputError } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
 import type { ParsedCase } from './balance-case-schema.ts';

@@ -1,4 +1,5 @@
-import { type WorkgroupConfig, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
 import { InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
 import {

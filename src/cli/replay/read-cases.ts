@@ -1,7 +1,9 @@
 import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
+import { workgroupSchema } from '../../config/workgroup-settings.ts';
 import { type FieldValue, fieldValueSchema } from '../../contract/messages.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';

@@ -8,6 +8,7 @@ import { limits } from '../../contract/wire-limits.ts';
 import type { ExplainArgs, Explained } from '../../explain/explained-schema.ts';
 import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
 import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import { createPipeline, type Pipeline } from '../../pipeline/pipeline.ts';
 import { pollSlice } from '../../pipeline/poll-slice.ts';
 import type { Service } from '../../service/service.ts';
@@ -62,7 +63,8 @@ async function replayIn(
   const config: Config = {
     ...configSchema.parse({
       dataDir,
-      http: { port: 0, requestsPerMinuteMax: 1_000_000 },
+      http: { port: 0 },
+      limits: { requestsPerMinute: 1_000_000 },
       stream: { retention: '30d' },
     }),
     workgroups: cases.map(({ workgroup }, index) => ({ ...workgroup, id: `case-${index + 1}` })),
@@ -121,7 +123,7 @@ async function replayCase(
 ): Promise<Omit<ReplayResult, 'seconds'>> {
   const { server, pipeline, config, workgroup, service } = parts;
   const sent = await sendReadings(server, one);
-  await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
+  await pipeline.open(assignmentOf(config, workgroup));
   await drainStream(server, pipeline, service.signal);
   const status = await pipeline.run(workgroup.id, 'status', undefined);
   return {

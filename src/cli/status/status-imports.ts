@@ -3,6 +3,7 @@ import type { ImportSummary } from '../../import/import-summary.ts';
 import type { LandedImport } from '../../import/newest-imports.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
 import type { OpenImport } from '../../warehouse/shard-status.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
@@ -41,7 +42,7 @@ export async function listImports(
     case 'failed':
       return heldBySomebody(written);
     case 'not-running': {
-      const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+      const assignment = assignmentOf(config, workgroup);
       try {
         const imports = await importsClosed(assignment, systemClock);
         return imports.map((one) => ({ ...one, isUnderWay: false }));
@@ -80,7 +81,7 @@ async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise
   const asked = await control.ask(workgroup.id, 'importsNewest', undefined, { withinMs: ANSWER_MS });
   if (asked.kind === 'answer') return asked.answer;
   if (asked.kind === 'failed') return [];
-  const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+  const assignment = assignmentOf(config, workgroup);
   try {
     return await importsNewestClosed(assignment, systemClock);
   } catch (error) {

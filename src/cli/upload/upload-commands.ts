@@ -135,7 +135,7 @@ async function put(
 /** @throws InputError with everything that is wrong with the options */
 async function saidOf(options: PutOptions): Promise<UploadOptions> {
   const { parseColumnOption, uploadOptionsSchema } = await import('../../upload/upload-options.ts');
-  const { zodProblems } = await import('../../config/config.ts');
+  const { zodProblems } = await import('../../config/load-config.ts');
   const { columnRoles } = await import('../../upload/find-columns.ts');
   const parsed = uploadOptionsSchema.safeParse(options, inWords);
   const problems = parsed.success

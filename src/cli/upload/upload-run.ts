@@ -3,6 +3,7 @@ import { localActor } from '../../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { type Clock, MINUTE_MS } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import { uploadsClosed } from '../../pipeline/offline-operations.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import type { Service } from '../../service/service.ts';
@@ -76,13 +77,11 @@ export async function listAll(
     case 'failed':
       throw asked.error;
     case 'not-running':
-      return uploadsClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, clock).catch(
-        (error: unknown) => {
-          if (error instanceof TransientError && error.code === 'NoWarehouse')
-            return { budgets: [], meters: [] };
-          throw error;
-        },
-      );
+      return uploadsClosed(assignmentOf(config, workgroup), clock).catch((error: unknown) => {
+        if (error instanceof TransientError && error.code === 'NoWarehouse')
+          return { budgets: [], meters: [] };
+        throw error;
+      });
     default:
       return asked satisfies never;
   }

@@ -1,6 +1,7 @@
 import { MalformedError } from '../../cbor/malformed-error.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../contract/messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
+import { serviceLimits } from '../../contract/service-limits.ts';
 import { DAY_MS, type UtcMs } from '../../lib/time.ts';
 import { type Chunk, indexFrom } from '../log/chunk.ts';
 import { type StoredMessage, storedMessage } from '../log/stored-messages.ts';
@@ -44,15 +45,13 @@ export interface Presence {
 
 /** A device that is not online is forgotten after this much silence. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
-/** Of one workgroup; more are not watched. */
-export const devicesWatchedMax = 200_000;
 /** Devices that are online are never forgotten; of the others room is made beyond this. */
 const DEVICES_KEPT_SHARE = 0.9;
 
 export function createPresence(
   timeoutMs: number,
   known: Iterable<DevicePresence> = [],
-  devicesMax = devicesWatchedMax,
+  devicesMax: number = serviceLimits.watchedDevicesPerWorkgroup,
 ): Presence {
   const devices = new Map<string, DevicePresence>();
   /** Those that are to be announced as online. */

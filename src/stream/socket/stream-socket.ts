@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type ExtendedError, Server, type Socket } from 'socket.io';
 import type { Access } from '../../access/access.ts';
+import { serviceLimits } from '../../contract/service-limits.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { endWithError } from '../../http/http-server.ts';
@@ -37,6 +38,8 @@ export interface SocketLimits {
   socketsMax: number;
   /** Connections of one address (of one /64 network of IPv6) that have not said who they are yet. */
   socketsWaitingPerAddressMax: number;
+  /** A connection that is not authenticated after this is closed. */
+  authenticationMsMax: number;
 }
 
 export interface StreamSocket {
@@ -46,17 +49,16 @@ export interface StreamSocket {
 
 const limitsByDefault: SocketLimits = {
   subscriptionsPerSocketMax: 32,
-  socketsPerTokenMax: 1_000,
-  socketsPerWorkgroupMax: 5_000,
-  socketsMax: 8_000,
-  socketsWaitingPerAddressMax: 500,
+  socketsPerTokenMax: serviceLimits.connectionsPerToken,
+  socketsPerWorkgroupMax: serviceLimits.connectionsPerWorkgroup,
+  socketsMax: serviceLimits.connectionsPerProcess,
+  socketsWaitingPerAddressMax: serviceLimits.connectionsPerAddress,
+  authenticationMsMax: serviceLimits.authenticationMs,
 };
 /** Clients send small frames only: a handshake, subscriptions, acknowledgements. */
 const RECEIVED_BYTES_MAX = 32 * 1024;
-/** How long a connection may take to say who it is. */
-const WAITING_MS = 5 * SECOND_MS;
-/** The same of the library, which gives a polling connection half a minute more to take its end. Ours comes first. */
-const CONNECT_MS = 10 * SECOND_MS;
+/** The library closes a connection that is not authenticated this much later, so our limit acts first. */
+const CONNECT_MORE_MS = 5 * SECOND_MS;
 /** A ping waits behind the data before it, so a slow reader needs time for its answer. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
@@ -88,11 +90,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const lobby = createLobby({
     connectionsMax: limits.socketsMax,
     waitingPerAddressMax: limits.socketsWaitingPerAddressMax,
-    waitingMsMax: WAITING_MS,
+    waitingMsMax: limits.authenticationMsMax,
     countInside: () => sessions.size,
     startTimer,
   });
-  const server = openServer(app, path, lobby);
+  const server = openServer(app, path, lobby, limits.authenticationMsMax + CONNECT_MORE_MS);
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
     // Nobody else listens before the library has taken it on, and an error that nobody listens to ends the process.
@@ -179,7 +181,12 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 }
 
 /** The library's server behind that path of `app`, beside its routes. */
-function openServer(app: FastifyInstance, path: string, lobby: Lobby): StreamSocketServer {
+function openServer(
+  app: FastifyInstance,
+  path: string,
+  lobby: Lobby,
+  connectMsMax: number,
+): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
     addTrailingSlash: false,
@@ -188,7 +195,7 @@ function openServer(app: FastifyInstance, path: string, lobby: Lobby): StreamSoc
     perMessageDeflate: false,
     httpCompression: false,
     maxHttpBufferSize: RECEIVED_BYTES_MAX,
-    connectTimeout: CONNECT_MS,
+    connectTimeout: connectMsMax,
     pingInterval: PING_EVERY_MS,
     pingTimeout: PONG_MS,
     allowRequest: (request, decide) => {
