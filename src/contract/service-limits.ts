@@ -1,3 +1,5 @@
+import { limits } from './wire-limits.ts';
+
 /** Limits that an operator can change, with their defaults. A unit is the last word of a name. */
 export const serviceLimits = {
   /** Requests and new connections of one valid token, and of one address without a token. */
@@ -11,7 +13,7 @@ export const serviceLimits = {
   /** A connection that is not authenticated after this is closed. */
   authenticationMs: 5_000,
   /** A read is held at most this long. Readers rely on this maximum, so a setting can only be shorter. */
-  readHoldMs: 20_000,
+  readHoldMs: limits.readHoldMsMax,
   /** Names of tables, sources and fields that a warehouse keeps, together. */
   namesPerWorkgroup: 100_000,
   /** Devices whose presence is watched. */
