@@ -8,17 +8,17 @@ import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from '
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
-  /** Everything Wattline writes lies below this folder. */
+  /** Everything that Wattline writes is below this folder. */
   dataDir: z.string().min(1).default('./data'),
-  /** Who may read what is written below `dataDir`, keys and tokens aside. */
+  /** Who can read files below `dataDir`. Keys and tokens are always private. */
   dataReaders: z.enum(readerNames).default('owner'),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   http: z
     .strictObject({
       host: z.string().min(1).default('127.0.0.1'),
-      /** `up` serves everything here. */
+      /** The port of `up`. */
       port: port.default(8080),
-      /** Ports of the roles when they run alone. */
+      /** Ports of roles that run alone. */
       streamPort: port.default(8080),
       reportPort: port.default(8081),
     })
@@ -26,21 +26,21 @@ const settingsSchema = z.strictObject({
   stream: z
     .strictObject({
       log: z.enum(['lmdb', 'memory', 'redis']).default('lmdb'),
-      /** Where the log is redis; that of the queue where it is not given. */
+      /** For `log: redis`. Default: `queue.redisUrl`. */
       redisUrl: redisUrl.optional(),
-      /** Sentinels to ask where the master is; the host of `redisUrl` is then its name, such as "mymaster". */
+      /** Sentinels that know the master. The host of `redisUrl` is then its name, such as "mymaster". */
       redisSentinels: sentinels.optional(),
-      /** Messages are acknowledged once this many replicas of Redis have them, too. */
+      /** A message is acknowledged after this many replicas of Redis have it. */
       redisReplicasMin: z.number().int().min(0).max(10).default(0),
       retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
-      /** The newest messages are also kept in memory, up to this much for each workgroup. */
+      /** Memory for the newest messages of each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(64),
-      /** Devices that have sent data and are silent for so long are announced as offline. */
+      /** Devices that are silent for this long are announced as offline. */
       deviceTimeout: deviceTimeout.default('off'),
-      /** Where the stream is reached over socket.io. */
+      /** The path of socket.io. */
       socketPath: socketPath
         .refine((path) => !/^\/(api|docs|health|ready|openapi)/.test(path), {
-          error: 'is taken by the service itself: choose another, such as "/socket.io-client"',
+          error: 'is a path of the service; choose another, such as "/socket.io-client"',
         })
         .default(SOCKET_PATH),
     })
@@ -52,7 +52,7 @@ const settingsSchema = z.strictObject({
     })
     .refine((queue) => queue.backend !== 'redis' || queue.redisUrl, {
       path: ['redisUrl'],
-      error: 'is needed where the backend is redis, such as "redis://127.0.0.1:6379"',
+      error: 'is needed with backend: redis, such as "redis://127.0.0.1:6379"',
     })
     .prefault({}),
   pipeline: z
@@ -61,11 +61,11 @@ const settingsSchema = z.strictObject({
       rollupEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(2_000),
       publishEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(5_000),
       maintainEvery: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(60_000),
-      /** A day is final once this much time has passed since it ended. */
+      /** A day is final this long after its end. */
       closeAfter: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default(2 * 86_400_000),
-      /** Published messages stay in the warehouse this long; the lake keeps them. */
+      /** Published messages stay in the warehouse for this long. The lake keeps them. */
       keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
-      /** Old generations of the lake stay this long. */
+      /** Old generations of the lake stay for this long. */
       keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
       threads: z.number().int().min(1).max(256).default(2),
@@ -73,7 +73,7 @@ const settingsSchema = z.strictObject({
     .prefault({}),
   access: z
     .strictObject({
-      /** A JWKS file with the signing keys; made on first start where none is named. */
+      /** A JWKS file with the signing keys. Default: created at the first start. */
       jwksFile: z.string().min(1).optional(),
       issuer: z.string().min(1).default('wattline'),
       tokenLifetime: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(90 * 86_400_000),
@@ -82,21 +82,21 @@ const settingsSchema = z.strictObject({
   workgroups: z
     .array(workgroupSchema)
     .default([])
-    // They name files, and some file systems do not tell upper case from lower.
+    // Workgroups name files, and some file systems ignore case.
     .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
   limits: limitsSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });
 
-// Whatever else is wrong, so that every problem is reported at once.
+// Also runs if there are other problems, so that all problems are reported at once.
 const when = ({ value }: { value: unknown }) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const configSchema = settingsSchema
   .refine(({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl, {
     path: ['stream', 'redisUrl'],
-    error: 'is needed where the log is redis, such as "redis://127.0.0.1:6379"; that of the queue counts too',
+    error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,
   })
   .superRefine(refuseWrongExports, { when });

@@ -6,7 +6,7 @@ import { errorMessage, InputError, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Config, configSchema } from './config.ts';
 
-/** Values of the environment that stand above the file: `WATTLINE_` and the path, in capitals. */
+/** Environment variables that override the file. */
 const environmentPaths: Readonly<Record<string, readonly string[]>> = {
   WATTLINE_DATA_DIR: ['dataDir'],
   WATTLINE_LOG_LEVEL: ['logLevel'],
@@ -24,11 +24,11 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the configuration: the file, then the environment above it, then the defaults.
- * Text such as `${NAME}` is replaced by that variable, and `{ file: path }` by the trimmed content of a file, so that no
- * secret has to stand in the configuration. Relative paths start at the configuration's own folder.
- * @param path the file; where it is not given, `wattline.yaml` in `cwd` if there is one
- * @throws InputError with every problem at once, each with its path
+ * Reads the configuration: the file, then the environment, then the defaults. `${NAME}` is replaced by the environment variable, and
+ * `{ file: path }` by the trimmed content of a file, so secrets can stay out of the configuration. Relative paths start at the folder of the
+ * configuration.
+ * @param path the file. Default: `wattline.yaml` in `cwd`, if it exists
+ * @throws InputError with all problems and their paths
  */
 export function loadConfig(options: {
   path?: string | undefined;
@@ -46,7 +46,7 @@ export function loadConfig(options: {
   if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
   const parsed = configSchema.safeParse(resolved, inWords);
   if (!parsed.success) {
-    // What could not be resolved is not reported again for the empty text that stands in for it.
+    // A missing reference is reported once, not again for the empty text in its place.
     const reported = new Set(problems.map((problem) => problem.path));
     problems.push(...zodProblems(parsed.error).filter(({ path }) => !reported.has(path)));
   }
@@ -70,7 +70,7 @@ export function loadConfig(options: {
   };
 }
 
-/** The problems of a zod error as `path: message`, of what was parsed with `inWords`. */
+/** The problems of a zod error that was parsed with `inWords`. */
 export function zodProblems(error: z.ZodError): Problem[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
@@ -97,7 +97,7 @@ function parseYaml(path: string, problems: Problem[]): unknown {
     ]);
   }
   const document = parseDocument(text, { prettyErrors: true });
-  // What follows a first error of the syntax is a guess at what was meant.
+  // Only the first error of the syntax is reliable.
   const [error] = document.errors;
   if (error) {
     problems.push({ path: '', message: `is not YAML: ${error.message.split('\n')[0]?.replace(/:$/, '')}` });
@@ -106,7 +106,7 @@ function parseYaml(path: string, problems: Problem[]): unknown {
   try {
     const settings: unknown = document.toJS({ maxAliasCount: 100 });
     if (!isCircular(settings)) return settings;
-    problems.push({ path: '', message: 'an alias stands within what it stands for' });
+    problems.push({ path: '', message: 'an alias contains itself' });
     return {};
   } catch (error) {
     problems.push({ path: '', message: errorMessage(error) });
@@ -167,7 +167,7 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
     for (const key of path.slice(0, -1)) {
       if (isSettings(section)) section = section[key] ??= {};
     }
-    // A section that is something else is reported by the schema.
+    // The schema reports a section of another type.
     if (isSettings(section)) section[path.at(-1)!] = value;
   }
 }

@@ -52,8 +52,7 @@ export const sentinels = z
   .array(sentinel)
   .min(1)
   .refine((all) => new Set(all.map(sentinelAccess)).size === 1, {
-    error:
-      'must all be reached in one way: the same user and password, and either all with rediss:// or none',
+    error: 'must have the same user and password, and either all or none use rediss://',
     when: ({ issues }) => issues.length === 0,
   });
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });

@@ -8,7 +8,7 @@ import { energyStreamSchema } from './energy-stream.ts';
 import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
 import { deviceTimeout, httpUrl, socketPath } from './setting-types.ts';
 
-/** Things that are told apart by a key cannot share one. */
+/** Reports items with the same key. */
 export function refuseTwice<Item>(
   items: readonly Item[],
   context: z.RefinementCtx,
@@ -25,30 +25,30 @@ export function refuseTwice<Item>(
   }
 }
 
-/** Names and ids are the same however they are capitalised. */
+/** Names and ids are compared without case. */
 export function usedTwice(name: string) {
   return { key: name.toLowerCase(), message: `"${name}" is used twice` };
 }
 
 const workgroupFields = z.strictObject({
-  // The one name that objects cannot be looked up by.
+  // JavaScript objects cannot have this key.
   id: workgroupIdSchema.refine((id) => id !== '__proto__', { error: 'cannot be "__proto__"' }),
-  /** IANA zone that the days of this workgroup are cut in. */
+  /** IANA zone of the days of this workgroup. */
   timezone: z
     .string()
     .refine(isTimeZone, { error: 'is not a time zone of the IANA database, such as "Europe/Paris"' })
     .default('Etc/UTC'),
-  /** Fields that tell energy, in the order in which they are tried. */
+  /** Fields with energy, in the order in which they are tried. */
   energyStreams: z
     .array(energyStreamSchema)
     .default([])
     .superRefine((streams, context) =>
       refuseTwice(streams, context, 'field', ({ table, field, method, as }) => ({
         key: JSON.stringify([table, field, method, as]),
-        message: `${table}.${field} is read twice by ${method}${as === undefined ? '' : `, both as ${as}`}; remove one, or write as: <source> to have each booked as a source of its own`,
+        message: `${table}.${field} is read twice by ${method}${as === undefined ? '' : `, both as ${as}`}; remove one, or write as: <source> to make each its own source`,
       })),
     ),
-  /** The source that stands for a whole device, where one does; without it a device is the sum of its sources. */
+  /** The source that is the whole device. Without it a device is the sum of its sources. */
   totalSource: nameSchema.optional(),
   devices: z
     .array(
@@ -56,9 +56,9 @@ const workgroupFields = z.strictObject({
         id: deviceIdSchema,
         name: nameSchema.optional(),
         totalSource: nameSchema.optional(),
-        /** The only sources that add up to the device; a missing one makes its days incomplete. */
+        /** Only these sources add up to the device. If one is missing, the day is incomplete. */
         sources: z.array(nameSchema).min(1, 'must name a source, or be left out').optional(),
-        /** Which of the roles of its sources the device as a whole is told by. */
+        /** The role of the device, if its sources have several. */
         energyRole: roleSchema.optional(),
         /** Of its production, for the specific yield. */
         peakPower: peakPowerSchema.optional(),
@@ -69,27 +69,27 @@ const workgroupFields = z.strictObject({
       refuseTwice(devices, context, 'id', ({ id }) => usedTwice(id));
       refuseTwice(devices, context, 'name', ({ name }) => name && usedTwice(name));
     }),
-  /** What the energy of sources is: production, consumption, to or from the grid or a battery. */
+  /** The meaning of the energy of sources: production, consumption, grid or battery. */
   roles: z.array(roleEntrySchema).default([]),
   /** Groups that tokens can be restricted to. */
   deviceGroups: z.record(nameSchema, z.array(deviceIdSchema)).default({}),
-  /** Meters by their codes: whose readings are uploaded, or those of a device. */
+  /** Meters with uploaded readings, or with a device. */
   meters: metersSchema,
   /** Meters and devices that measure the same energy. */
   sites: sitesSchema,
-  /** Of this workgroup's devices, instead of that of the stream. */
+  /** Overrides `stream.deviceTimeout`. */
   deviceTimeout: deviceTimeout.optional(),
-  /** Where to poll, where it is not the service's own stream. */
+  /** The stream to read. Default: the stream of this service. */
   upstream: z
     .strictObject({
       url: httpUrl,
       token: z.string().min(1).optional(),
-      /** The name the other side knows the workgroup by. */
+      /** The id of the workgroup on the upstream. */
       workgroup: z.string().min(1).optional(),
       table: z.string().min(1).default('-'),
-      /** How its stream is read: asked for, or pushed over socket.io, with REST wherever there is no socket to be had. */
+      /** How the stream is read: by requests, or over socket.io. If the socket fails, REST is used. */
       transport: z.enum(['rest', 'socket'], { error: 'must be "rest" or "socket"' }).default('rest'),
-      /** Where its socket is, below the address. */
+      /** The path of its socket.io. */
       socketPath: socketPath.default(SOCKET_PATH),
     })
     .optional(),

@@ -16,8 +16,8 @@ const packings = [
 ] as const;
 
 /**
- * Looks at how a file begins, because what is not what its name says would be read as something else.
- * @throws InputError with what it is instead, and what to do
+ * Checks the first bytes of a file against its name.
+ * @throws InputError with the actual kind of file, and what to do
  */
 export async function checkFirstBytes(
   path: string,
@@ -29,12 +29,15 @@ export async function checkFirstBytes(
   for (const packing of packings) {
     const isPacked = beginsWith(start, packing.magic);
     if (isPacked && packing.compression !== compression) {
-      throw fileProblem(path, `is packed with ${packing.compression}: let its name end in ${packing.ending}`);
+      throw fileProblem(
+        path,
+        `is packed with ${packing.compression}: its name must end in ${packing.ending}`,
+      );
     }
     if (!isPacked && packing.compression === compression) {
       throw fileProblem(
         path,
-        `is not packed with ${compression}, as its name says: let it not end in ${packing.ending}`,
+        `is not packed with ${compression}: its name must not end in ${packing.ending}`,
       );
     }
   }
@@ -42,9 +45,10 @@ export async function checkFirstBytes(
     throw fileProblem(path, 'is a spreadsheet or a ZIP: save it as CSV, or unpack it');
   }
   const isParquet = beginsWith(start, Buffer.from('PAR1'));
-  if (format === 'parquet' && !isParquet) throw fileProblem(path, 'is no Parquet file, as its name says');
+  if (format === 'parquet' && !isParquet)
+    throw fileProblem(path, 'is not a Parquet file, although its name ends in .parquet');
   if (format === 'parquet') return;
-  if (isParquet) throw fileProblem(path, 'is a Parquet file: let its name end in .parquet');
+  if (isParquet) throw fileProblem(path, 'is a Parquet file: its name must end in .parquet');
   const text = compression === 'none' ? start : await firstBytes(path, compression);
   const encoding = detectEncoding(text);
   if (encoding === undefined) throw fileProblem(path, 'contains no text');
@@ -69,12 +73,12 @@ function beginsWith(bytes: Uint8Array, start: ArrayLike<number>): boolean {
   return bytes.length >= start.length && Array.from(start).every((byte, index) => bytes[index] === byte);
 }
 
-/** The first bytes as they are unpacked; as many as can be had of what is damaged. */
+/** The first bytes, unpacked. Of a damaged file the readable ones. */
 export async function firstBytes(path: string, compression: Compression): Promise<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: BYTES_MAX, end: 4 * BYTES_MAX });
   const unpack =
     compression === 'none' ? undefined : compression === 'gzip' ? createGunzip() : createZstdDecompress();
-  // What is wrong with it is told by whoever reads all of it.
+  // The reader of the whole file reports damage.
   const bytes = unpack ? pipeline(file, unpack, () => undefined) : file;
   const chunks: Buffer[] = [];
   let length = 0;

@@ -9,7 +9,7 @@ import type { Mapping } from './import-mapping.ts';
 import type { Reader } from './open-reader.ts';
 import { sampleFile } from './sample-file.ts';
 
-/** What the columns of a file are taken for, and why. */
+/** The guessed meaning of the columns of a file, with reasons. */
 export interface Guess {
   mapping: Mapping;
   reasons: Reason[];
@@ -17,7 +17,7 @@ export interface Guess {
 
 type GuessedWorkgroup = Pick<WorkgroupConfig, 'id' | 'devices' | 'timezone' | 'energyStreams'>;
 
-/** @throws InputError where it cannot be told what the columns mean, or where the file cannot be read */
+/** @throws InputError if the meaning cannot be guessed, or the file cannot be read */
 export async function guessFile(reader: Reader, workgroup: GuessedWorkgroup, table: string): Promise<Guess> {
   const heading = await headingOf(reader);
   const sample = await sampleBelow(reader, heading);
@@ -25,7 +25,7 @@ export async function guessFile(reader: Reader, workgroup: GuessedWorkgroup, tab
   return { mapping, reasons: reasonsOf(mapping, { sample, heading, workgroup, table }) };
 }
 
-/** The rows below the heading; where that does not fit after all, what DuckDB takes the file for. */
+/** The rows below the heading. If the heading does not fit, DuckDB's own guess. */
 async function sampleBelow(reader: Reader, heading: Heading | undefined): Promise<Sample> {
   if (!heading) return sampleFile(reader);
   const { delimiter, skipLines } = heading;

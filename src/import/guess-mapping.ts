@@ -31,8 +31,8 @@ const clockPattern = /^\d{1,2}:\d{2}(:\d{2})?$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * What the columns of a file seem to mean, from their names and the first rows.
- * @throws InputError where no column looks like a time, or none like a number
+ * Guesses the meaning of the columns of a file from their names and the first rows.
+ * @throws InputError if no column looks like a time, or none looks like a number
  */
 export function guessMapping(
   path: string,
@@ -116,14 +116,14 @@ function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeF
   return { columns: [best.column.name], guess: best.guess };
 }
 
-/** Why no column is the time: one that is in a part of the rows may be written in several ways. */
+/** Explains why no column is the time. */
 function describeTimes(columns: readonly Column[]): string {
   const guesses = columns
     .filter(({ name }) => timeNames.test(name))
     .map(({ name, texts }) => ({ name, ...guessTimeFormat(texts) }));
   const [best] = guesses.sort((left, right) => (right.share ?? 0) - (left.share ?? 0));
   if (best?.share === undefined) return 'no column looks like a time';
-  return `column "${best.name}" is a time (${best.format}) in ${Math.round(best.share * 100)} % of the rows only, so it may be written in several ways`;
+  return `column "${best.name}" is a time (${best.format}) only in ${Math.round(best.share * 100)} % of the rows; it may have several formats`;
 }
 
 function isEpoch({ format }: TimeFormatGuess): boolean {
@@ -149,7 +149,7 @@ function isDevice({ name, texts }: Column): boolean {
   return name !== '' && deviceNames.test(name) && !countNames.test(name);
 }
 
-/** Numbers with fractions, or another one in nearly every row, are measured: a column "Zähler" may be a register and no meter. */
+/** True for numbers with fractions, or with a new value in nearly every row. A column "Zähler" is then a register and not a meter. */
 function isMeasured({ texts }: Column): boolean {
   return texts.some((text) => /[.,]/.test(text)) || new Set(texts).size > Math.max(2, texts.length / 2);
 }
@@ -168,7 +168,7 @@ function loneDevice({ devices }: Pick<WorkgroupConfig, 'devices'>): string {
   return devices.length === 1 ? devices[0]!.id : LONE_DEVICE;
 }
 
-/** Columns of numbers, under the names that the configuration has for them where it has one. */
+/** Columns of numbers. A name of the configuration is used if it is the same apart from case and punctuation. */
 function guessFields(
   columns: readonly Column[],
   isNumeric: (column: Column) => boolean,

@@ -10,18 +10,18 @@ import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 import { type LiveReader, storedPosition } from './live-reader.ts';
 
-/** A shard that this thread has open, and what is done with it. */
+/** A shard that this thread has open, with its jobs. */
 export interface OpenShard extends LiveReader {
   assignment: Assignment;
   imports: ImportJob;
   backfills: BackfillJob;
-  /** Runs what changes readings and energy one after another: two transactions that change the same rows would fail. */
+  /** Runs changes of readings and energy one after another, because two transactions that change the same rows would fail. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
   clock: Clock;
   logger: Logger;
 }
 
-/** Opens a workgroup's warehouse and puts its reader where the checkpoint is. */
+/** Opens a workgroup's warehouse and its reader at the checkpoint. */
 export async function openAssignment(
   assignment: Assignment,
   clock: Clock,
@@ -60,7 +60,7 @@ export async function openAssignment(
   };
 }
 
-/** Ends what runs on it and lets its file go. */
+/** Stops its jobs and closes its file. */
 export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
   await Promise.all([imports.stop(), backfills.stop()]);
   await shard.close();

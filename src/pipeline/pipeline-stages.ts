@@ -17,7 +17,7 @@ export interface StagesOptions {
   status: StatusBook;
   clock: Clock;
   logger: Logger;
-  /** Where a workgroup's stream is read, how, and with which token. */
+  /** How a workgroup's stream is read, with its address and token. */
   upstreamOf(workgroup: WorkgroupConfig): {
     url: string;
     workgroup: string;
@@ -28,7 +28,7 @@ export interface StagesOptions {
   };
 }
 
-/** The stages of the pipeline by workgroup, for whatever drives them: each reads where it stands and does a bounded piece of work. */
+/** The stages of the pipeline by workgroup. Each call reads its position and does a bounded piece of work. */
 export interface PipelineStages {
   poll(workgroupId: string, signal: AbortSignal): Promise<PollResult>;
   rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
@@ -65,7 +65,7 @@ export function createStages(options: StagesOptions): PipelineStages {
     return source;
   }
 
-  /** Runs a stage and notes in the status how it went. */
+  /** Runs a stage and stores its result in the status. */
   async function noted<Result>(
     workgroupId: string,
     stage: StatusStage,
@@ -81,7 +81,7 @@ export function createStages(options: StagesOptions): PipelineStages {
       });
       return result;
     } catch (error) {
-      // Being told to stop is no failure.
+      // An abort is not a failure.
       if (!signal.aborted) {
         const atMs = clock.now();
         status.update(workgroupId, stage, {

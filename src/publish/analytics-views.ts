@@ -14,13 +14,13 @@ const field = { name: 'field', type: 'VARCHAR', comment: 'Field that the energy 
 const method = {
   name: 'method',
   type: 'VARCHAR',
-  comment: 'How the field tells energy: total_energy, daily_energy, power_curve or interval_energy',
+  comment: 'Method of the field: total_energy, daily_energy, power_curve or interval_energy',
 } as const;
 const streamId = {
   name: 'stream_id',
   type: 'INTEGER',
   comment:
-    'Which of the configured fields; the intervals of the same device, source and stream_id add up to the day',
+    'Number of the configured field; intervals of the same device, source and stream_id add up to the day',
 } as const;
 const energy = { name: 'energy_wh', type: 'BIGINT', comment: 'Energy, Wh' } as const;
 const flags = { name: 'flags', type: 'VARCHAR[]', comment: 'Quality flags; see quality_flag' } as const;
@@ -40,53 +40,53 @@ const meterCode = { name: 'meter_code', type: 'VARCHAR', comment: 'Meter' } as c
 const direction = {
   name: 'direction',
   type: 'VARCHAR',
-  comment: 'production, consumption, import or export, as configured; null where nobody says it',
+  comment: 'production, consumption, import or export, as configured; null if not configured',
 } as const;
 const revision = {
   name: 'revision',
   type: 'INTEGER',
-  comment: 'From 1 on; one more than that of what it replaced',
+  comment: 'From 1; grows by one with each replacement',
 } as const;
 const isCurrent = {
   name: 'is_current',
   type: 'BOOLEAN',
-  comment: 'Whether it counts: no later upload has replaced it',
+  comment: 'True if no later upload has replaced it',
 } as const;
 
 const role = {
   name: 'role',
   type: 'VARCHAR',
-  comment: 'What its energy is; null where none is declared',
+  comment: 'Role of the energy; null if none is configured',
 } as const;
 const negativeRole = {
   name: 'negative_role',
   type: 'VARCHAR',
-  comment: 'What its negative intervals are, of a register that may fall; else null',
+  comment: 'Role of negative intervals of a register that may fall; else null',
 } as const;
 const validFrom = {
   name: 'valid_from',
   type: 'DATE',
-  comment: 'First local day; null for ever before',
+  comment: 'First local day; null if unlimited',
 } as const;
 const validTo = {
   name: 'valid_to',
   type: 'DATE',
-  comment: 'Last local day, included; null for ever after',
+  comment: 'Last local day, included; null if unlimited',
 } as const;
 
-/** The views of `analytics.duckdb`, with what a person has to know of every column. */
+/** The views of `analytics.duckdb`, with a description of each column. */
 export const analyticsViews: readonly View[] = [
   {
     name: 'messages',
     dataset: 'messages',
     glob: '*/*/*.parquet',
     hive: true,
-    comment: 'Everything that was received, each message once',
+    comment: 'All received messages, each once',
     columns: [
       table,
       { name: 'kind', type: 'VARCHAR', comment: 'telemetry, device_status or audit' },
       { ...device, comment: 'Device; null for audit messages' },
-      { ...source, comment: 'Source of the device; null where the message names none' },
+      { ...source, comment: 'Source of the device; null if the message has none' },
       eventTime,
       storeTime,
       {
@@ -98,9 +98,9 @@ export const analyticsViews: readonly View[] = [
         name: 'other',
         type: 'JSON',
         select: 'try_cast(other AS JSON)',
-        comment: 'Fields that are not plain numbers, as a JSON object; null where there are none',
+        comment: 'Fields that are not plain numbers, as a JSON object; null if there are none',
       },
-      { name: 'message_id', type: 'BIGINT', comment: "The device's own counter, where it sends one" },
+      { name: 'message_id', type: 'BIGINT', comment: 'Counter of the device, if it sends one' },
       streamOffset,
       batchId,
     ],
@@ -111,28 +111,28 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*/*.parquet',
     hive: true,
     comment:
-      'What happened to the workgroup: tokens, configuration, imports. Whoever can read these files can read it; through the service only tokens with org:audit can',
+      'Audit log of the workgroup: tokens, configuration, imports. All readers of these files can read it. Over HTTP a token needs org:audit',
     where: "\"table\" = 'audit_logs' AND kind = 'audit'",
     columns: [
       { ...eventTime, comment: 'When it happened' },
-      { name: 'actor', type: 'VARCHAR', select: "try(other->>'actor')", comment: 'Who did it' },
+      { name: 'actor', type: 'VARCHAR', select: "try(other->>'actor')", comment: 'Person or token' },
       {
         name: 'action',
         type: 'VARCHAR',
         select: "try(other->>'action')",
-        comment: 'What was done, such as token.created',
+        comment: 'Action, such as token.created',
       },
       {
         name: 'target',
         type: 'VARCHAR',
         select: "try(other->>'target')",
-        comment: 'To what, such as the id of a token',
+        comment: 'Object of the action, such as the id of a token',
       },
       {
         name: 'data',
         type: 'JSON',
         select: "try(other->'data')",
-        comment: 'More about it, as a JSON object',
+        comment: 'Details, as a JSON object',
       },
       storeTime,
       streamOffset,
@@ -144,16 +144,16 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'When devices came online and went offline, as reported or found out by their silence; a state that is said again is no transition',
+      'Times at which devices went online and offline, as reported or by their silence. A repeated state is not a transition',
     columns: [
       device,
       { name: 'state', type: 'VARCHAR', comment: 'online or offline' },
       {
         name: 'reason',
         type: 'VARCHAR',
-        comment: 'Why, where it was told; the stream service itself says timeout and data received',
+        comment: 'Reason, if reported; the stream service writes timeout and data received',
       },
-      { ...eventTime, comment: 'When it happened, by whoever told it' },
+      { ...eventTime, comment: 'Time of the event, by the clock of its reporter' },
       storeTime,
       streamOffset,
     ],
@@ -163,20 +163,20 @@ export const analyticsViews: readonly View[] = [
     dataset: 'device_state',
     glob: '*.parquet',
     hive: false,
-    comment: 'Which devices are there now: the last transition of each, and when it was last heard',
+    comment: 'Current state of each device: its last transition, and its last message',
     columns: [
       device,
       {
         name: 'state',
         type: 'VARCHAR',
-        comment: 'online, offline, or unknown where nobody has ever said it',
+        comment: 'online, offline, or unknown if never reported',
       },
       { name: 'since', type: 'TIMESTAMPTZ', comment: 'Event time of the last transition' },
-      { name: 'reason', type: 'VARCHAR', comment: 'Reason of the last transition, where it was told' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Reason of the last transition, if reported' },
       {
         name: 'last_seen',
         type: 'TIMESTAMPTZ',
-        comment: 'Minute in which its newest telemetry was stored; null where there is none',
+        comment: 'Minute in which its newest telemetry was stored; null if there is none',
       },
     ],
   },
@@ -186,7 +186,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Energy of each 15-minute interval of absolute time by device, source and field: days in any zone are sums of these. Where several fields tell the energy of one source, choose one: by stream_id, that of daily_energy',
+      'Energy of each 15-minute interval of absolute time by device, source and field: days of any zone are sums of them. If a source has several fields, choose one by stream_id, as daily_energy does',
     columns: [
       device,
       source,
@@ -199,7 +199,7 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'covered_ms',
         type: 'INTEGER',
-        comment: 'How much of the interval measurements cover, ms (0 to 900000)',
+        comment: 'Measured time of the interval, ms (0 to 900000)',
       },
       flags,
     ],
@@ -220,7 +220,7 @@ export const analyticsViews: readonly View[] = [
       field,
       streamId,
       flags,
-      { name: 'coverage', type: 'DOUBLE', comment: 'Share of the day that measurements cover, 0 to 1' },
+      { name: 'coverage', type: 'DOUBLE', comment: 'Measured share of the day, 0 to 1' },
       {
         name: 'status',
         type: 'VARCHAR',
@@ -236,34 +236,34 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Every version of days that changed after they were over, in which a closed period shows how it has changed. A day is here from its first change on, or if it was computed when it was over; the newest version is what daily_energy has',
+      'All versions of days that changed after they had ended. A day is listed from its first change on, or if it was computed after its end. The newest version is in daily_energy',
     columns: [
       { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
       device,
       source,
       { name: 'version', type: 'INTEGER', comment: 'From 1 on, as in daily_energy' },
-      { ...energy, comment: 'Energy, Wh; null where this version withdrew the day' },
-      { ...method, comment: `${method.comment}; null where the day was withdrawn` },
+      { ...energy, comment: 'Energy, Wh; null if this version withdrew the day' },
+      { ...method, comment: `${method.comment}; null if the day was withdrawn` },
       flags,
       {
         name: 'coverage',
         type: 'DOUBLE',
-        comment: 'Share of the day that measurements cover, 0 to 1; null where the day was withdrawn',
+        comment: 'Share of the day that measurements cover, 0 to 1; null if the day was withdrawn',
       },
       {
         name: 'status',
         type: 'VARCHAR',
         comment:
-          'What the day was when this version was computed: provisional (late data were waited for), final (its first version since then), or restated (it had been final before); null for versions from before this was kept',
+          'Status of the day in this version: provisional (late data were possible), final (first final version), or restated (it had been final before); null for old versions without it',
       },
       { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When this version was computed' },
       {
         name: 'causes',
         type: 'VARCHAR[]',
         comment:
-          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, learnt (limits that follow from later readings), correction (a person, see the view correction), or rules (another version of Wattline); null for versions from before this was kept',
+          'Cause: stream (late readings), import, backfill, configuration, zone, learnt (limits learnt from later readings), correction (see the view correction), or rules (another version of Wattline); null for old versions without it',
       },
-      { ...batchId, comment: 'Newest batch that had been taken in when it was computed' },
+      { ...batchId, comment: 'Newest batch that the computation used' },
     ],
   },
   {
@@ -272,7 +272,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      "Energy of each day of the workgroup's time zone by device, as the report tells it: the sum of the sources that count, see device_source",
+      "Energy of each day of the workgroup's time zone by device, as in the report: the sum of its sources, see device_source",
     from: deviceDays,
     columns: [
       { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
@@ -280,24 +280,24 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'energy_wh',
         type: 'BIGINT',
-        comment: 'Energy, Wh; null on a day on which no source that counts has any, though others have',
+        comment: 'Energy, Wh; null if none of the added sources has energy, although others have',
       },
-      { name: 'methods', type: 'VARCHAR[]', comment: 'How the energy of those sources was read' },
+      { name: 'methods', type: 'VARCHAR[]', comment: 'Methods of these sources' },
       {
         name: 'flags',
         type: 'VARCHAR[]',
         comment:
-          'Quality flags of any of those sources; incomplete where one of them is missing, mixed where the device has several roles of which one is told, undeclared where nobody says what a source is',
+          'Quality flags of these sources; incomplete if one is missing, mixed if the device has several roles and one is reported, undeclared if a source has no role',
       },
       {
         name: 'coverage',
         type: 'DOUBLE',
-        comment: 'The least share of the day that measurements cover, 0 to 1',
+        comment: 'Lowest measured share of the day, 0 to 1',
       },
       {
         name: 'status',
         type: 'VARCHAR',
-        comment: 'provisional where one of them is, else restated, else final',
+        comment: 'provisional if a source is provisional, else restated, else final',
       },
       { name: 'version', type: 'INTEGER', comment: 'The highest version' },
       { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When the last of them was computed' },
@@ -309,7 +309,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'Which sources devices have, and which of them add up to the device, by stretches of days in which the same is declared',
+      'Sources of devices, and which of them add up to the device, by spans of days with the same roles',
     columns: [
       device,
       source,
@@ -319,12 +319,12 @@ export const analyticsViews: readonly View[] = [
         name: 'counts',
         type: 'BOOLEAN',
         comment:
-          'Whether it is part of the energy of the whole device: the total source alone, else the sources of one role, else all where none has a role',
+          'True if it is part of the energy of the device: the total source only, else the sources of one role, else all if none has a role',
       },
       {
         name: 'part',
         type: 'VARCHAR',
-        comment: 'What of it counts: whole, or the intervals in which it rose (rise) or fell (fall)',
+        comment: 'Counted part: whole, or intervals in which it rose (rise) or fell (fall)',
       },
       validFrom,
       validTo,
@@ -335,20 +335,20 @@ export const analyticsViews: readonly View[] = [
     dataset: 'source_role',
     glob: '*.parquet',
     hive: false,
-    comment: 'What the energy of sources is, by stretches of days, as it follows from the configuration',
+    comment: 'Roles of sources by spans of days, from the configuration',
     columns: [
       device,
       source,
       {
         ...role,
         comment:
-          'What its energy is: production, consumption, grid_import, grid_export, battery_charge, battery_discharge or other',
+          'Role: production, consumption, grid_import, grid_export, battery_charge, battery_discharge or other',
       },
       negativeRole,
       {
         name: 'within',
         type: 'VARCHAR',
-        comment: 'What contains it: <device>.<source>, or site for what is computed of a whole site',
+        comment: 'Its container: <device>.<source>, or site for the computed part of a site',
       },
       validFrom,
       validTo,
@@ -359,7 +359,7 @@ export const analyticsViews: readonly View[] = [
     dataset: 'peak_power',
     glob: '*.parquet',
     hive: false,
-    comment: 'Peak power of what devices produce with, as configured, for the specific yield',
+    comment: 'Configured peak power of devices, for the specific yield',
     columns: [device, { name: 'kwp', type: 'DOUBLE', comment: 'Peak power, kWp' }, validFrom, validTo],
   },
   {
@@ -367,14 +367,14 @@ export const analyticsViews: readonly View[] = [
     dataset: 'absent_role',
     glob: '*.parquet',
     hive: false,
-    comment: 'Roles that sites are declared not to have, so that they are 0 in their balance',
+    comment: 'Roles that are configured as absent, so they are 0 in the balance',
     columns: [
       {
         name: 'site',
         type: 'VARCHAR',
-        comment: 'Name of the site; null for the workgroup, which lacks what all of its sites lack',
+        comment: 'Name of the site; null for the workgroup, if no site has the role',
       },
-      { ...role, comment: 'Role that it does not have' },
+      { ...role, comment: 'Absent role' },
     ],
   },
   {
@@ -390,7 +390,7 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'day_end',
         type: 'TIMESTAMPTZ',
-        comment: 'First instant after it: 23 or 25 hours later where the clock is changed',
+        comment: 'First instant after it: 23 or 25 hours later if the clock changes',
       },
     ],
   },
@@ -400,19 +400,18 @@ export const analyticsViews: readonly View[] = [
     dataset: 'quarantine',
     glob: '*/*.parquet',
     hive: false,
-    comment:
-      'Whole messages that were received and could not be read or landed; single readings are in rejected_reading',
+    comment: 'Messages that could not be decoded or landed; single readings are in rejected_reading',
     columns: [
-      { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'When it was set aside' },
-      { name: 'stage', type: 'VARCHAR', comment: 'Which stage set it aside' },
+      { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'Time of the quarantine' },
+      { name: 'stage', type: 'VARCHAR', comment: 'Stage that quarantined it' },
       { name: 'reason', type: 'VARCHAR', comment: 'Why' },
-      { name: 'detail', type: 'VARCHAR', comment: 'What was wrong with it' },
+      { name: 'detail', type: 'VARCHAR', comment: 'Problem of the message' },
       device,
-      { ...source, comment: 'Source of the device, where it is known' },
+      { ...source, comment: 'Source of the device, if known' },
       { ...field, comment: 'Field of a single reading' },
       eventTime,
       streamOffset,
-      { name: 'bytes', type: 'BLOB', comment: 'The message as it came, where it could not be decoded' },
+      { name: 'bytes', type: 'BLOB', comment: 'The original message, if it could not be decoded' },
       batchId,
     ],
   },
@@ -422,7 +421,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Readings that were rejected: a row for each UTC day on which they were, device, source, field and reason. Kept for 90 days',
+      'Rejected readings: one row for each UTC day of the rejection, device, source, field and reason. Kept for 90 days',
     columns: [
       { name: 'day', type: 'DATE', comment: 'UTC day on which they were rejected' },
       device,
@@ -435,9 +434,9 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'samples',
         type: 'STRUCT(event_time TIMESTAMPTZ, stream_offset UBIGINT, "value" VARCHAR, batch_id BIGINT)[]',
-        comment: 'The first 20 of them, each with the value as it came; none of nulls',
+        comment: 'The first 20 of them with their original values, without nulls',
       },
-      { name: 'import_id', type: 'BIGINT', comment: 'The import that brought them; null where none did' },
+      { name: 'import_id', type: 'BIGINT', comment: 'Import of the readings; null for other readings' },
     ],
   },
   {
@@ -445,25 +444,25 @@ export const analyticsViews: readonly View[] = [
     dataset: 'gap',
     glob: '*.parquet',
     hive: false,
-    comment: 'Stretches of the stream that could not be read: expired, recreated or lost upstream',
+    comment: 'Gaps of the stream: expired, recreated or lost upstream',
     columns: [
       { name: 'gap_id', type: 'BIGINT', comment: 'Number of the gap' },
-      { name: 'origin', type: 'VARCHAR', comment: 'What was being read' },
+      { name: 'origin', type: 'VARCHAR', comment: 'Stream that was read' },
       { name: 'reason', type: 'VARCHAR', comment: 'Why it could not be read' },
       { name: 'from_offset', type: 'UBIGINT', comment: 'First position that is missing' },
-      { name: 'to_offset', type: 'UBIGINT', comment: 'Position at which reading went on' },
+      { name: 'to_offset', type: 'UBIGINT', comment: 'Position at which reading continued' },
       { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'Store time of the last message before it' },
-      { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'Store time at which reading went on' },
+      { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'Store time at which reading continued' },
       { name: 'detected_at', type: 'TIMESTAMPTZ', comment: 'When it was noticed' },
       {
         name: 'closed_at',
         type: 'TIMESTAMPTZ',
-        comment: 'When it had been read after all; null while it is missing',
+        comment: 'Time at which it was filled; null while it is open',
       },
       {
         name: 'note',
         type: 'VARCHAR',
-        comment: 'Why the last backfill could not fill it; null where none tried',
+        comment: 'Why the last backfill could not fill it; null if none has tried',
       },
     ],
   },
@@ -473,7 +472,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'What people have corrected, and what they have undone of it: readings that count for nothing, energy that was set or estimated. Days with a correction in force have the flag corrected',
+      'Corrections and undos: excluded readings, and set or estimated energy. Days with a correction in force have the flag corrected',
     columns: [
       { name: 'correction_id', type: 'BIGINT', comment: 'Number of the correction, from 1 on' },
       {
@@ -486,20 +485,20 @@ export const analyticsViews: readonly View[] = [
       source,
       { ...table, comment: 'Only readings of this table are excluded; null for all' },
       { ...field, comment: 'Only readings of this field are excluded; null for all' },
-      { name: 'day', type: 'DATE', comment: 'The local day, where one was named; else null' },
+      { name: 'day', type: 'DATE', comment: 'Local day, if one was given; else null' },
       { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'First instant' },
       { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'First instant after it' },
       {
         ...energy,
-        comment: 'What was set or estimated in all, Wh; null where readings are excluded, and of an undo',
+        comment: 'Set or estimated energy, Wh; null for exclusions and undos',
       },
       {
         name: 'basis',
         type: 'JSON',
         select: 'basis::JSON',
-        comment: 'What an estimate was worked out from, as a JSON object; else null',
+        comment: 'Basis of an estimate, as a JSON object; else null',
       },
-      { name: 'reason', type: 'VARCHAR', comment: 'Why, as the author says it' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Reason by the author' },
       { name: 'author', type: 'VARCHAR', comment: 'Who' },
       { name: 'created_at', type: 'TIMESTAMPTZ', comment: 'When' },
       { name: 'undoes', type: 'BIGINT', comment: 'The correction that it undoes; else null' },
@@ -511,10 +510,10 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'days',
         type: 'BIGINT',
-        comment: 'How many days of a device and source it changed as it was made',
+        comment: 'Number of days of a device and source that it changed',
       },
       { name: 'before_wh', type: 'BIGINT', comment: 'Energy of these days before, Wh' },
-      { name: 'after_wh', type: 'BIGINT', comment: 'Energy of these days then, Wh' },
+      { name: 'after_wh', type: 'BIGINT', comment: 'Energy of these days afterwards, Wh' },
     ],
   },
   {
@@ -522,19 +521,19 @@ export const analyticsViews: readonly View[] = [
     dataset: 'series',
     glob: '*.parquet',
     hive: false,
-    comment: 'Which devices and sources have energy, and from which fields',
+    comment: 'Devices and sources with energy, with their fields',
     columns: [
       device,
       source,
       table,
       field,
       method,
-      { name: 'active', type: 'BOOLEAN', comment: 'Whether the field is still configured' },
+      { name: 'active', type: 'BOOLEAN', comment: 'True if the field is still configured' },
       { name: 'step_ms', type: 'BIGINT', comment: 'Usual time between two values, ms; null for registers' },
       {
         name: 'resolution_wh',
         type: 'DOUBLE',
-        comment: 'What a register counts by, Wh; null where it is not known, or no register',
+        comment: 'Resolution of a register, Wh; null if unknown or not a register',
       },
     ],
   },
@@ -544,10 +543,10 @@ export const analyticsViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'What the quality flags mean that stand in flags of days and intervals, one row each: join by unnest(flags). A flag says how the energy was read, not that it is wrong',
+      'Meaning of the quality flags of days and intervals: join by unnest(flags). A flag describes how the energy was computed. It does not mean that the energy is wrong',
     columns: [
-      { name: 'flag', type: 'VARCHAR', comment: 'Name, as it stands in flags' },
-      { name: 'meaning', type: 'VARCHAR', comment: 'What it says of the energy' },
+      { name: 'flag', type: 'VARCHAR', comment: 'Name of the flag' },
+      { name: 'meaning', type: 'VARCHAR', comment: 'Its meaning' },
     ],
   },
   {
@@ -555,12 +554,12 @@ export const analyticsViews: readonly View[] = [
     dataset: 'meter',
     glob: '*.parquet',
     hive: false,
-    comment: 'The meters that are configured',
+    comment: 'The configured meters of the workgroup',
     columns: [
       meterCode,
-      { name: 'name', type: 'VARCHAR', comment: 'What people call it, where it has a name' },
+      { name: 'name', type: 'VARCHAR', comment: 'Name, if configured' },
       direction,
-      { ...device, comment: 'Device whose telemetry its readings are; null where readings are uploaded' },
+      { ...device, comment: 'Device that measures it; null for uploaded readings' },
       { ...source, comment: 'Source of that device; null for the device as a whole' },
     ],
   },
@@ -570,7 +569,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Every reading of a meter that was ever uploaded, by intervals; those of a meter that are current do not overlap. Meters whose readings are those of a device have none here',
+      'All uploaded readings of meters, by intervals. Current readings of a meter do not overlap. Meters with a device have no rows',
     columns: [
       meterCode,
       { name: 'interval_start', type: 'TIMESTAMPTZ', comment: 'First instant of the interval' },
@@ -578,13 +577,13 @@ export const analyticsViews: readonly View[] = [
       {
         name: 'energy_wh',
         type: 'DOUBLE',
-        comment: 'Energy, Wh; null where a register fell, so that nobody knows',
+        comment: 'Energy, Wh; null if a register fell, because the energy is then unknown',
       },
       direction,
       {
         name: 'quality',
         type: 'VARCHAR',
-        comment: 'measured, estimated or substituted, as uploaded; fault where a register fell',
+        comment: 'measured, estimated or substituted, as uploaded; fault if a register fell',
       },
       revision,
       { name: 'received_at', type: 'TIMESTAMPTZ', comment: 'When it was uploaded' },
@@ -596,20 +595,19 @@ export const analyticsViews: readonly View[] = [
     dataset: 'site_member',
     glob: '*.parquet',
     hive: false,
-    comment:
-      'What the sites that are configured consist of: their meters, and the devices that measure the same energy',
+    comment: 'Members of the configured sites: their meters, and the devices that measure the same energy',
     columns: [
       { name: 'site', type: 'VARCHAR', comment: 'Name of the site' },
-      { ...meterCode, comment: 'Meter; null where the member is a device' },
-      { ...device, comment: 'Device; null where the member is a meter' },
+      { ...meterCode, comment: 'Meter; null if the member is a device' },
+      { ...device, comment: 'Device; null if the member is a meter' },
       { ...source, comment: 'Source of that device; null for the device as a whole' },
-      { name: 'sign', type: 'INTEGER', comment: 'Whether its energy is added (1) or taken away (-1)' },
+      { name: 'sign', type: 'INTEGER', comment: '1 if its energy is added, -1 if it is subtracted' },
       {
         name: 'valid_from',
         type: 'DATE',
-        comment: 'First local day on which it is a member; null for ever before',
+        comment: 'First local day of the membership; null if unlimited',
       },
-      { name: 'valid_to', type: 'DATE', comment: 'Last local day, included; null for ever after' },
+      { name: 'valid_to', type: 'DATE', comment: 'Last local day, included; null if unlimited' },
     ],
   },
   {
@@ -618,7 +616,7 @@ export const analyticsViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'Every budget that was ever uploaded, by periods of local days. Periods of several lengths may lie in one another, such as a year and its months',
+      'All uploaded budgets, by periods of local days. Periods of different lengths can contain each other, such as a year and its months',
     columns: [
       meterCode,
       { name: 'period_start', type: 'DATE', comment: 'First local day' },

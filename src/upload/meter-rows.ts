@@ -7,7 +7,7 @@ import { type CellReader, energyReader, meterReader, type Reading } from './read
 import type { SheetRow } from './sheet.ts';
 import { type MeterRow, type Quality, qualities, type Upload } from './upload-rows.ts';
 
-/** A yearly bill, and some. */
+/** More than a yearly bill. */
 const INTERVAL_DAYS_MAX = 400;
 
 export function isMeterHeader({ start, end, time, energy, value }: Columns): boolean {
@@ -17,7 +17,7 @@ export function isMeterHeader({ start, end, time, energy, value }: Columns): boo
   );
 }
 
-/** Reads intervals with their energy, or values of registers with their time, whichever the columns tell. */
+/** Reads intervals with their energy, or values of registers with their time, depending on the columns. */
 export function readMeterRows(reading: Reading): Upload {
   const { columns, refusals } = reading;
   const { start, end, time, energy, value } = columns;
@@ -26,7 +26,7 @@ export function readMeterRows(reading: Reading): Upload {
     refusals.add(
       0,
       undefined,
-      'has both energy of intervals and values of a register; upload one of them, with the columns of the other left out',
+      'has both energy of intervals and values of a register; remove the columns of one of them',
     );
   if (isRegister) return { kind: 'meter_registers', rows: readRegisters(reading, value, time) };
   if (!energy) {
@@ -58,7 +58,7 @@ function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
     refusals.add(
       0,
       missing,
-      `is missing beside "${given.name}": add it, or say how long the intervals are with --interval 15m`,
+      `is missing beside "${given.name}": add it, or give the length of the intervals with --interval 15m`,
     );
     return [];
   }
@@ -137,7 +137,7 @@ function restReader(
 function objection({ code, device }: MeterConfig): string | undefined {
   return device === undefined
     ? undefined
-    : `the readings of ${code} are those of device ${device}; remove its device from the configuration to upload them`;
+    : `the readings of ${code} come from device ${device}; to upload readings, remove the device from the configuration of the meter`;
 }
 
 function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
@@ -147,12 +147,16 @@ function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
     const text = cells[column.index]!.toLowerCase();
     const known = text === '' ? 'measured' : qualities.find((one) => one === text);
     if (!known)
-      refusals.add(line, column.name, `"${clipText(text)}" is no quality; use ${qualities.join(', ')}`);
+      refusals.add(
+        line,
+        column.name,
+        `"${clipText(text)}" is not a quality; use one of ${qualities.join(', ')}`,
+      );
     return known;
   };
 }
 
-/** Energy that is said twice would count twice. */
+/** Refuses rows with the same time, because their energy would count twice. */
 function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: Reading): void {
   for (const ofMeter of Map.groupBy(rows, ({ meter }) => meter).values()) {
     let before: MeterRow | undefined;

@@ -9,7 +9,7 @@ import type { Sheet, SheetRow } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
 import { ENERGY_WH_MAX } from './upload-rows.ts';
 
-/** What readers of every kind of file need. */
+/** The file, the columns and the options that all readers need. */
 export interface Reading {
   sheet: Sheet;
   columns: Columns;
@@ -18,14 +18,14 @@ export interface Reading {
   refusals: Refusals;
 }
 
-/** Reads one thing of a row. @returns undefined where it is wrong, which then has been noted */
+/** Reads one value of a row. @returns undefined if it is wrong. The problem is then in `refusals`. */
 export type CellReader<Value> = (row: SheetRow) => Value | undefined;
 
 const MILLI = 1e3;
 
 /**
- * Reads an amount of energy, Wh, to the thousandth. Its unit is told by the column's name, by a column or by the options.
- * @param meanHours where the unit may be one of power: the hours that a value is the mean of
+ * Reads an amount of energy, Wh, with three decimals. The unit comes from the column's name, from another column or from the options.
+ * @param meanHours if the unit may be one of power: the hours of which a value is the mean
  */
 export function energyReader(
   { sheet, columns, options, refusals }: Reading,
@@ -38,13 +38,13 @@ export function energyReader(
     refusals.add(
       0,
       column.name,
-      `is in ${column.unit} by its name, and in ${options.unit} by --unit; leave that out`,
+      `is in ${column.unit} by its name, and in ${options.unit} by --unit; remove --unit`,
     );
   if (said === undefined && !unitColumn)
     refusals.add(
       0,
       column.name,
-      `has no unit: name the column "${column.name}_kwh", add a column "unit", or say --unit kWh`,
+      `has no unit: name the column "${column.name}_kwh", add a column "unit", or use --unit kWh`,
     );
   const decimal = decimalOf(sheet, column, options, refusals);
   const factors = new Map<string, number | string>();
@@ -72,13 +72,12 @@ export function energyReader(
     if (Number.isNaN(factor)) return undefined;
     const number = parseNumber(text, { decimal });
     const refuse = (message: string) => void refusals.add(line, column.name, message);
-    if (text === '') return refuse('is empty; write a number, or leave the row out where nothing is known');
+    if (text === '') return refuse('is empty; write a number, or remove the row');
     if (number === undefined)
       return refuse(
-        `"${clipText(text)}" is no number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
+        `"${clipText(text)}" is not a number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
       );
-    if (number < 0)
-      return refuse(`${clipText(text)} is negative; energy the other way is counted by a meter of its own`);
+    if (number < 0) return refuse(`${clipText(text)} is negative; use another meter for the other direction`);
     const wh = number * factor;
     if (wh > ENERGY_WH_MAX)
       return refuse(`${clipText(text)} ${unit} is more than any meter counts; is the unit right?`);
@@ -96,15 +95,15 @@ function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, re
   return '.';
 }
 
-/** Reads the meter that a row is of. */
+/** Reads the meter of a row. */
 export function meterReader(
   { columns, meters, options, refusals }: Reading,
-  /** @returns why nothing can be uploaded for a meter; undefined where it can */
+  /** @returns why nothing can be uploaded for a meter, or undefined */
   objection: (meter: MeterConfig) => string | undefined,
 ): CellReader<MeterConfig> {
   const { meter: column } = columns;
   if (column && options.meter !== undefined)
-    refusals.add(0, column.name, 'names the meters of the rows; leave --meter out');
+    refusals.add(0, column.name, 'contains the meters; remove --meter');
   if (!column && options.meter === undefined)
     refusals.add(
       0,
@@ -127,7 +126,7 @@ export function meterReader(
 
   if (!column) {
     const found = options.meter === undefined ? undefined : find(options.meter);
-    // What the command line says is wrong once, not in every row.
+    // A wrong option is reported once, not for every row.
     if (typeof found === 'string') refusals.add(0, 'meter_code', found);
     return () => (typeof found === 'string' ? undefined : found);
   }

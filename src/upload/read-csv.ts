@@ -15,7 +15,7 @@ export interface CsvOptions {
 
 /** Reads CSV with a heading. If no row names the expected columns, the errors say what the nearest heading lacks. */
 export function readCsv(text: string, options: CsvOptions): ReadSheet {
-  if (text.trim() === '') return refusedSheet(0, 'is empty; its first line names the columns');
+  if (text.trim() === '') return refusedSheet(0, 'is empty; its first line must name the columns');
   const heading = findHeading(text, options) ?? { delimiter: options.delimiter ?? ',', skipLines: 0 };
   const parsed = parseCsv(text, {
     delimiter: heading.delimiter,

@@ -11,21 +11,21 @@ import type { Sheet } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
 import type { Upload } from './upload-rows.ts';
 
-/** What a file is about. */
+/** The content of a file. */
 export type UploadTopic = 'meter-data' | 'budget';
 export type TextFormat = 'csv' | 'json';
 
 export interface UploadRequest {
   topic: UploadTopic;
-  /** Of the file, as it is called in messages. */
+  /** The name of the file in messages. */
   name: string;
   meters: readonly MeterConfig[];
   options: UploadOptions;
 }
 
 /**
- * Understands a text file as a whole.
- * @throws RefusedFile with everything that is wrong with it, line by line
+ * Reads a whole text file.
+ * @throws RefusedFile with all problems, by line
  */
 export function readText(bytes: Uint8Array, format: TextFormat, request: UploadRequest): Upload {
   const text = textOf(bytes, request.name);
@@ -47,11 +47,11 @@ function textOf(bytes: Uint8Array, name: string): string {
     case 'text':
       return decoded.text;
     case 'binary':
-      throw refused(name, [{ line: 0, message: 'is no text; save it as "CSV UTF-8"' }]);
+      throw refused(name, [{ line: 0, message: 'is not text; save it as "CSV UTF-8"' }]);
     case 'mixed': {
       const problems = decoded.lines.map(({ line, byte }) => ({
         line,
-        message: `the byte 0x${byte.toString(16).toUpperCase()} is no UTF-8, but other lines are; save the file as "CSV UTF-8"`,
+        message: `the byte 0x${byte.toString(16).toUpperCase()} is not UTF-8, but other lines are; save the file as "CSV UTF-8"`,
       }));
       throw refused(name, problems);
     }
@@ -66,16 +66,16 @@ function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
   return new RefusedFile(name, refusals.shown, refusals.count);
 }
 
-/** As `readText`, of rows that are there already. */
+/** Like `readText`, for rows that are already read. */
 export function readSheet(sheet: Sheet, { topic, name, meters, options }: UploadRequest): Upload {
   const refusals = createRefusals();
   const said = options.columns ?? {};
   for (const [role, column] of Object.entries(said))
     if (!sheet.columns.includes(column))
-      refusals.add(0, column, `is not among the columns, though it was named for ${role}`);
+      refusals.add(0, column, `is named for ${role}, but the file has no such column`);
   for (const { role, columns } of findAmbiguous(sheet.columns, said)) {
     const [first, second] = columns.map(({ name }) => `"${clipText(name)}"`);
-    const which = first === second ? 'is there twice' : `can be the ${role}, and so can ${second}`;
+    const which = first === second ? 'exists twice' : `can be the ${role}, and ${second} can be it too`;
     refusals.add(
       0,
       columns[0]!.name,

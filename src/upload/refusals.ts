@@ -1,18 +1,18 @@
 import { clipText } from '../lib/clip-text.ts';
 import { InputError } from '../lib/errors.ts';
 
-/** What is wrong in a line of a file, and what would be right. */
+/** A problem in a line of a file, with what to do. */
 export interface LineProblem {
-  /** From 1 on; of Parquet and JSON, the number of the row. 0 for the file as a whole. */
+  /** From 1. For Parquet and JSON the number of the row. 0 for the whole file. */
   line: number;
   column?: string | undefined;
   message: string;
 }
 
-/** Lines that are shown; of the others there is the count. */
+/** Problems that are shown. Further ones are counted. */
 export const PROBLEMS_SHOWN_MAX = 100;
 
-/** Gathers everything that is wrong with a file, because it is refused as a whole. */
+/** Collects all problems of a file. */
 export interface Refusals {
   add(line: number, column: string | undefined, message: string): void;
   readonly count: number;
@@ -43,9 +43,9 @@ function byLine(one: LineProblem, other: LineProblem): number {
   return one.line - other.line;
 }
 
-/** The file is refused: nothing of it was stored. */
+/** The file is refused. Nothing of it was stored. */
 export class RefusedFile extends InputError {
-  /** All of them; `lines` are the first. */
+  /** The number of all problems. `lines` has the first ones. */
   readonly count: number;
   readonly lines: readonly LineProblem[];
 

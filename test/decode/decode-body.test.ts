@@ -111,7 +111,7 @@ describe('an answer', () => {
     expect(everyWay({ [key]: value }).body).toMatchObject({ kind: 'batch', nextOffset: 9n });
   });
 
-  it('says it under the first of several names, and not at all with a cursor that is no number', () => {
+  it('says it under the first of several names, and not at all with a cursor that is not a number', () => {
     expect(everyWay({ messages: [], offset: 1, cursor: 2, nextOffset: 3 }).body.nextOffset).toBe(3n);
     expect(everyWay({ messages: [], cursor: 'b3BhcXVl' }).body.nextOffset).toBeUndefined();
   });

@@ -30,7 +30,7 @@ test('without a service: files are checked, stored, published and listed, and a 
     code: 0,
     stderr: '',
     stdout: expect.stringMatching(
-      /^target.csv: 12 periods, nothing is wrong\n.*\nPV +P50 +12 +2026-01-01 +2026-12-31 +12,072\n$/,
+      /^target.csv: 12 periods, no problems\n.*\nPV +P50 +12 +2026-01-01 +2026-12-31 +12,072\n$/,
     ),
   });
   expect(await queryLake(config, 'home', 'FROM budget')).toBeUndefined();

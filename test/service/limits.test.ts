@@ -142,7 +142,7 @@ test('limits.namesPerWorkgroup limits the names that a warehouse keeps', async (
 
 test.each([
   [{ readHold: '30s' }, /must be from 100ms to 20s/],
-  [{ connectionsPerToken: 0 }, /must be 1 or more/],
+  [{ connectionsPerToken: 0 }, /must be at least 1/],
   [{ connectionPerToken: 1 }, /is not a known setting; is it connectionsPerToken/],
 ])('%j is refused', (limits, problem) => {
   expect(configSchema.safeParse({ limits }, inWords).error?.message).toMatch(problem);
