@@ -1,11 +1,42 @@
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+// Processes and threads that the tests start share their compiled code: each starts in half the time.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
+
+/** Files of these folders change nothing in their process, so they share one: the modules are loaded once. */
+const sharing = [
+  'access',
+  'balance',
+  'cbor',
+  'config',
+  'contract',
+  'correction',
+  'decode',
+  'explain',
+  'exports',
+  'import',
+  'lib',
+  'problems',
+  'publish',
+  'report',
+  'rollup',
+  'simulate',
+  'upload',
+  'warehouse',
+].map((folder) => `test/${folder}/**/*.test.ts`);
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than there are processors, because many tests wait for other processes.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    projects: [
+      { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
+      { extends: true, test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: sharing } },
+    ],
   },
 });

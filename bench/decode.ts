@@ -2,7 +2,7 @@ import { Decoder } from 'cbor-x';
 import { decodeCbor } from '../src/cbor/cbor-codec.ts';
 import { encodeMessages, type IngestItem } from '../src/contract/encode-messages.ts';
 import { createMessageDecoder } from '../src/decode/message-decoder.ts';
-import { columnsFromMessages } from '../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../src/decode/name-table.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
@@ -31,7 +31,7 @@ export async function benchDecode(print: (line: string) => void): Promise<Ratio[
     'cbor-x': () => reference.decode(body),
     walker: () => decoder.decode(body),
     decodeCbor: () => decodeCbor(body),
-    columnsFromMessages: () => columnsFromMessages(messages, names),
+    messagesToColumns: () => messagesToColumns(messages, names),
     encodeMessages: () => encodeMessages(messages, 'solar'),
   });
   for (const [name, median] of Object.entries(ms)) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkgroupConfig } from '../../src/config/config.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type LocalDate, type UtcMs } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
@@ -118,7 +118,7 @@ async function land(shard: Shard, messages: readonly Message[]): Promise<void> {
     const batch = messages.slice(from, from + MESSAGES_PER_BATCH);
     const outcome = await shard.land({
       origin: 'stream',
-      columns: columnsFromMessages(batch, shard.names),
+      columns: messagesToColumns(batch, shard.names),
       fromOffset: batch[0]!.offset,
       nextOffset: batch.at(-1)!.offset + 1n,
       logEpoch: 'truth',

@@ -6,19 +6,22 @@ import type { Grant } from './grant.ts';
 import { isOwnToken } from './own-token.ts';
 import { openUsedTokens } from './token-files.ts';
 
-/** Why a token was refused, for who reads the audit log; the caller is told less. */
+/** The reason of a refusal, for readers of the audit log. The caller gets less detail. */
 export type RefusalReason = 'invalid' | 'expired' | 'revoked' | 'insufficient_scope' | 'other_workgroup';
 
-/** Notes how the tokens of a workgroup are used. It never fails a request: what cannot be noted is logged. */
+/**
+ * Records in the audit log how the tokens of a workgroup are used. It never fails a request; an entry that cannot be
+ * stored is logged.
+ */
 export interface AccessAudit {
-  /** Notes the first time that a token is let in to a workgroup. */
+  /** Records the first use of a token in a workgroup. */
   used(workgroupId: string, grant: Grant): void;
   /**
-   * Notes that a token was refused: one entry a minute at most for each workgroup and reason, with how many there were, so that
-   * nobody can fill the log by trying.
+   * Records that a token was refused. To keep the log small, each workgroup and reason gets at most one entry a minute,
+   * with the number of refusals.
    */
   refused(workgroupId: string, reason: RefusalReason, grant: Pick<Grant, 'tokenId'> | undefined): void;
-  /** Notes what was counted and is not noted yet. */
+  /** Records the refusals that were counted and not recorded yet. */
   close(): void;
 }
 
@@ -26,17 +29,14 @@ export interface AccessAuditOptions {
   dataDir: string;
   audit: Audit;
   clock: Clock;
-  /** Calls back once after a while; the result stops it. */
+  /** Calls back once after the delay. Returns a function that cancels it. */
   startTimer(delayMs: number, ring: () => void): () => void;
   logger: Logger;
 }
 
-/** Where the stream service does not run, refusals are not kept beyond this. */
+/** Further refusals are dropped if the stream service does not run. */
 const WAITING_MAX = 10_000;
-/**
- * A refusal is not written while its caller waits for the answer: without a token anybody could tell by the time it takes
- * whether a workgroup exists.
- */
+/** Refusals are recorded after the answer, because the time of an answer would otherwise show if a workgroup exists. */
 const NOTED_AFTER_MS = SECOND_MS;
 const UNKNOWN = 'unknown';
 
@@ -106,12 +106,12 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
   };
 }
 
-/** Refusals of one reason that are counted and not noted yet. */
+/** Refusals of one reason that were counted and not recorded yet. */
 interface Refusals {
   workgroupId: string;
   reason: RefusalReason;
   count: number;
-  /** Of the last one, where its signature was good. */
+  /** The token of the last refusal, if its signature was valid. */
   tokenId?: string | undefined;
   sinceMs?: UtcMs | undefined;
   stop: () => void;

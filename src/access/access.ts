@@ -16,18 +16,18 @@ import type { TokenRecord } from './token-files.ts';
 import { openTokenFiles } from './token-files.ts';
 
 export interface AccessOptions {
-  /** Keys, the list of issued tokens and the list of revoked ones lie in `access/` below it. */
+  /** The folder `access/` in it has the keys, the list of issued tokens and the list of revoked ones. */
   dataDir: string;
-  /** A JWKS file with Ed25519 keys; made below `dataDir` on first start where none is named. */
+  /** A JWKS file with Ed25519 keys. Without one, a file is created in `dataDir` at the first start. */
   jwksFile?: string | undefined;
   issuer: string;
   clock: Clock;
-  /** Takes note of tokens that are made and revoked here. */
+  /** Records tokens that are issued and revoked here. */
   audit?: Audit | undefined;
 }
 
 export interface IssuedToken extends TokenRecord {
-  /** Shown once: it is stored nowhere. */
+  /** The token itself. It is stored nowhere. */
   token: string;
 }
 
@@ -38,32 +38,38 @@ export interface ListedToken extends TokenRecord {
 
 export interface Access {
   /**
-   * Makes a token.
-   * @param options.unlisted a short-lived one of the program's own, which nobody needs to see in the list
-   * @throws InputError for a request that makes no sense, TerminalError where there is no private key
+   * Issues a token.
+   * @param options.unlisted true for a short-lived token of the program itself, which the list does not show
+   * @throws InputError if the request is not valid, TerminalError if there is no private key
    */
   issue(request: IssueRequest, options?: { unlisted?: boolean }): Promise<IssuedToken>;
-  /** Ends a token everywhere, within a request's time. Revoking it again, or one not issued here, is fine. */
+  /**
+   * Revokes a token for all processes, from their next request on. Revoking it again changes nothing. Tokens that were
+   * issued elsewhere can be revoked too.
+   */
   revoke(tokenId: string): { known: boolean; alreadyRevoked: boolean };
-  /** The tokens issued here, newest first. */
+  /** The tokens that were issued here, the newest first. */
   list(): ListedToken[];
   /**
-   * Checks a token: signature, issuer, expiry, revocation. The error never holds the token.
-   * @throws StreamError AuthenticationRequired without one, InvalidToken for one that does not hold
+   * Checks the signature, issuer, expiry and revocation of a token. No error contains the token.
+   * @throws StreamError AuthenticationRequired without a token, InvalidToken for one that is not valid
    */
   authenticate(token: string | undefined): Promise<Grant>;
   /**
-   * Checks again, in the middle of a long session, that a grant still holds.
+   * Checks the expiry and revocation of a grant again.
    * @throws StreamError InvalidToken
    */
   recheck(grant: Grant): void;
 }
 
-/** Signatures that were found good are not computed again for the same token; this many are remembered. */
+/** Tokens whose signature was verified. It is not computed again for them. */
 const VERIFIED_TOKENS_MAX = 10_000;
 const TOKEN_CHARACTERS_MAX = 8_192;
 
-/** Tokens are JWTs signed with Ed25519. Every process that shares `dataDir` or the key file accepts the same ones. */
+/**
+ * Issues and checks tokens, which are JWTs signed with Ed25519. All processes that share `dataDir` or the key file
+ * accept the same tokens.
+ */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { issuer, clock, audit } = options;
   const folder = join(options.dataDir, 'access');
@@ -98,7 +104,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         requiredClaims: ['exp', 'jti', 'sub', 'iat'],
       }));
     } catch (error) {
-      // Only a token whose signature is good gets as far as its expiry.
+      // The expiry is checked after the signature, so the claims can be trusted.
       if (!(error instanceof errors.JWTExpired)) throw new RefusedToken('invalid');
       const claims = claimsSchema.safeParse(error.payload);
       throw new RefusedToken('expired', claims.success ? grantOf(claims.data) : undefined);
@@ -119,7 +125,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
       if (keys.signing === undefined)
         throw new TerminalError(
           'NoSigningKey',
-          `tokens can only be checked here: ${keyFile} holds no private key`,
+          `tokens can only be checked here: ${keyFile} has no private key`,
         );
       const { subject, scopes, lifetimeMs } = parsed.data;
       const issuedAtSeconds = Math.floor(clock.now() / 1_000);
@@ -142,7 +148,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         expiresAtMs: expiresAtSeconds * 1_000,
       };
       if (!unlisted) {
-        // Noted before it exists: a token that nobody was told of must not stand in the list.
+        // The audit entry comes first, so that no listed token lacks one.
         if (audit) noteIssued(audit, record);
         files.addIssued(record);
       }
@@ -193,7 +199,10 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   };
 }
 
-/** Base64url leaves bits of a last character unused, so that one signature could be spelled in several ways: one of them is taken. */
+/**
+ * True if each part has its one canonical spelling. Base64url leaves some bits of the last character unused, so one
+ * signature could have several spellings.
+ */
 function isCanonical(token: string): boolean {
   return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 }

@@ -1,16 +1,15 @@
 import { StreamError } from '../contract/stream-errors.ts';
-import type { Access } from './access.ts';
 import type { AccessAudit, RefusalReason } from './access-audit.ts';
+import { type Authentication, grantOrThrow } from './authentication.ts';
 import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from './authorize.ts';
 import type { Grant, Permission } from './grant.ts';
 import { RefusedToken } from './refused-token.ts';
 
-/** What decides who is let in. */
+/** What `admit` needs to know of workgroups, and where it records its decisions. */
 export interface Gate {
-  access: Pick<Access, 'authenticate'>;
-  /** The device groups of a workgroup; undefined where there is no such workgroup. */
+  /** The device groups of a workgroup; undefined if there is no such workgroup. */
   groupsOf(workgroupId: string): DeviceGroups | undefined;
-  /** Takes note of who was let in for the first time, and of who was not. */
+  /** Records the first use of a token, and each refusal. */
   audit?: AccessAudit | undefined;
 }
 
@@ -19,32 +18,35 @@ export interface Admission extends Authorization {
 }
 
 /**
- * Lets the holder of a token in to a workgroup, or not: the one way in, whatever the door.
- * @throws StreamError AuthenticationRequired, InvalidToken, InsufficientScope, or WorkgroupForbidden whether or not it exists
+ * Decides if the holder of a token may use a workgroup. Every route and socket uses this function.
+ * @throws StreamError AuthenticationRequired, InvalidToken or InsufficientScope; WorkgroupForbidden whether or not the workgroup exists
  */
-export async function admit(
-  { access, groupsOf, audit }: Gate,
-  token: string | undefined,
+export function admit(
+  { groupsOf, audit }: Gate,
+  authentication: Authentication,
   workgroupId: string,
   required: readonly Permission[],
-): Promise<Admission> {
+): Admission {
   const groups = groupsOf(workgroupId);
-  let grant: Grant | undefined;
   try {
-    grant = await access.authenticate(token);
+    const grant = grantOrThrow(authentication);
     if (groups === undefined) throw workgroupForbidden(required);
     const { devices } = authorize(grant, workgroupId, required, groups);
     audit?.used(workgroupId, grant);
     return { devices, grant };
   } catch (error) {
     const reason = groups === undefined ? undefined : reasonOf(error);
-    if (reason !== undefined)
-      audit?.refused(workgroupId, reason, error instanceof RefusedToken ? error.grant : grant);
+    if (reason !== undefined) audit?.refused(workgroupId, reason, refusedGrant(authentication));
     throw error;
   }
 }
 
-/** A request without a token is no attempt to use one, and a fault of ours is not the token's. */
+function refusedGrant(authentication: Authentication): Grant | undefined {
+  if (authentication.kind === 'granted') return authentication.grant;
+  return authentication.error instanceof RefusedToken ? authentication.error.grant : undefined;
+}
+
+/** Undefined for a request without a token and for a fault of the service, which are not recorded. */
 function reasonOf(error: unknown): RefusalReason | undefined {
   if (error instanceof RefusedToken) return error.reason;
   if (!(error instanceof StreamError)) return undefined;

@@ -1,18 +1,18 @@
 import { StreamError } from '../contract/stream-errors.ts';
 import type { Grant, Permission, WorkgroupScope } from './grant.ts';
 
-/** The configuration's device groups: lower-case device ids by group name. */
+/** The device groups of the configuration: device ids in lower case by the name of the group. */
 export type DeviceGroups = Readonly<Record<string, readonly string[]>>;
 
 export interface Authorization {
-  /** The devices that may be seen; `all` where the token is not restricted to groups. */
+  /** The devices that may be read; `all` if the token has no device groups. */
   devices: ReadonlySet<string> | 'all';
 }
 
 /**
- * Decides what a grant allows in a workgroup. A group that is not configured holds no device.
- * @throws StreamError WorkgroupForbidden, with the same answer whether or not the workgroup exists
- * @throws StreamError InsufficientScope with the permissions that are needed
+ * Decides what a grant allows in a workgroup. A group that is not configured has no devices.
+ * @throws StreamError WorkgroupForbidden, the same whether or not the workgroup exists
+ * @throws StreamError InsufficientScope with the required permissions
  */
 export function authorize(
   grant: Grant,
@@ -29,14 +29,14 @@ export function authorize(
   return { devices: scope.deviceGroups === undefined ? 'all' : devicesOf(scope, scope.deviceGroups, groups) };
 }
 
-/** What a caller hears about a workgroup that its token does not name, or that does not exist. */
+/** The error for a workgroup that the token does not name, or that does not exist. */
 export function workgroupForbidden(required: readonly Permission[]): StreamError {
   return new StreamError('WorkgroupForbidden', 'the token gives no access to this workgroup', {
     required: [...required],
   });
 }
 
-/** Grants are kept from request to request, and so are the sets that belong to them. */
+/** The sets of devices of scopes, because grants are used for many requests. */
 const deviceSets = new WeakMap<WorkgroupScope, { groups: DeviceGroups; devices: ReadonlySet<string> }>();
 
 function devicesOf(

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { nameSchema, workgroupIdSchema } from '../contract/messages.ts';
 import type { UtcMs } from '../lib/time.ts';
 
-/** What a token can allow in a workgroup. */
+/** The permissions that a token can have in a workgroup. */
 export const permissions = ['search:read', 'org:audit', 'data:write', 'data:correct'] as const;
 export type Permission = (typeof permissions)[number];
 
 /**
- * What a token allows in one workgroup. A member that this version does not know may be a restriction, so it makes
- * the whole token invalid rather than being passed over.
+ * The rights of a token in one workgroup. Unknown members make the token invalid, because they may be restrictions of a
+ * later version.
  */
 const workgroupScopeSchema = z.strictObject({
   permissions: z.array(z.string().min(1).max(64)).max(64),
-  /** The only devices the token may see, by the groups of the configuration; all devices where it is absent. */
+  /** The groups of the configuration whose devices the token may read; all devices if absent. */
   deviceGroups: z.array(nameSchema).max(1_000).optional(),
 });
 export type WorkgroupScope = z.output<typeof workgroupScopeSchema>;
@@ -22,7 +22,7 @@ export type Scopes = Record<string, WorkgroupScope>;
 
 const textSchema = z.string().min(1).max(256);
 
-/** The claims of a token, beside the ones of RFC 7519 that need no look. Times are seconds since 1970. */
+/** The claims of a token that are used. Times are seconds since 1970. */
 export const claimsSchema = z.object({
   sub: textSchema,
   jti: textSchema,
@@ -31,7 +31,7 @@ export const claimsSchema = z.object({
   scopes: scopesSchema,
 });
 
-/** What is asked for when a token is made. */
+/** A request for a new token. */
 export const issueRequestSchema = z.strictObject({
   subject: textSchema,
   scopes: z
@@ -47,7 +47,7 @@ export const issueRequestSchema = z.strictObject({
 });
 export type IssueRequest = z.input<typeof issueRequestSchema>;
 
-/** What the holder of a token may do, and until when. */
+/** The rights of a valid token, and their end. */
 export interface Grant {
   tokenId: string;
   subject: string;

@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
 import { InputError } from '../lib/errors.ts';
 
-/** Ed25519 under its two registered names. No other algorithm is ever accepted, whatever a token says of itself. */
+/** The two registered names of Ed25519. Other algorithms are never accepted. */
 export const algorithms = ['EdDSA', 'Ed25519'];
 
 export interface Keys {
-  /** Absent where only public keys are configured: such a service checks tokens and makes none. */
+  /** Undefined if only public keys are configured. The service can then check tokens but not issue them. */
   signing: { keyId: string | undefined; key: CryptoKey } | undefined;
   verification: ReturnType<typeof createLocalJWKSet>;
 }
@@ -23,15 +23,15 @@ const keySchema = z.object({
   kid: z.string().min(1).optional(),
 });
 const keySetSchema = z
-  .object({ keys: z.array(keySchema).min(1, 'must hold at least one key') })
+  .object({ keys: z.array(keySchema).min(1, 'must have at least one key') })
   .refine(({ keys }) => keys.length === 1 || new Set(keys.map((key) => key.kid)).size === keys.length, {
     path: ['keys'],
-    error: 'must each have a "kid" of their own where there are several',
+    error: 'must each have their own "kid" if there are several',
   });
 
 /**
- * Reads a JWKS file of Ed25519 keys. The first private key signs, all of them verify.
- * @throws InputError where the file cannot be used; it never says what is in it
+ * Reads a JWKS file of Ed25519 keys. The first private key signs, and all keys verify.
+ * @throws InputError if the file cannot be used; it never contains key material
  */
 export async function readKeys(path: string): Promise<Keys> {
   const fail = (problems: Array<{ path: string; message: string }>) =>
@@ -60,7 +60,9 @@ export async function readKeys(path: string): Promise<Keys> {
   }
 }
 
-/** Makes a key file that only its owner can read, unless there is one: of two processes, one makes it and both use it. */
+/**
+ * Creates a key file that only its owner can read, if there is none. Of two processes, one creates it and both use it.
+ */
 export async function ensureKeys(path: string): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (existsSync(path)) return;

@@ -3,18 +3,19 @@ import { dirname } from 'node:path';
 import { syncFolder } from '../lib/durable-files.ts';
 
 /**
- * A file of JSON lines that several processes append to and none rewrites. A line that a crash cut off was never
- * acknowledged; it is passed over.
+ * A file of JSON lines. Several processes append to it and none rewrites it. A line that a crash cut off is skipped,
+ * because it was never acknowledged.
  */
 export interface LineFile<Line> {
-  /** Appends one line. It survives a crash once this returns. */
+  /** Appends one line durably. */
   append(line: Line): void;
-  /** Takes in what was appended since the last look, by whichever process. Costs one `stat` where nothing was. */
+  /** Reads the lines that any process has appended since the last call. Costs one `stat` if there are none. */
   refresh(): void;
 }
 
 /**
- * @param take gets each line once, in order; after a file was replaced, `reset` and then all lines again
+ * @param take called with each line in order. If the file was replaced, `reset` is called first, and then `take` with
+ * all lines
  */
 export function openLineFile<Line>(
   path: string,

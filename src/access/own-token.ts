@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 const PREFIX = 'own-';
 
-/** The id of a token that the program makes for itself, for an hour: it is neither listed nor worth an audit entry. */
+/**
+ * The id of a token that the program issues to itself for an hour. The token is not listed, and its use is not
+ * recorded.
+ */
 export function ownTokenId(): string {
   return `${PREFIX}${randomUUID()}`;
 }

@@ -2,8 +2,9 @@ import { StreamError } from '../contract/stream-errors.ts';
 import type { Grant } from './grant.ts';
 
 /**
- * A token that does not hold. Its caller hears one text for a bad signature, a revoked token and nonsense, so that trying tokens
- * tells nothing; the audit log hears why, and of a token that was once good, which.
+ * The error for a token that is not valid. The text is the same for a wrong signature, a revoked token and any other
+ * text, so that callers learn nothing by trying tokens. The audit log gets the reason, and the grant if the token was
+ * valid once.
  */
 export class RefusedToken extends StreamError {
   readonly reason: 'invalid' | 'expired' | 'revoked';

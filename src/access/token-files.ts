@@ -6,7 +6,7 @@ import type { Scopes } from './grant.ts';
 
 import { openLineFile } from './line-file.ts';
 
-/** What is remembered of a token. */
+/** The stored data of a token, without the token itself. */
 export interface TokenRecord {
   tokenId: string;
   subject: string;
@@ -28,12 +28,12 @@ const recordSchema = z.object({
 const usedSchema = z.object({ tokenId: z.string(), workgroupId: z.string(), firstUsedAtMs: z.number() });
 const revocationSchema = z.object({ tokenId: z.string(), revokedAtMs: z.number() });
 
-/** The tokens that were issued and those that were revoked, in two append-only files that processes share. */
+/** The issued and the revoked tokens, in two files that processes share and only append to. */
 export interface TokenFiles {
   addIssued(record: TokenRecord): void;
   issued(): readonly TokenRecord[];
   addRevoked(revocation: z.output<typeof revocationSchema>): void;
-  /** When the token was revoked, by whichever process; undefined where it was not. */
+  /** The time at which any process revoked the token; undefined if it is not revoked. */
   revokedAt(tokenId: string): UtcMs | undefined;
 }
 
@@ -56,7 +56,7 @@ export function openTokenFiles(folder: string): TokenFiles {
     (value) => revocationSchema.safeParse(value).data,
     {
       take: ({ tokenId, revokedAtMs }) => revoked.set(tokenId, revokedAtMs),
-      // What was revoked stays so for this process, even where somebody empties the file.
+      // A revoked token stays revoked in this process, also if the file is emptied.
       reset: () => undefined,
     },
   );
@@ -74,10 +74,10 @@ export function openTokenFiles(folder: string): TokenFiles {
   };
 }
 
-/** Which tokens have been let in to which workgroups, in an append-only file that processes share. */
+/** The workgroups in which each token was used, in a file that processes share and only append to. */
 export interface UsedTokens {
   has(tokenId: string, workgroupId: string): boolean;
-  /** @returns false where another process has noted it meanwhile */
+  /** Returns false if another process has recorded it meanwhile. */
   add(tokenId: string, workgroupId: string, firstUsedAtMs: UtcMs): boolean;
 }
 

@@ -3,32 +3,32 @@ import { limits } from '../contract/wire-limits.ts';
 import { type Clock, systemClock } from '../lib/time.ts';
 import { openAuditSpool } from './spool.ts';
 
-/** Something that happened to a workgroup and that whoever may read its audit log should know of. */
+/** An event in a workgroup, for readers of its audit log. */
 export interface AuditEntry {
-  /** Who did it; default: whoever this process works for. Never a token. */
+  /** Who caused the event; default: the actor of this process. Never a token. */
   actor?: string;
-  /** What, as `<thing>.<past participle>`. */
+  /** What happened, as `<thing>.<past participle>`. */
   action: `${string}.${string}`;
-  /** To what: a token's id, a path. */
+  /** The object of the event, for example the id of a token or a path. */
   target?: string | undefined;
-  /** More about it: short, and never a token, a key or another secret. */
+  /** Short details. Never a token, a key or another secret. */
   data?: Record<string, FieldValue | undefined>;
 }
 
-/** Takes note of what happens, for the table `audit_logs` of the workgroup's stream. */
+/** Records events for the table `audit_logs` of a workgroup's stream. */
 export interface Audit {
   /**
-   * Notes an entry durably. The stream service takes it into the log: at once where it runs, else once it does.
-   * @throws where the data folder cannot be written
+   * Records an entry durably. The stream service moves it into the log, at once or when it runs again.
+   * @throws if the data folder cannot be written
    */
   record(workgroupId: string, entry: AuditEntry): void;
-  /** How many entries wait to be taken into the log. */
+  /** The number of entries that are not in the log yet. */
   waiting(workgroupId: string): number;
 }
 
 export interface AuditOptions {
   dataDir: string;
-  /** Who acts in this process, as a person would say it. */
+  /** The actor of this process, in words. */
   actor: string;
   clock?: Clock;
 }
@@ -55,7 +55,7 @@ export function createAudit({ dataDir, actor, clock = systemClock }: AuditOption
   };
 }
 
-/** The rest of a text that is too long says nothing that one could still read. */
+/** Cuts text that is too long. */
 function clip(text: string): string {
   return text.length <= limits.textCharactersMax ? text : `${text.slice(0, limits.textCharactersMax - 1)}…`;
 }

@@ -1,22 +1,22 @@
 import type { FieldValue } from '../contract/messages.ts';
 import type { Audit } from './audit.ts';
 
-/** A piece of work that somebody asked for and that is worth knowing of: an import, an export, a backfill. */
+/** A task that somebody started and that the audit log should show. */
 export interface AuditedRun<Result> {
-  /** What it is, as entries are named after: `<what>.started`, then `<what>.finished` or `<what>.failed`. */
+  /** The entries are named `<what>.started`, then `<what>.finished` or `<what>.failed`. */
   what: 'import' | 'export' | 'backfill';
-  /** What it works on, such as a file's path. */
+  /** The object of the task, for example the path of a file. */
   target: string;
   data?: Record<string, FieldValue | undefined>;
   work: () => Promise<Result>;
-  /** What came of it, in a few numbers. */
+  /** A few numbers of the result. */
   summary: (result: Result) => Record<string, FieldValue | undefined>;
 }
 
 /**
- * Does a piece of work, with an entry when it starts and one when it has ended. What cannot be noted is not begun.
- * @returns what the work returns
- * @throws what the work throws; of that, the entry has the code alone
+ * Runs a task and records an entry at its start and at its end. The task does not start if the entry cannot be stored.
+ * @returns the result of the task
+ * @throws the error of the task; the audit entry contains only its code
  */
 export async function auditRun<Result>(
   audit: Audit,

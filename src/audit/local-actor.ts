@@ -1,11 +1,11 @@
 import { userInfo } from 'node:os';
 
-/** Who works at this machine, for audit entries of what was done from its command line. */
+/** The user of this machine, as the actor of commands. */
 export function localActor(): string {
   try {
     return `local:${userInfo().username}`;
   } catch {
-    // A container may run as a user without a name.
+    // In a container the user may have no name.
     return `local:${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { fieldValueSchema, nameSchema } from '../contract/messages.ts';
 import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
 
-/** An entry as it waits on the disk for the stream service to take it into the log. */
+/** An entry on disk that waits to be moved into the log. */
 const spooledEntrySchema = z.strictObject({
-  /** Stands in the message's data too, as `entry`: an entry that is in the log already is known by it. */
+  /** The log's message has the same id as `entry`, so that a repeated move is recognized. */
   entryId: z.string(),
   actor: z.string(),
   action: z.string(),
@@ -18,25 +18,25 @@ const spooledEntrySchema = z.strictObject({
 export type SpooledEntry = z.output<typeof spooledEntrySchema>;
 
 /**
- * What happened to a workgroup and is not in its log yet, in a folder of its own, a file for each entry: any process may add one at
- * any time, whether the stream service runs or not, and no two of them wait for each other.
+ * A folder with the entries of a workgroup that are not in its log yet. Each entry is a file, so that any process can
+ * add entries at any time without waiting for another one.
  */
 export interface AuditSpool {
-  /** Adds an entry. It survives a crash of the machine once this returns. */
+  /** Adds an entry durably. */
   add(entry: Omit<SpooledEntry, 'entryId'>): void;
-  /** The names of the entries that wait, oldest first. */
+  /** The file names of the waiting entries, the oldest first. */
   waiting(): string[];
-  /** Reads one; undefined where it cannot be read as an entry. */
+  /** Reads an entry; undefined if the file is not valid. */
   read(name: string): SpooledEntry | undefined;
-  /** Lets go of one that is in the log. */
+  /** Removes an entry that is in the log. */
   remove(name: string): void;
-  /** Puts one aside that is no entry, so that it is not read again and again. */
+  /** Moves an invalid file away, so that it is not read again. */
   setAside(name: string): void;
 }
 
 const ENTRY = '.json';
 
-/** @param dataDir the spool lies in `audit/<workgroup>` below it */
+/** @param dataDir the spool is in its folder `audit/<workgroup>` */
 export function openAuditSpool(dataDir: string, workgroupId: string): AuditSpool {
   const folder = join(dataDir, 'audit', workgroupId);
   let added = 0;

@@ -116,7 +116,7 @@ function plainValue(bytes: Uint8Array): unknown {
     const isJson = bytes[0] === 0x7b;
     return isJson
       ? parseJsonExact(Buffer.from(bytes).toString())
-      : decodeCbor(new Uint8Array(bytes), { knownTags: true });
+      : decodeCbor(new Uint8Array(bytes), { plainTags: true });
   } catch (error) {
     if (error instanceof MalformedError || error instanceof SyntaxError) return undefined;
     throw error;

@@ -1,7 +1,7 @@
+import { cborMajor } from './cbor-head.ts';
 import { cborLimits } from './cbor-limits.ts';
 import {
   type CborWriter,
-  cborMajor,
   createWriter,
   writeBigint,
   writeHead,
@@ -19,16 +19,16 @@ export { MalformedError } from './malformed-error.ts';
 
 export interface DecodeOptions {
   /**
-   * Lets in the tags that have a plain value: date text and epoch seconds become ISO 8601 text, big integers of up
-   * to 64 bits integers, a UUID its text, and the tag "this is CBOR" vanishes. Without it every tag is malformed.
+   * Accepts the tags that have a plain value. Date text and epoch seconds become ISO 8601 text, big integers of up to
+   * 64 bits become integers, a UUID becomes text, and the tag "this is CBOR" is dropped. If false, every tag is malformed.
    */
-  knownTags?: boolean;
+  plainTags?: boolean;
 }
 
 /**
- * Encodes plain data as RFC 8949 that any decoder reads: definite lengths, maps with text keys, integers as integers
- * (bigints up to 64 bits too), Uint8Array as an untagged byte string. Members that are undefined are left out.
- * @throws TypeError for what is not plain data, and beyond `cborLimits.depthMax` levels
+ * Encodes plain data as CBOR that any decoder reads: definite lengths, maps with text keys, integers (also bigints of up
+ * to 64 bits) as integers, Uint8Array as a byte string without a tag. Members that are undefined are left out.
+ * @throws TypeError for data that is not plain, or nested more than `cborLimits.depthMax` levels deep
  */
 export function encodeCbor(value: unknown): Uint8Array {
   const writer = createWriter(256);
@@ -37,9 +37,9 @@ export function encodeCbor(value: unknown): Uint8Array {
 }
 
 /**
- * Decodes exactly one item: integers beyond 2^53 are bigints and smaller ones numbers, maps are plain objects in
- * which even `__proto__` is an ordinary member. The bytes are checked as a whole before a value is made of them.
- * @throws MalformedError with the position, for anything else than one well-formed item of plain data
+ * Decodes exactly one item. Integers beyond 2^53 become bigints, smaller ones numbers. Maps become plain objects, in which
+ * `__proto__` is an ordinary member. All bytes are checked before the first value is built.
+ * @throws MalformedError with the position, unless the bytes are one well-formed item of plain data
  */
 export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unknown {
   const source = cborBytes(bytes, options);
@@ -49,8 +49,8 @@ export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unkn
 }
 
 /**
- * Decodes a CBOR sequence (RFC 8742): items one after another, none at all in no bytes.
- * @throws MalformedError like `decodeCbor`; a sequence that breaks off yields nothing
+ * Decodes a CBOR sequence (RFC 8742): items one after another. No bytes are an empty sequence.
+ * @throws MalformedError like `decodeCbor`, also if only the last item is broken
  */
 export function decodeCborSequence(bytes: Uint8Array, options: DecodeOptions = {}): unknown[] {
   const source = cborBytes(bytes, options);

@@ -1,6 +1,8 @@
+import { cborInitial, cborMajor } from './cbor-head.ts';
+
 /**
- * Writes CBOR (RFC 8949) into one growing buffer: definite lengths, the shortest head for every length and integer,
- * floats in 32 bits where that is exact, else in 64. Everything that leaves this project as CBOR is written here.
+ * Writes CBOR (RFC 8949) into one buffer that grows: definite lengths, the shortest head for each length and integer,
+ * floats in 32 bits if that is exact and in 64 bits otherwise. All CBOR of this project is written here.
  */
 export interface CborWriter {
   bytes: Uint8Array;
@@ -9,19 +11,11 @@ export interface CborWriter {
   length: number;
 }
 
-export const cborMajor = {
-  uint: 0x00,
-  negative: 0x20,
-  bytes: 0x40,
-  text: 0x60,
-  array: 0x80,
-  map: 0xa0,
-} as const;
-
+const HEAD_BYTES_MAX = 9;
 const TWO_POW_32 = 0x1_0000_0000;
 const INTEGER_MIN = -(2n ** 64n);
 const INTEGER_MAX = 2n ** 64n - 1n;
-/** Up to here a loop over the characters is faster than a call into the platform's encoder. */
+/** For shorter text a loop over the characters is faster than a call of Node's encoder. */
 const SHORT_TEXT_CHARACTERS = 64;
 
 export function createWriter(bytesExpected: number): CborWriter {
@@ -29,12 +23,12 @@ export function createWriter(bytesExpected: number): CborWriter {
   return { bytes, view: viewOf(bytes), length: 0 };
 }
 
-/** What has been written. The bytes belong to the writer until it is dropped. */
+/** The bytes written so far. They share the writer's memory. */
 export function written(writer: CborWriter): Uint8Array {
   return writer.bytes.subarray(0, writer.length);
 }
 
-/** Makes room for that many bytes more. Every writing function calls it for what it writes itself. */
+/** Makes room for more bytes. Each writing function calls it for its own bytes. */
 export function reserve(writer: CborWriter, bytesMore: number): void {
   const needed = writer.length + bytesMore;
   if (needed <= writer.bytes.length) return;
@@ -44,57 +38,71 @@ export function reserve(writer: CborWriter, bytesMore: number): void {
   writer.view = viewOf(bytes);
 }
 
-/** The head of an item: its major type with a length or value from 0 to 2^53. */
-export function writeHead(writer: CborWriter, major: number, value: number): void {
-  reserve(writer, 9);
-  const { bytes } = writer;
-  if (value < 24) {
-    bytes[writer.length++] = major | value;
-  } else if (value < 0x100) {
-    bytes[writer.length++] = major | 24;
-    bytes[writer.length++] = value;
-  } else if (value < 0x1_0000) {
-    bytes[writer.length++] = major | 25;
-    writer.view.setUint16(writer.length, value);
-    writer.length += 2;
-  } else if (value < TWO_POW_32) {
-    bytes[writer.length++] = major | 26;
-    writer.view.setUint32(writer.length, value);
-    writer.length += 4;
-  } else {
-    bytes[writer.length++] = major | 27;
-    writer.view.setUint32(writer.length, Math.floor(value / TWO_POW_32));
-    writer.view.setUint32(writer.length + 4, value % TWO_POW_32);
-    writer.length += 8;
-  }
+/** Writes the head of an item: its major type, and a length or value from 0 to 2^53. */
+export function writeHead(writer: CborWriter, major: number, argument: number): void {
+  reserve(writer, HEAD_BYTES_MAX);
+  writer.length = putHead(writer.bytes, writer.length, major, argument);
 }
 
-/** A number: an integer where it is one that a double holds safely, else a float. */
+/** Writes a head into bytes that have room for it, and returns its end. */
+export function putHead(bytes: Uint8Array, at: number, major: number, argument: number): number {
+  if (argument < 24) {
+    bytes[at] = major | argument;
+    return at + 1;
+  }
+  if (argument < 0x100) {
+    bytes[at] = major | 24;
+    bytes[at + 1] = argument;
+    return at + 2;
+  }
+  if (argument < 0x1_0000) {
+    bytes[at] = major | 25;
+    bytes[at + 1] = argument >> 8;
+    bytes[at + 2] = argument;
+    return at + 3;
+  }
+  if (argument < TWO_POW_32) {
+    bytes[at] = major | 26;
+    return putUint32(bytes, at + 1, argument);
+  }
+  bytes[at] = major | 27;
+  return putUint32(bytes, putUint32(bytes, at + 1, Math.floor(argument / TWO_POW_32)), argument % TWO_POW_32);
+}
+
+function putUint32(bytes: Uint8Array, at: number, value: number): number {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+  return at + 4;
+}
+
+/** Writes a number: a safe integer as an integer, any other number as a float. */
 export function writeNumber(writer: CborWriter, value: number): void {
   if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
     if (value >= 0) writeHead(writer, cborMajor.uint, value);
     else writeHead(writer, cborMajor.negative, -1 - value);
     return;
   }
-  reserve(writer, 9);
+  reserve(writer, HEAD_BYTES_MAX);
   if (Number.isNaN(value)) {
-    writer.bytes[writer.length++] = 0xf9;
+    writer.bytes[writer.length++] = cborInitial.float16;
     writer.view.setUint16(writer.length, 0x7e00);
     writer.length += 2;
   } else if (Math.fround(value) === value) {
-    writer.bytes[writer.length++] = 0xfa;
+    writer.bytes[writer.length++] = cborInitial.float32;
     writer.view.setFloat32(writer.length, value);
     writer.length += 4;
   } else {
-    writer.bytes[writer.length++] = 0xfb;
+    writer.bytes[writer.length++] = cborInitial.float64;
     writer.view.setFloat64(writer.length, value);
     writer.length += 8;
   }
 }
 
 /**
- * An integer of up to 64 bits and a sign, whatever its size.
- * @throws RangeError beyond that: CBOR has no plain integers there
+ * Writes an integer from -2^64 to 2^64 - 1.
+ * @throws RangeError for other integers, because CBOR has no plain form for them
  */
 export function writeBigint(writer: CborWriter, value: bigint): void {
   if (value < INTEGER_MIN || value > INTEGER_MAX) throw new RangeError('an integer of more than 64 bits');
@@ -104,16 +112,16 @@ export function writeBigint(writer: CborWriter, value: bigint): void {
     writeHead(writer, major, Number(magnitude));
     return;
   }
-  reserve(writer, 9);
+  reserve(writer, HEAD_BYTES_MAX);
   writer.bytes[writer.length++] = major | 27;
   writer.view.setBigUint64(writer.length, magnitude);
   writer.length += 8;
 }
 
-/** Text as UTF-8. A lone surrogate, which UTF-8 cannot hold, becomes U+FFFD. */
+/** Writes text as UTF-8. A lone surrogate becomes U+FFFD, because UTF-8 cannot hold it. */
 export function writeText(writer: CborWriter, text: string): void {
   const { length } = text;
-  reserve(writer, 9 + length * 3);
+  reserve(writer, HEAD_BYTES_MAX + length * 3);
   if (length < SHORT_TEXT_CHARACTERS && writeShortAscii(writer, text)) return;
   const encoded = encodedLength(text);
   writeHead(writer, cborMajor.text, encoded);
@@ -121,29 +129,30 @@ export function writeText(writer: CborWriter, text: string): void {
   writer.length += encoded;
 }
 
-/** Bytes that are CBOR already, or the content of a byte string after its head. */
+/** Writes bytes as they are: encoded CBOR, or the content of a byte string. */
 export function writeRaw(writer: CborWriter, raw: Uint8Array): void {
   reserve(writer, raw.length);
   writer.bytes.set(raw, writer.length);
   writer.length += raw.length;
 }
 
-/** True, false, null or undefined. */
+/** Writes true, false, null or undefined. */
 export function writeSimple(writer: CborWriter, value: boolean | null | undefined): void {
   reserve(writer, 1);
-  writer.bytes[writer.length++] = value === undefined ? 0xf7 : value === null ? 0xf6 : value ? 0xf5 : 0xf4;
+  writer.bytes[writer.length++] = simpleByte(value);
 }
 
-/** Writes text of fewer than 64 ASCII characters; leaves no trace and says false where it is not ASCII. */
+function simpleByte(value: boolean | null | undefined): number {
+  if (value === undefined) return cborInitial.undefined;
+  if (value === null) return cborInitial.null;
+  return value ? cborInitial.true : cborInitial.false;
+}
+
+/** Writes text of fewer than 64 ASCII characters. Writes nothing and returns false if the text is not ASCII. */
 function writeShortAscii(writer: CborWriter, text: string): boolean {
   const { bytes } = writer;
   const { length } = text;
-  let at = writer.length;
-  if (length < 24) bytes[at++] = cborMajor.text | length;
-  else {
-    bytes[at++] = cborMajor.text | 24;
-    bytes[at++] = length;
-  }
+  let at = putHead(bytes, writer.length, cborMajor.text, length);
   for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index);
     if (code > 0x7f) return false;
@@ -161,7 +170,7 @@ function encodeInto(text: string, target: Uint8Array): void {
   Buffer.from(target.buffer, target.byteOffset, target.byteLength).write(text, 'utf8');
 }
 
-/** Not zeroed: only what has been written is ever handed out. */
+/** The memory is not zeroed, because callers get only the bytes that were written. */
 function allocate(size: number): Uint8Array {
   const buffer = Buffer.allocUnsafeSlow(Math.max(size, 64));
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);

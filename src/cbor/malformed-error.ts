@@ -1,8 +1,8 @@
 import { TerminalError } from '../lib/errors.ts';
 
-/** Bytes that are not what they claim to be. Reading them again will not help; nothing of them was used. */
+/** The bytes cannot be decoded. Nothing of them was used, and decoding them again gives the same error. */
 export class MalformedError extends TerminalError {
-  /** Where in the bytes it shows, counted from their start. */
+  /** The byte at which the problem was found, from 0. */
   readonly position: number;
 
   constructor(problem: string, position: number) {

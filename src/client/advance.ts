@@ -1,6 +1,6 @@
 import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { type Survey, survey } from './locate-new-messages.ts';
+import { type LocatedMessages, locateNewMessages } from './locate-new-messages.ts';
 import {
   type Ask,
   type AttemptBounds,
@@ -15,9 +15,10 @@ import { breakOf, gapOf, inNewLog, restart } from './restart.ts';
 const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
 
 /**
- * The whole of a consumer's judgement: from where it stands and what a read came to, what to do.
- * Pure, so it can run where the batch is landed. Every message is delivered once and in order as long as the server keeps
- * it; what the server has lost is reported as a gap; what it repeats is dropped; and nothing is tried for ever.
+ * Decides what a consumer does with the outcome of a read. It is a pure function, so it can run in the thread that
+ * lands the batch.
+ * Each message is delivered once and in order while the server has it. Messages that the server has lost are reported
+ * as a gap. Repeated messages are dropped. The number of attempts is bounded.
  */
 export function advance(
   position: Position,
@@ -37,22 +38,22 @@ export function advance(
 function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds): Step {
   let position = before;
   if (position.epoch !== undefined && batch.epoch !== undefined && batch.epoch !== position.epoch) {
-    // The offset that was asked for meant another log, so what came may have begun too late.
+    // The requested offset was of another log, so the answer may have begun too late.
     if (position.ask.kind === 'offset') {
       return restart(position, { reason: 'recreated', epoch: batch.epoch }, bounds, 'the log was recreated');
     }
     position = inNewLog(position, { reason: 'recreated', epoch: batch.epoch });
   }
   if (position.gap && batch.clamped === 'future') {
-    // The server's clock is behind the one that our last message was stamped by: its time says nothing.
+    // The server's clock is behind the time of our last message, so its clamped answer proves nothing.
     const broken = { reason: position.gap.reason, epoch: position.epoch };
-    return restart(position, broken, bounds, 'the server has moved our time to its tail');
+    return restart(position, broken, bounds, 'the server has moved our time to the end of its log');
   }
   const asked = position.ask.kind === 'offset' ? position.ask.offset : undefined;
   const wentBack = asked !== undefined && batch.nextOffset !== undefined && batch.nextOffset < asked;
-  // A position behind the one that was asked for is not followed: the messages themselves say how far the read got.
+  // A next position before the requested one is not used. The messages show how far the read got.
   const named = wentBack ? undefined : batch.nextOffset;
-  const found = survey(batch.columns, {
+  const found = locateNewMessages(batch.columns, {
     lastOffset: position.lastOffset,
     nextOffset: named,
     asked,
@@ -63,7 +64,7 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
   const isNew = found.messages > found.unplaced || (hasMoved && found.messages > 0);
   const isSuspicious =
     batch.upToDate === false ||
-    // Nothing at all and zero: some servers say so at the head.
+    // Some servers answer 0 and no messages at the head of the stream.
     (wentBack && batch.nextOffset !== 0n) ||
     found.unplaced > 0 ||
     (batch.upToDate === undefined &&
@@ -82,7 +83,7 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
       inclusive,
       gap: undefined,
       failures: 0,
-      // Only a server that accepts its own positions has recovered; else it would be restarted for ever.
+      // The server has recovered only if it accepts its own positions. Otherwise the reader would restart for ever.
       restarts: asked === undefined ? position.restarts : 0,
       stalls: 0,
     },
@@ -97,9 +98,9 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
 }
 
 /**
- * Where to read on. A server that names no position has got to its last message. Whether it would return that message
- * again when asked for it is unknown until it has: so it is asked for, which costs a duplicate at worst, and only a
- * server known to return it is asked for the next one.
+ * The next position to ask for. If the server names none, it is the last message: asking for it again shows if the
+ * server includes the requested offset. That costs one duplicate at most. Only if the server is known to include it,
+ * the offset after it is asked for.
  */
 function nextAsk(
   ask: Ask,
@@ -113,7 +114,12 @@ function nextAsk(
   return ask.kind === 'offset' && reached < ask.offset ? ask : { kind: 'offset', offset: reached };
 }
 
-function afterStall(position: Position, batch: BatchOutcome, found: Survey, bounds: AttemptBounds): Step {
+function afterStall(
+  position: Position,
+  batch: BatchOutcome,
+  found: LocatedMessages,
+  bounds: AttemptBounds,
+): Step {
   const stalls = position.stalls + 1;
   if (stalls < bounds.stallsMax) {
     return {
@@ -121,10 +127,10 @@ function afterStall(position: Position, batch: BatchOutcome, found: Survey, boun
       position: { ...position, stalls, failures: 0 },
       attempt: stalls,
       retryAfterMs: undefined,
-      because: 'nothing new has come, though the stream is not at its end',
+      because: 'the read returned nothing new, but the stream has more messages',
     };
   }
-  // Old offsets on messages newer than any that was delivered, or a log that ends before our position: it is another one.
+  // Old offsets on new messages, or an end before our position, show that it is another log.
   const isLater =
     found.duplicateStoreTimeMs !== undefined &&
     position.lastStoreTimeMs !== undefined &&
@@ -145,7 +151,7 @@ function afterStall(position: Position, batch: BatchOutcome, found: Survey, boun
   return {
     kind: 'fail',
     code: 'NoProgress',
-    message: `${stalls} reads of the same position brought nothing new, though the stream is not at its end`,
+    message: `${stalls} reads of the same position returned nothing new, but the stream has more messages`,
     retryable: true,
   };
 }

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 
-/** The watchdogs of one request, in milliseconds. */
+/** The time limits of one request, in milliseconds. */
 export interface ExchangeTimeouts {
-  /** Until the head of the answer is there; longer than a server may hold a request. */
+  /** Until the head of the answer arrives. It must be longer than a server may hold a request. */
   headersMs: number;
-  /** Between two pieces of the body. */
+  /** Between two parts of the body. */
   bodyMs: number;
-  /** In all, from the call to the last byte. */
+  /** From the call to the last byte. */
   totalMs: number;
 }
 
@@ -24,16 +24,17 @@ export interface ExchangeRequest {
 export interface Exchange {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The whole body as it came over the wire, in a buffer of its own that may be transferred to another thread. */
+  /** The body as it was sent. The buffer is not shared and may be transferred to another thread. */
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 const GROWTH_BYTES_MIN = 16_384;
 
 /**
- * One HTTP request and its whole answer, whatever the status.
- * The body goes from the socket straight into one buffer: for megabytes that is several times faster than fetch.
- * @throws TransientError NetworkFailure or AnswerTimeout; TerminalError AnswerTooLarge; the signal's reason when aborted
+ * Sends one HTTP request and returns the whole answer, for any status. It reads the body directly into one buffer. For
+ * megabytes this is several times faster than fetch.
+ * @throws TransientError NetworkFailure or AnswerTimeout; TerminalError AnswerTooLarge; the signal's reason if it
+ * aborts
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -42,7 +43,7 @@ export function exchange(
     timeouts: ExchangeTimeouts;
     bytesMax: number;
     signal?: AbortSignal;
-    /** Where a buffer of at least that many bytes comes from. Default: a new one. */
+    /** Returns a buffer of at least this size. Default: a new buffer. */
     allocate?: (bytes: number) => ArrayBuffer;
   },
 ): Promise<Exchange> {
@@ -83,13 +84,13 @@ export function exchange(
         body: request.body,
         headersTimeout: timeouts.headersMs,
         bodyTimeout: timeouts.bodyMs,
-        // One at a time on a connection: an answer may be held for seconds.
+        // One request at a time on a connection, because an answer may be held for seconds.
         blocking: true,
       },
       {
         onRequestStart(given) {
           controller = given;
-          // It may have been stopped while it waited for a connection.
+          // The signal may have aborted while the request waited for a connection.
           if (stopped) given.abort(stopped);
         },
         onResponseStart(_controller, statusCode, responseHeaders) {
@@ -116,12 +117,12 @@ export function exchange(
   });
 }
 
-/** Collects chunks in one buffer of the announced size, which grows where the size was not announced. */
+/** Collects the parts of a body in one buffer. The buffer grows if the size was not announced. */
 function createBody(announcedBytes: number, bytesMax: number, allocate: (bytes: number) => ArrayBuffer) {
   let bytes = new Uint8Array(announcedBytes > 0 ? allocate(announcedBytes) : new ArrayBuffer(0));
   let length = 0;
   return {
-    /** @returns false when the body would become larger than allowed */
+    /** Returns false if the body would exceed the limit. */
     append(chunk: Uint8Array): boolean {
       const needed = length + chunk.byteLength;
       if (needed > bytesMax) return false;
@@ -138,7 +139,7 @@ function createBody(announcedBytes: number, bytesMax: number, allocate: (bytes: 
   };
 }
 
-/** Not zeroed, and nobody else's: it may be transferred. */
+/** A new buffer outside of Node's pool, because it may be transferred. It is not zeroed. */
 function allocateFresh(bytes: number): ArrayBuffer {
   return Buffer.allocUnsafeSlow(bytes).buffer;
 }

@@ -9,18 +9,19 @@ import type { ErrorOutcome, ReadOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 
 export interface InterpretOptions {
-  /** The table of messages that name none; for a reader of one table. */
+  /** The table of messages that name no table, for a reader of one table. */
   defaultTable?: string | undefined;
-  /** A compressed answer may become this large. */
+  /** The largest size of a decompressed answer. */
   bytesMax?: number;
 }
 
-/** What an answer means; a function of its bytes and nothing else, so it may run in any thread. Never throws. */
+/** Reads an answer. The result depends only on the answer, so it can run in any thread. It never throws. */
 export type Interpreter = (answer: RawAnswer) => ReadOutcome;
 
 /**
- * An interpreter of any server's answers. It reuses its columns: a batch is good until the next answer.
- * @param names where ids of tables, sources and fields come from
+ * Creates an interpreter for the answers of any server. It uses its columns again, so a batch is valid until the next
+ * answer.
+ * @param names gives the ids of tables, sources and fields
  */
 export function createInterpreter(names: NameTable, options: InterpretOptions = {}): Interpreter {
   const decoder = createMessageDecoder(names);
@@ -37,7 +38,7 @@ export function createInterpreter(names: NameTable, options: InterpretOptions = 
   };
 }
 
-/** A read that came to nothing, as an outcome: what `fetch` threw, or bytes that are not what they should be. */
+/** Turns an error of `fetch` or of decoding into an outcome. */
 export function failureOutcome(error: unknown, status = 0): ErrorOutcome {
   const isOurs = error instanceof TransientError || error instanceof TerminalError;
   return {
@@ -46,7 +47,7 @@ export function failureOutcome(error: unknown, status = 0): ErrorOutcome {
     code: error instanceof MalformedError ? 'MalformedAnswer' : isOurs ? error.code : 'ReadFailed',
     status,
     message: errorMessage(error),
-    // What was cut short or garbled once may come whole the next time.
+    // A broken answer may arrive whole the next time.
     retryable: error instanceof MalformedError || isRetryable(error),
     aboutPosition: 'no',
   };
@@ -71,7 +72,7 @@ const decompressors: Readonly<
   zstd: zstdDecompressSync,
 };
 
-/** We ask for plain bytes; a server or proxy that compresses all the same is understood. */
+/** We ask for bytes without compression, but some servers and proxies compress anyway. */
 function decompressed({ bytes, contentEncoding }: RawAnswer, bytesMax: number): Uint8Array {
   if (contentEncoding === '' || contentEncoding === 'identity' || bytes.length === 0) return bytes;
   const decompress = Object.hasOwn(decompressors, contentEncoding)
@@ -95,7 +96,7 @@ function goodAnswer(
   defaultTable: string | undefined,
 ): ReadOutcome {
   const headerOffset = readOffset(answer.nextOffset);
-  // No bytes at all are an empty sequence, but no map or array: where one of those is announced, something was lost.
+  // An empty body is an empty sequence. If the server announces a map or an array, the body was lost.
   if (
     answer.bytes.length === 0 &&
     answer.status !== 204 &&
@@ -116,7 +117,7 @@ function goodAnswer(
   };
 }
 
-/** An answer with the status of a failure, whose body may be an error of the contract, of another kind, or anything. */
+/** Reads an answer with an error status. Its body may be an error of the contract, another error, or anything. */
 function failedAnswer(answer: PlainAnswer, decoder: MessageDecoder): ErrorOutcome {
   let body: DecodedBody | undefined;
   try {
@@ -126,7 +127,7 @@ function failedAnswer(answer: PlainAnswer, decoder: MessageDecoder): ErrorOutcom
   }
   if (body?.kind === 'error') return errorOutcome(answer, body);
   const { status } = answer;
-  // Text of an unknown error; in CBOR and JSON alike its words stand in the bytes as they are.
+  // The text of an unknown error is readable in the bytes, both of CBOR and of JSON.
   const text = Buffer.from(answer.bytes.subarray(0, 2_000)).toString('latin1');
   return {
     ...nothingKnown,
@@ -175,14 +176,16 @@ function pageOutcome({ status, retryAfterMs }: PlainAnswer): ErrorOutcome {
   };
 }
 
-/** Whether the error is about where we asked to read from: 410 and 416 always, else where the words say so. */
+/**
+ * Tells if an error is about the requested position: 410 and 416 always, other statuses if the text names the position.
+ */
 function aboutPosition(
   status: number,
   words: string,
   parameter: string | undefined,
 ): ErrorOutcome['aboutPosition'] {
   if (status === 410 || status === 416) return 'yes';
-  // Under a good status only the words tell.
+  // With a status of success only the text can tell.
   if (status !== 400 && status !== 404 && status >= 300) return 'no';
   if (parameter !== undefined) return /offset|cursor|position|timestamp/i.test(parameter) ? 'yes' : 'no';
   if (/limit|workgroup|table/i.test(words) && !/offset|cursor/i.test(words)) return 'no';
@@ -190,7 +193,7 @@ function aboutPosition(
   return status < 300 ? 'no' : 'maybe';
 }
 
-/** 0 and good statuses are here because something else went wrong, which may not last. */
+/** Status 0 and statuses of success mean a failure elsewhere, which may pass. */
 function isRetryableStatus(status: number): boolean {
   return status < 300 || status === 408 || status === 425 || status === 429 || status >= 500;
 }

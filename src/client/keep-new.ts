@@ -1,10 +1,7 @@
 import type { MessageColumns } from '../decode/message-columns.ts';
 import type { DeliverStep } from './position.ts';
 
-/**
- * Leaves only what a step says to keep, in place and in its order. What cannot be placed (rejected messages without an
- * offset) stays.
- */
+/** Removes all rows that a step does not keep, in place. Rejected messages without an offset stay. */
 export function keepNew(columns: MessageColumns, keep: DeliverStep['keep']): void {
   const { rows, afterOffset, throughOffset } = keep;
   columns.rejected = columns.rejected.filter(
@@ -41,7 +38,7 @@ function keepWords(
   rows: Uint32Array,
   wordsPerRow: number,
 ): void {
-  // A copy of what is read, because rows may also change places.
+  // The values are copied first, because rows may also change places.
   const before = column.slice(0, (maximum(rows) + 1) * wordsPerRow);
   for (const [to, from] of rows.entries()) {
     for (let word = 0; word < wordsPerRow; word++) {

@@ -2,46 +2,46 @@ import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 
-/** The part of a batch that its position depends on. */
+/** The part of a batch that its positions depend on. */
 export type Positions = Pick<MessageColumns, 'count' | 'offset' | 'storeTime' | 'rejected'>;
 
-/** What of a batch is new, seen from what has been delivered. */
-export interface Survey {
-  /** The rows to deliver, by offset; `all` where that is every row as it stands. */
+/** The new messages of a batch, after what was delivered before. */
+export interface LocatedMessages {
+  /** The rows to deliver, by offset; `all` if the batch can be delivered as it is. */
   rows: 'all' | Uint32Array;
-  /** Messages to deliver, rejected ones (which have no row) included. */
+  /** The number of messages to deliver, including rejected ones, which have no row. */
   messages: number;
-  /** Rejected messages that have no offset: nothing tells whether they came before. */
+  /** Rejected messages without an offset. They may have been delivered before. */
   unplaced: number;
-  /** Messages that had been delivered before, or stand in the batch twice. */
+  /** Messages that were delivered before or are twice in the batch. */
   duplicates: number;
-  /** Messages that are not due: they lie beyond `throughOffset` and will come again. */
+  /** Messages beyond `throughOffset`. They are not delivered, because the server will send them again. */
   beyond: number;
-  /** Messages that came after one with a higher offset. */
+  /** Messages after one with a higher offset. */
   outOfOrder: number;
   firstOffset: Offset | undefined;
-  /** The newest offset that is delivered, before this batch or with it. */
+  /** The newest delivered offset, this batch included. */
   lastOffset: Offset | undefined;
-  /** What is due ends here; undefined where the server's positions are numbers of another kind. */
+  /** The last offset to deliver; undefined if the server's positions are no offsets. */
   throughOffset: Offset | undefined;
   firstStoreTimeMs: UtcMs | undefined;
   lastStoreTimeMs: UtcMs | undefined;
-  /** The offset of the message that came last, which is where a server that names no position has got to. */
+  /** The offset of the last message in the batch. A server that names no position has read up to here. */
   arrivedLast: Offset | undefined;
-  /** The latest append time among messages that were taken for delivered ones. */
+  /** The latest append time of the messages that count as duplicates. */
   duplicateStoreTimeMs: UtcMs | undefined;
   hasAsked: boolean;
 }
 
 /**
- * Sorts a batch into old and new. A message is old when its offset is not above `lastOffset`. New ones are delivered by
- * offset, whatever order they came in. One that lies beyond the position that the server names (or has got to) is left
- * for its turn: delivered now it would be delivered again, and as the newest one it would hide all that follows.
+ * Finds the new messages of a batch. A message is new if its offset is above `lastOffset`. New messages are delivered
+ * in the order of their offsets. A message beyond the server's next position is left out, because the server will send
+ * it again, and because later messages would otherwise count as old.
  */
-export function survey(
+export function locateNewMessages(
   batch: Positions,
   known: { lastOffset: Offset | undefined; nextOffset: Offset | undefined; asked: Offset | undefined },
-): Survey {
+): LocatedMessages {
   const { lastOffset, asked } = known;
   const end = batch.count - 1;
   const arrivedLast = newest(end >= 0 ? offsetAt(batch, end) : undefined, batch.rejected.at(-1)?.offset);
@@ -50,7 +50,9 @@ export function survey(
   const isReached = (offset: Offset) => reached !== undefined && offset <= reached;
   const isPlain =
     isRising(batch, lastOffset) && (end < 0 || isReached(offsetAt(batch, end))) && rejected.every(isReached);
-  const found = isPlain ? surveyPlain(batch, asked) : surveyRows(batch, lastOffset, reached, rejected, asked);
+  const found = isPlain
+    ? locateInOrder(batch, asked)
+    : surveyRows(batch, lastOffset, reached, rejected, asked);
   const { throughOffset = isPlain ? reached : undefined } = found;
   const isNew = (offset: Offset) => lastOffset === undefined || offset > lastOffset;
   const isDue = (offset: Offset) => throughOffset === undefined || offset <= throughOffset;
@@ -71,11 +73,11 @@ export function survey(
   };
 }
 
-/** What a survey finds in the rows alone. */
-type RowSurvey = Omit<Survey, 'unplaced' | 'arrivedLast'>;
+/** The part of the result that the rows alone decide. */
+type LocatedRows = Omit<LocatedMessages, 'unplaced' | 'arrivedLast'>;
 
-/** Rows in order, all of them new and due: the common case, in one look. */
-function surveyPlain(batch: Positions, asked: Offset | undefined): RowSurvey {
+/** The usual case: all rows are new and in order. */
+function locateInOrder(batch: Positions, asked: Offset | undefined): LocatedRows {
   const { count } = batch;
   const firstOffset = count > 0 ? offsetAt(batch, 0) : undefined;
   return {
@@ -100,7 +102,7 @@ function surveyRows(
   reached: Offset | undefined,
   rejected: Offset[],
   asked: Offset | undefined,
-): RowSurvey {
+): LocatedRows {
   const rowOf = new Map<Offset, number>();
   let highest: Offset | undefined;
   let outOfOrder = 0;
@@ -140,7 +142,7 @@ function surveyRows(
   };
 }
 
-/** Whether every offset is above the one before, and the first above `floor`. */
+/** True if each offset is above the one before, and the first above `floor`. */
 function isRising({ count, offset }: Positions, floor: Offset | undefined): boolean {
   let high = floor === undefined ? -1 : Number(floor >> 32n);
   let low = floor === undefined ? -1 : Number(floor & 0xffff_ffffn);
@@ -167,7 +169,7 @@ export function offsetAt({ offset }: Pick<MessageColumns, 'offset'>, row: number
   return (BigInt(offset[2 * row + 1]!) << 32n) | BigInt(offset[2 * row]!);
 }
 
-/** The instant (or other whole number up to 2^53) that a pair of words of a signed 64-bit column holds. */
+/** The instant, or another whole number up to 2^53, in a pair of words of a signed 64-bit column. */
 export function instantAt(words: Uint32Array, row: number): UtcMs {
   return (words[2 * row + 1]! | 0) * 0x1_0000_0000 + words[2 * row]!;
 }

@@ -2,48 +2,51 @@ import { io } from 'socket.io-client';
 import { SOCKET_PATH, socketEvents } from '../contract/socket-events.ts';
 
 export interface SocketTarget {
-  /** Where `/api/v1/...` begins; the socket's path begins there too. */
+  /** The URL before `/api/v1/...` and before the socket's path. */
   url: string;
   workgroup: string;
   socketPath?: string;
 }
 
-/** What happens on a connection, payloads as they came: a stranger's. */
+/** The events of a connection. Payloads are not checked yet. */
 export interface SocketEvents {
   connected(): void;
-  /** It was not let in, or nothing could be reached. */
+  /** The connection was refused or could not be opened. */
   refused(message: string, data: unknown): void;
-  /** The answer to the subscription, which may come twice. */
+  /** The answer to the subscription. It may arrive twice. */
   answered(payload: unknown): void;
-  /** `acknowledge` does nothing where the server asks for no acknowledgement. */
+  /** `acknowledge` does nothing if the server asks for no acknowledgement. */
   data(payload: unknown, acknowledge: () => void): void;
   /** The server has ended the subscription. */
   stopped(payload: unknown): void;
-  /** The server complains. */
+  /** The server reports an error. */
   complained(payload: unknown): void;
   closed(reason: string): void;
 }
 
-/** One connection of socket.io, for one subscription: what comes on it can belong to no other. */
-export interface StreamSocket {
+/** One connection of socket.io for one subscription, so its frames cannot belong to another one. */
+export interface OpenedSocket {
   subscribe(payload: { requestId: string } & Record<string, string | number>): void;
-  /** Ends the subscription and the connection. Nothing is heard of either after that. */
+  /** Ends the subscription and the connection. No event follows. */
   close(): void;
 }
 
-/** No name of the contract; servers of socket.io commonly use these for what goes wrong. */
+/** Events of errors that socket.io servers commonly use. The contract does not name them. */
 const complaints = ['error', 'exception', 'stream:error', 'stream:latest:error'];
 
-/** Begins to connect. What fails is told to `events`; nothing is tried again, because only the reader knows from where. */
+/**
+ * Opens a connection. Failures are reported to `events`. Nothing is repeated, because only the reader knows the
+ * position.
+ */
 export function openSocket(
   target: SocketTarget,
   options: { token: string | undefined; events: SocketEvents },
-): StreamSocket {
+): OpenedSocket {
   const { token, events } = options;
   const { origin, pathname } = new URL(target.url);
   const socket = io(origin, {
     path: `${pathname.replace(/\/+$/, '')}${target.socketPath ?? SOCKET_PATH}`,
-    // Where a WebSocket is not let through, REST is better than its imitation.
+    // If WebSockets are blocked, reading over REST is better than socket.io's polling.
     transports: ['websocket'],
     reconnection: false,
     forceNew: true,
@@ -68,7 +71,7 @@ export function openSocket(
     const callback = args.at(-1);
     const acknowledge = typeof callback === 'function' ? () => void callback() : () => undefined;
     const payloads = args.filter((argument) => typeof argument !== 'function');
-    // Some name the request before the payload.
+    // Some servers send the request id before the payload.
     events.data(payloads.length > 1 && payloads[0] === requestId ? payloads[1] : payloads[0], acknowledge);
   });
   for (const event of complaints) socket.on(event, events.complained);
@@ -76,7 +79,7 @@ export function openSocket(
   return {
     subscribe(payload) {
       ({ requestId } = payload);
-      // As an answer, or in the manner of Node: an error that may be null, then the answer.
+      // Some servers send the answer alone, others an error or null before it, as Node does.
       socket.emit(socketEvents.subscribe, payload, (...args: unknown[]) => {
         events.answered(args.find((argument) => argument !== null && argument !== undefined));
       });

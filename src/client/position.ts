@@ -2,7 +2,7 @@ import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Gap } from './read-outcome.ts';
 
-/** What to ask a server for. */
+/** The start of a read, as a server is asked for it. */
 export type Ask =
   | { kind: 'oldest' }
   | { kind: 'timestamp'; timestampMs: UtcMs }
@@ -14,25 +14,25 @@ export function sameAsk(one: Ask, other: Ask): boolean {
   return one.kind === other.kind;
 }
 
-/** Where a consumer stands. A plain value: it may be kept, compared and sent to another thread. */
+/** The position of a consumer. A plain value that can be stored, compared and sent to another thread. */
 export interface Position {
   ask: Ask;
-  /** The log that offsets belong to, where the server says. */
+  /** The epoch of the log that the offsets belong to, if the server names it. */
   epoch: string | undefined;
-  /** The newest message that has been delivered; older ones are dropped when they come again. */
+  /** The newest delivered message. Older ones are dropped when they arrive again. */
   lastOffset: Offset | undefined;
   lastStoreTimeMs: UtcMs | undefined;
-  /** The server has returned the very offset that was asked for. */
+  /** True if the server has returned the requested offset itself. */
   inclusive: boolean;
-  /** A gap that has been met; it is reported with the first batch behind it, so that it can be stored with it, once. */
+  /** A gap that was found. It is reported once, with the first batch after it, so that both are stored together. */
   gap: Gap | undefined;
-  /** Tries in a row that came to nothing: failed reads, reads from another place, reads without progress. */
+  /** Attempts in a row without success: failed reads, restarts, reads without progress. */
   failures: number;
   restarts: number;
   stalls: number;
 }
 
-/** How often something may go wrong in a row before the consumer gives up. */
+/** After this many attempts in a row the consumer gives up. */
 export interface AttemptBounds {
   failuresMax: number;
   restartsMax: number;
@@ -40,27 +40,27 @@ export interface AttemptBounds {
 }
 export const defaultBounds: AttemptBounds = { failuresMax: 7, restartsMax: 4, stallsMax: 5 };
 
-/** What follows from one read: what to do with what came, and where to stand then. */
+/** The result of one read: what to do with its messages, and the new position. */
 export type Step = DeliverStep | AgainStep | RestartStep | FailStep;
 
 export interface DeliverStep {
   kind: 'deliver';
   position: Position;
-  /** What to keep of the batch; see `keepNew`. Nothing may be left, as at the head of a quiet stream. */
+  /** The messages of the batch to keep; see `keepNew`. They may be none, for example at the head of a quiet stream. */
   keep: {
     rows: 'all' | Uint32Array;
     afterOffset: Offset | undefined;
     throughOffset: Offset | undefined;
   };
   messages: number;
-  /** Messages left out: delivered before, and beyond the position (they come again). */
+  /** Messages that were left out: duplicates, and messages beyond the position, which arrive again. */
   duplicates: number;
   beyond: number;
   outOfOrder: number;
   upToDate: boolean;
   gap: Gap | undefined;
 }
-/** Wait (longer with each attempt), then ask `position.ask` again. */
+/** Waits, longer with each attempt, and then asks for `position.ask` again. */
 export interface AgainStep {
   kind: 'again';
   position: Position;
@@ -68,7 +68,7 @@ export interface AgainStep {
   retryAfterMs: number | undefined;
   because: string;
 }
-/** Ask `position.ask`, which is another place, without waiting. */
+/** Asks for `position.ask`, which has changed, without waiting. */
 export interface RestartStep {
   kind: 'restart';
   position: Position;
@@ -78,11 +78,11 @@ export interface FailStep {
   kind: 'fail';
   code: string;
   message: string;
-  /** Whether starting over later may help, as opposed to a change of configuration. */
+  /** True if a later start may succeed; false if the configuration must change. */
   retryable: boolean;
 }
 
-/** A consumer that has read nothing yet, or stands where its checkpoint says. */
+/** The position of a consumer at a start, or at its checkpoint. */
 export function startPosition(
   ask: Ask,
   known: { epoch?: string; lastOffset?: Offset; lastStoreTimeMs?: UtcMs } = {},

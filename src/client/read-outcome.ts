@@ -2,16 +2,16 @@ import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 
-/** What one read came to, whoever the server is. */
+/** The outcome of one read, of any server. */
 export type ReadOutcome = BatchOutcome | ErrorOutcome;
 
 export interface BatchOutcome {
   kind: 'batch';
-  /** In the order in which they came, those delivered before included. Valid until the interpreter's next answer. */
+  /** The messages in the order of the answer, duplicates included. Valid until the interpreter's next answer. */
   columns: MessageColumns;
-  /** Where the server says to read on; undefined where it says nothing. */
+  /** The server's next position; undefined if it names none. */
   nextOffset: Offset | undefined;
-  /** Whether the server says that this was all there is; undefined where it says nothing. */
+  /** True if the server states that there is no more; undefined if it does not state it. */
   upToDate: boolean | undefined;
   epoch: string | undefined;
   earliestOffset: Offset | undefined;
@@ -20,16 +20,13 @@ export interface BatchOutcome {
 
 export interface ErrorOutcome {
   kind: 'error';
-  /** The contract's name where the server speaks it, else the server's own, else `Http<status>`. */
+  /** The contract's code if the server uses it, otherwise the server's own code or `Http<status>`. */
   code: string;
   status: number;
   message: string;
-  /** Whether the same question may succeed later. */
+  /** True if the same request may succeed later. */
   retryable: boolean;
-  /**
-   * Whether the position that was asked for is what is wrong. `maybe`: a 400 or 404 that does not say, as servers
-   * answer whose errors are not documented.
-   */
+  /** Tells if the requested position is wrong. `maybe`: a 400 or 404 without an explanation. */
   aboutPosition: 'yes' | 'maybe' | 'no';
   retryAfterMs: number | undefined;
   earliestOffset: Offset | undefined;
@@ -37,16 +34,18 @@ export interface ErrorOutcome {
   epoch: string | undefined;
 }
 
-/** A stretch of the stream that could not be read. */
+/** A part of the stream that could not be read. */
 export interface Gap {
-  /** expired: retention took it. rejected: the server no longer knows the position. recreated: the log is another one.
-   * lost_tail: the log no longer holds its own newest messages. */
+  /**
+   * expired: older than the retention. rejected: the server does not know the position any more. recreated: it is
+   * another log. lost_tail: the log has lost its newest messages.
+   */
   reason: 'expired' | 'rejected' | 'recreated' | 'lost_tail';
-  /** The position that should have been read, in the numbers of the log it came from. */
+  /** The position that should have been read, an offset of the old log. */
   from: Offset | undefined;
-  /** The first position that could be read again, in the numbers of the log it comes from. */
+  /** The first position that could be read again, an offset of the new log. */
   to: Offset | undefined;
-  /** Append times of the last message before and the first one after. */
+  /** Append times of the last message before the gap and of the first one after it. */
   fromTimeMs: UtcMs | undefined;
   toTimeMs: UtcMs | undefined;
 }

@@ -18,15 +18,15 @@ import type { Gap, ReadOutcome } from './read-outcome.ts';
 import type { StreamSource } from './stream-source.ts';
 import { type Backoff, backoffMs, defaultBackoff, systemWaiting, type Waiting } from './with-retries.ts';
 
-/** Messages that have not been delivered before, and where that leaves the reader. */
+/** New messages, and the position after them. */
 export interface StreamBatch {
-  /** Good until the next batch is asked for; see `messagesOf` for objects. */
+  /** Valid until the next batch is requested. `columnsToMessages` makes objects of them. */
   columns: MessageColumns;
   names: NameTable;
-  /** Keep this after the messages are safe, and start from it again. */
+  /** Store this when the messages are safe, and start from it again. */
   position: Position;
   upToDate: boolean;
-  /** What could not be read before these messages. */
+  /** The gap before these messages, if there is one. */
   gap: Gap | undefined;
   duplicates: number;
   beyond: number;
@@ -34,30 +34,29 @@ export interface StreamBatch {
 }
 
 export interface ReadStreamOptions {
-  /** Where to begin: a position of an earlier batch, or a place. Default: the oldest message there is. */
+  /** The start: a position of an earlier batch, or another start. Default: the oldest message. */
   from?: Position | Ask;
   signal?: AbortSignal;
-  /** Ends at the head of the stream instead of waiting for more. */
+  /** True to end at the head of the stream instead of waiting. */
   untilUpToDate?: boolean;
   names?: NameTable;
-  /** The table of messages that name none. */
+  /** The table of messages that name no table. */
   defaultTable?: string;
   messagesMax?: number;
   waitSeconds?: number;
-  /** At the head, ask this often where the server does not wait by itself. Default a second. */
+  /** At the head of the stream, read this often if the server does not wait by itself. Default: a second. */
   pollEveryMs?: number;
   waiting?: Waiting;
   backoff?: Backoff;
   bounds?: AttemptBounds;
-  /** Told of every read that has to be repeated, or repeated from another place. */
+  /** Called for each read that must be repeated, from the same or another position. */
   onSetback?: (step: AgainStep | RestartStep) => void;
 }
 
 /**
- * Reads a stream from a position on, for ever: every message once and in order, whatever the server's dialect, through
- * failures, renewed tokens and recreated logs. What the server has lost is said by the next batch's `gap`.
- * Ends quietly when the signal is aborted.
- * @throws TransientError when it failed too often in a row; TerminalError when trying again is of no use
+ * Reads a stream without end: every message once and in order, from any server, through failures, renewed tokens and
+ * recreated logs. Lost messages are reported in the next batch's `gap`. Ends without an error when the signal aborts.
+ * @throws TransientError after too many failures in a row; TerminalError if a repetition cannot help
  */
 export async function* readStream(
   source: StreamSource,

@@ -6,78 +6,80 @@ import { type Exchange, type ExchangeTimeouts, exchange } from './exchange.ts';
 import type { Ask } from './position.ts';
 import { parseRetryAfter } from './with-retries.ts';
 
-/** What a server answered, not yet understood. Plain values, so that it can be handed to another thread. */
+/** The answer of a server before it is decoded. Plain values, so that another thread can decode it. */
 export interface RawAnswer {
   status: number;
-  /** Lower case, without parameters; empty where there was none. */
+  /** Lower case, without parameters; empty if there is none. */
   contentType: string;
   contentEncoding: string;
   bytes: Uint8Array<ArrayBuffer>;
-  /** The header `Stream-Next-Offset` as it came. */
+  /** The text of the header `Stream-Next-Offset`. */
   nextOffset: string | undefined;
   upToDate: boolean | undefined;
   retryAfterMs: number | undefined;
-  /** How many messages the server still has for this reader after these, where it says (`Stream-Lag-Messages`). */
+  /** The number of messages after these, if the server states it (`Stream-Lag-Messages`). */
   lagMessages: number | undefined;
   durationMs: number;
 }
 
 export interface ReadRequest {
   ask: Ask;
-  /** Messages wanted at most; default: what the contract allows. */
+  /** The largest number of messages; default: the limit of the contract. */
   messagesMax?: number;
-  /** How long a server that knows `Prefer: wait` (RFC 7240) may hold the request; others take their own time. 0 is "answer
-   * at once"; fractions are understood by our own server. */
+  /**
+   * Seconds for which a server may hold the request (`Prefer: wait`, RFC 7240). Not all servers support it. 0 means an
+   * answer at once; our own server supports fractions.
+   */
   waitSeconds?: number;
   signal?: AbortSignal;
 }
 
-/** Reads a stream over REST. Holds connections: close it. */
+/** Reads a stream over REST. It holds connections and must be closed. */
 export interface RestSource {
   /**
-   * One read. Any HTTP status is an answer; understanding it is `interpret`'s part.
-   * @throws TransientError when nothing (or not all) came back; TerminalError when the answer is too large or a redirect
-   *   leaves the origin; the signal's reason when aborted
+   * Sends one read and returns the answer, for any HTTP status. `interpret` decodes it.
+   * @throws TransientError if there is no complete answer; TerminalError if the answer is too large or a redirect leads
+   * to another origin; the signal's reason if it aborts
    */
   fetch(request: ReadRequest): Promise<RawAnswer>;
   /**
-   * Takes back the buffer of an answer that nobody looks at any more (after `interpret`), for the next one: memory that
-   * is fresh from the system costs megabytes of page faults a read.
+   * Takes a buffer back after its answer was interpreted, and uses it for the next one. New memory would cost megabytes
+   * of page faults for each read.
    */
   recycle(buffer: ArrayBuffer): void;
   close(): Promise<void>;
 }
 
-/** A bearer token, or where to get one. `renew` is true when the last one was refused. */
+/** A bearer token, or a function that returns one. `renew` is true if the last token was refused. */
 export type TokenSource = string | ((renew: boolean) => string | Promise<string>);
 
 export interface RestSourceOptions {
-  /** Where `/api/v1/...` begins; may have a path of its own. */
+  /** The URL before `/api/v1/...`; it may have a path. */
   url: string;
   workgroup: string;
-  /** A table, or `-` for all. */
+  /** A table, or `-` for all tables. */
   table?: string;
   token?: TokenSource;
-  /** Larger answers are refused. Default 64 MiB, far above what the contract sends. */
+  /** The largest answer. Default: 64 MiB, far more than a server of the contract sends. */
   bytesMax?: number;
   timeouts?: Partial<ExchangeTimeouts>;
   connectionsMax?: number;
   clock?: Clock;
 }
 
-/** Every watchdog but the one between two pieces is longer than a server of the contract may hold a request. */
+/** All limits but `bodyMs` are longer than a server of the contract may hold a request. */
 export const defaultTimeouts: ExchangeTimeouts = {
   headersMs: limits.readHoldMsMax + 10_000,
   bodyMs: 15_000,
   totalMs: limits.readHoldMsMax + 40_000,
 };
 const REDIRECTS_MAX = 3;
-/** A poll and the one before it, which is being landed. */
+/** One for the current read, and one for the answer that is being landed. */
 const SPARE_BUFFERS_MAX = 2;
 const SPARE_BYTES_MIN = 64 * 1024;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
-/** A source of any server of the stream contract, ours or another vendor's. Connects on first use. */
+/** Creates a source for any compatible server. It connects at the first use. */
 export function createRestSource(options: RestSourceOptions): RestSource {
   const base = new URL(options.url);
   const path = `${base.pathname.replace(/\/+$/, '')}/api/v1/tables/${encodeURIComponent(options.workgroup)}/${encodeURIComponent(options.table ?? '-')}/latest`;
@@ -99,7 +101,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
     return Buffer.allocUnsafeSlow(Math.max(bytes, SPARE_BYTES_MIN)).buffer;
   };
 
-  /** One GET, following redirects within the origin; elsewhere the token must not go. */
+  /** Sends one GET. It follows redirects within the origin only, because no other origin may get the token. */
   async function get(
     pathAndQuery: string,
     headers: Record<string, string>,
@@ -142,7 +144,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
       const pathAndQuery = `${path}?${query(ask, messagesMax)}`;
       const headers: Record<string, string> = {
         accept: 'application/cbor, application/cbor-seq;q=0.9, application/json;q=0.8',
-        // Decompressing costs more than it saves except on slow networks, where a proxy can do it.
+        // Compression costs more time than it saves, except on slow networks, where a proxy can do it.
         'accept-encoding': 'identity',
         'user-agent': 'wattline',
         ...(waitSeconds !== undefined && { prefer: `wait=${Math.max(0, waitSeconds)}` }),
@@ -152,13 +154,13 @@ export function createRestSource(options: RestSourceOptions): RestSource {
       let answer = await get(pathAndQuery, authorized(headers, token), signal);
       if (answer.status === 401 && typeof options.token === 'function') {
         const renewed = await bearer(true);
-        // The same question with the new token: a token that ran out costs no message.
+        // An expired token costs no message, because the same request is sent again with the new token.
         if (renewed !== token) answer = await get(pathAndQuery, authorized(headers, renewed), signal);
       }
       return rawAnswer(answer, performance.now() - startMs, clock);
     },
     recycle(buffer) {
-      // A buffer that was transferred away and not back has no bytes.
+      // A buffer that was transferred and not returned has no bytes.
       if (buffer.byteLength < SPARE_BYTES_MIN || spare.includes(buffer)) return;
       spare.push(buffer);
       if (spare.length > SPARE_BUFFERS_MAX) spare.shift();

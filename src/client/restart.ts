@@ -1,18 +1,18 @@
 import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { instantAt, type Survey } from './locate-new-messages.ts';
+import { instantAt, type LocatedMessages } from './locate-new-messages.ts';
 import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
 import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 
-/** Re-read before the last message, so that equal and nearly equal append times are not missed. */
+/** A restart reads again from this long before the last message, because append times may be equal. */
 const RESTART_OVERLAP_MS = 1_000;
 
-/** How the stream broke off, and what that leaves of what we know. */
+/** The reason for a restart, and what is still valid. */
 export interface Break {
   reason: Gap['reason'];
   epoch?: string | undefined;
   to?: Offset | undefined;
-  /** The log still holds everything before this. */
+  /** The log still has all messages before this offset. */
   tail?: Offset | undefined;
 }
 
@@ -31,8 +31,8 @@ export function breakOf(position: Position, error: ErrorOutcome): Break {
 }
 
 /**
- * Reads on from one second before the last message; from the start where that has failed, where nothing was delivered
- * yet, and where the log is known to be another one.
+ * Reads again from one second before the last message. It reads from the start if that has failed before, if nothing
+ * was delivered yet, or if it is another log.
  */
 export function restart(
   position: Position,
@@ -52,7 +52,7 @@ export function restart(
   }
   const isFirst = position.ask.kind === 'offset';
   const there = isFirst ? inNewLog(position, broken) : position;
-  // All of a log that is known to be another one is new, whatever its clock says.
+  // All messages of another log are new, whatever its clock.
   const isKnownNew = broken.reason === 'recreated' && broken.epoch !== undefined;
   const fromTime = isFirst && !isKnownNew ? position.lastStoreTimeMs : undefined;
   return {
@@ -71,7 +71,7 @@ export function restart(
   };
 }
 
-/** The same consumer behind a break: the gap is noted, and offsets that the log no longer vouches for are forgotten. */
+/** The position after a break: the gap is noted, and offsets that are not valid any more are removed. */
 export function inNewLog(position: Position, { reason, epoch, to, tail }: Break): Position {
   const isOtherLog = reason === 'recreated';
   const { lastOffset } = position;
@@ -94,8 +94,8 @@ export function inNewLog(position: Position, { reason, epoch, to, tail }: Break)
   };
 }
 
-/** The gap to report with this batch, if there is one. */
-export function gapOf(position: Position, batch: BatchOutcome, found: Survey): Gap | undefined {
+/** The gap to report with this batch; undefined if there is none. */
+export function gapOf(position: Position, batch: BatchOutcome, found: LocatedMessages): Gap | undefined {
   const isClamped =
     batch.clamped === 'retention' &&
     position.ask.kind === 'timestamp' &&
@@ -119,8 +119,11 @@ export function gapOf(position: Position, batch: BatchOutcome, found: Survey): G
   };
 }
 
-/** A log that begins anew may still hold messages from before the gap: it ends with the first that is later, as far as has been read. */
-function endOf({ fromTimeMs }: Gap, { columns }: BatchOutcome, found: Survey): UtcMs | undefined {
+/**
+ * A new log may still have messages from before the gap. The gap ends at the first message that is later than the last
+ * delivered one.
+ */
+function endOf({ fromTimeMs }: Gap, { columns }: BatchOutcome, found: LocatedMessages): UtcMs | undefined {
   const { firstStoreTimeMs } = found;
   if (firstStoreTimeMs === undefined || fromTimeMs === undefined || firstStoreTimeMs > fromTimeMs)
     return firstStoreTimeMs;

@@ -6,13 +6,16 @@ import type { BatchOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 import type { SocketPayload } from './socket-payload.ts';
 
-/** An answer is put together from frames up to this size: of the smallest messages fewer than an answer may have. */
+/** Frames are joined into answers up to this size. It holds fewer messages than an answer may have. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
-/** A socket cannot be asked for the oldest message: a time before all of them, which no server takes for none. */
+/**
+ * A subscription cannot start at the oldest message, so it starts at a time before all messages. It is not 0, because
+ * servers may treat 0 as absent.
+ */
 const OLDEST_MS = 1;
 const REASON_CHARACTERS_MAX = 200;
 
-/** Where a subscription is to begin, as its payload says it. Offsets are text, so that they keep their digits. */
+/** The start of a subscription as members of its payload. Offsets are text, so that they keep their digits. */
 export function placeOf(ask: Ask): { offset: string } | { timestamp: number } {
   switch (ask.kind) {
     case 'offset':
@@ -26,7 +29,7 @@ export function placeOf(ask: Ask): { offset: string } | { timestamp: number } {
   }
 }
 
-/** How many of the frames, from the first on, make one answer: a sequence of CBOR, or lines of JSON. */
+/** The number of frames, from the first one on, that can form one answer: a sequence of CBOR, or lines of JSON. */
 export function countTogether(frames: readonly SocketPayload[]): number {
   let bytes = frames[0]?.bytes.length ?? 0;
   let count = Math.min(1, frames.length);
@@ -38,7 +41,7 @@ export function countTogether(frames: readonly SocketPayload[]): number {
   return count;
 }
 
-/** The answer that these frames make, in a buffer of its own that may be transferred to another thread. */
+/** The answer of these frames. Its buffer is not shared and may be transferred to another thread. */
 export function answerOf(frames: readonly SocketPayload[]): RawAnswer {
   const lineEnds = frames[0]?.kind === 'json-line' ? 1 : 0;
   const length = frames.reduce((sum, { bytes }) => sum + bytes.length + lineEnds, 0);
@@ -62,12 +65,12 @@ export function answerOf(frames: readonly SocketPayload[]): RawAnswer {
   };
 }
 
-/** What the answer to a subscription says of where it begins. */
+/** The start of a subscription, from its answer. */
 export type Beginning = Pick<BatchOutcome, 'nextOffset' | 'epoch' | 'clamped'>;
 
 /**
- * A beginning as a frame without messages, to be understood with the frames after it: those say themselves how far they get, so
- * its own position counts only where there are none.
+ * The start of a subscription as a frame without messages. It is interpreted with the frames after it. Its position
+ * counts only if they name none.
  */
 export function beginningFrame(
   { nextOffset, epoch, clamped }: Beginning,
@@ -84,7 +87,7 @@ export function beginningFrame(
     : { kind: 'json-line', bytes: Buffer.from(JSON.stringify(body)) };
 }
 
-/** Why a server has ended a subscription, in a few words. */
+/** The reason of a server for ending a subscription, in a few words. */
 export function reasonOf(payload: unknown): string {
   const said = isMap(payload) ? (payload.reason ?? payload.message ?? payload.error) : payload;
   return typeof said === 'string' && said !== ''
@@ -92,12 +95,12 @@ export function reasonOf(payload: unknown): string {
     : 'the server has ended the subscription without a reason';
 }
 
-/** Whether another token may help. */
+/** True if another token may help. */
 export function isAboutToken(...words: string[]): boolean {
   return words.some((text) => /token|jwt|unauthori[sz]ed|authentication|session.?expired/i.test(text));
 }
 
-/** Whether a frame has to be looked at before it is put beside others, of which an error would be the end. */
+/** True if a frame may be an error. It must be interpreted alone, because an error ends the subscription. */
 export function mayBeError({ bytes }: SocketPayload): boolean {
   return bytes.length < 4_096 && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('error');
 }

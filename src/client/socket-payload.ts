@@ -1,11 +1,11 @@
-/** What came with an event, as the bytes that a REST answer could have had. */
+/** The payload of an event, as the bytes of a REST answer. */
 export interface SocketPayload {
   bytes: Uint8Array;
-  /** Items of CBOR may be put one after another, and so may lines of JSON; what is neither stands alone. */
+  /** Items of CBOR can be joined, and lines of JSON can. `alone` cannot be joined. */
   kind: 'cbor' | 'json-line' | 'alone';
 }
 
-/** Members under which servers wrap binary content, beside members of their own. */
+/** The members that servers use to wrap binary content. */
 const wrappers = ['data', 'payload', 'body', 'message', 'bytes', 'buffer', 'cbor'];
 const positions: ReadonlySet<string> = new Set([
   'offset',
@@ -17,10 +17,10 @@ const positions: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the payload of an event in any form that servers give it: binary, base64 or JSON in a text, an object that wraps
- * binary content, or plain objects.
- * @returns undefined where there is nothing in it, as in a bare acknowledgement
- * @throws RangeError where an offset has come as a number that cannot hold its digits: they are lost
+ * Reads the payload of an event in any form that servers use: binary, base64 or JSON as text, an object that wraps
+ * binary content, or a plain object.
+ * @returns undefined if it is empty, as in an acknowledgement without content
+ * @throws RangeError if an offset is a number beyond 2^53, because its digits are lost
  */
 export function readPayload(payload: unknown): SocketPayload | undefined {
   if (typeof payload === 'string') return readText(payload);
@@ -45,7 +45,7 @@ function readText(text: string): SocketPayload | undefined {
 function binaryOf(value: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  // How a Buffer looks that went through JSON.
+  // A Buffer has this form after JSON.
   const listed = memberOf(value, 'type') === 'Buffer' ? memberOf(value, 'data') : undefined;
   return Array.isArray(listed) ? Uint8Array.from(listed) : undefined;
 }
@@ -58,7 +58,7 @@ function kindOf(bytes: Uint8Array): SocketPayload['kind'] {
 
 function keepingDigits(key: string, value: unknown): unknown {
   if (typeof value === 'number' && positions.has(key) && !Number.isSafeInteger(value)) {
-    throw new RangeError(`${key} came as a number that has lost its digits; the server must send it as text`);
+    throw new RangeError(`${key} is a number that has lost digits; the server must send it as text`);
   }
   return value;
 }

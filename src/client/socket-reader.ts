@@ -18,15 +18,18 @@ import {
 } from './socket-answer.ts';
 import { readPayload, type SocketPayload } from './socket-payload.ts';
 
-/** The bounds of one connection. */
+/** The limits of one connection. */
 export interface SocketBounds {
-  /** Until it is let in. */
+  /** The time to connect. */
   connectMs: number;
-  /** For so long a connection that is being made is waited for; then REST reads until it is there. */
+  /**
+   * The reader waits this long for a connection that is being opened. Then it reads over REST until the connection is
+   * open.
+   */
   graceMs: number;
-  /** Without any frame, though all that came has landed: three of the contract's idle frames. */
+  /** The longest time without a frame, if all frames have landed. It is three of the contract's idle times. */
   silenceMs: number;
-  /** What waits here of a server that does not wait for acknowledgements. */
+  /** The largest size of frames that wait here, for servers that do not wait for acknowledgements. */
   bufferBytesMax: number;
 }
 
@@ -37,31 +40,35 @@ export const defaultSocketBounds: SocketBounds = {
   bufferBytesMax: 16 * 1024 * 1024,
 };
 
-/** Why nothing more comes. */
+/** The reason why a connection has ended. */
 export interface SocketEnd {
-  /** renew: connect again at once. unauthorized: with another token. silent: once REST has looked. failed: later. */
+  /** renew: connect again at once. unauthorized: with another token. silent: after a read over REST. failed: later. */
   kind: 'renew' | 'unauthorized' | 'silent' | 'failed';
   reason: string;
 }
 
 export type Taken =
   | { kind: 'answer'; answer: RawAnswer }
-  /** Nothing has come in that time. */
+  /** No frame has arrived in that time. */
   | { kind: 'quiet' }
-  /** All that came has been taken. */
+  /** The connection has ended, and all frames were taken. */
   | { kind: 'ended'; end: SocketEnd };
 
-/** One connection and the one subscription on it: frames wait until they are taken, and are acknowledged once they have landed. */
+/**
+ * One connection with one subscription. Frames wait until they are taken, and are acknowledged after they have landed.
+ */
 export interface SocketReader {
-  /** Waits until it is let in or has ended, but only while it is younger than `ageMs`. @returns whether it is either */
+  /**
+   * Waits until the connection is open or has ended, but not beyond the age `ageMs`. Returns false if it is neither.
+   */
   ready(ageMs: number, signal?: AbortSignal): Promise<boolean>;
-  /** Whether what comes next is what follows upon `ask`, or can be: nothing has been asked for yet. */
+  /** True if the next frames follow `ask`, or if nothing has been requested yet. */
   follows(ask: Ask): boolean;
-  /** Whether something was taken at `ask` and has not landed. */
+  /** True if frames were taken at `ask` and have not landed. */
   isPendingAt(ask: Ask): boolean;
-  /** Takes what has come, as one answer to `ask`; subscribes there if it has not yet. */
+  /** Takes the waiting frames as one answer to `ask`. It subscribes there first, if needed. */
   take(ask: Ask, withinMs: number, signal?: AbortSignal): Promise<Taken>;
-  /** What was taken is safe, and led to `ask`. */
+  /** Called when the taken frames are stored. `ask` is the position after them. */
   landed(ask: Ask): void;
   /** Ends the subscription and the connection, and stops the timers. */
   close(): void;
@@ -69,10 +76,10 @@ export interface SocketReader {
 
 export interface SocketReaderOptions {
   target: SocketTarget;
-  /** A table, or `-` for all. */
+  /** A table, or `-` for all tables. */
   table: string;
   token: string | undefined;
-  /** Understands errors, and answers to subscriptions. */
+  /** Reads errors, and answers to subscriptions. */
   interpret: Interpreter;
   bounds: SocketBounds;
 }
@@ -81,12 +88,12 @@ interface Frame extends SocketPayload {
   acknowledge(): void;
 }
 
-/** A server that answers subscriptions has done so by then. */
+/** A server that answers subscriptions does so within this time. */
 const BEGIN_MS = 2_000;
-/** However small they are. */
+/** A limit for very small frames. */
 const FRAMES_WAITING_MAX = 50_000;
 
-/** Connects, and waits to be asked. */
+/** Opens a connection. It subscribes at the first `take`. */
 export function openSocketReader(options: SocketReaderOptions): SocketReader {
   const { target, table, token, interpret, bounds } = options;
   const openedAtMs = performance.now();
@@ -94,13 +101,13 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
   let end: SocketEnd | undefined;
   let subscribedAtMs = openedAtMs;
   let hasBegun = false;
-  /** Waits for the first frames, or to be taken alone. */
+  /** The start of the subscription, until it is taken with the first frames or alone. */
   let beginning: Beginning | undefined;
   const frames: Frame[] = [];
   let waitingBytes = 0;
   let pending: { ask: Ask; frames: Frame[] } | undefined;
   let position: Ask | undefined;
-  let watchdog = setTimeout(() => fail(`not let in within ${bounds.connectMs} ms`), bounds.connectMs);
+  let watchdog = setTimeout(() => fail(`no connection within ${bounds.connectMs} ms`), bounds.connectMs);
   let changed = Promise.withResolvers<void>();
 
   const wake = () => {
@@ -120,18 +127,18 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
     clearTimeout(watchdog);
     if (end !== undefined) return;
     watchdog = setTimeout(() => {
-      // While something waits here, it is we who are silent.
+      // While frames wait here, the server may wait for us.
       if (frames.length > 0 || pending !== undefined) watch();
-      else finish({ kind: hasBegun ? 'silent' : 'failed', reason: `silent for ${bounds.silenceMs} ms` });
+      else finish({ kind: hasBegun ? 'silent' : 'failed', reason: `no frame for ${bounds.silenceMs} ms` });
     }, bounds.silenceMs);
   };
   const refuse = (error: ErrorOutcome, { bytes }: SocketPayload) => {
     if (error.aboutPosition !== 'yes') return fail(`${error.code}: ${error.message}`);
-    // It is judged where every answer is.
+    // The reader interprets it like every other answer.
     frames.push({ kind: 'alone', bytes, acknowledge: () => undefined });
     finish({ kind: 'renew', reason: error.code });
   };
-  /** What a stranger sends ends the connection at worst. */
+  /** Runs a handler of the server's data. An error in it ends the connection at worst. */
   const guarded =
     <Given extends unknown[]>(read: (...given: Given) => void) =>
     (...given: Given): void => {
@@ -160,13 +167,13 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
         if (hasBegun || read === undefined) return;
         const answer = interpret(answerOf([read]));
         if (answer.kind === 'error') {
-          // Some only say that they have heard.
+          // Some servers only confirm the request.
           if (answer.code !== 'MalformedAnswer') refuse(answer, read);
           return;
         }
         const { nextOffset } = answer;
         if (position?.kind === 'offset' && nextOffset !== undefined && nextOffset > position.offset + 1n) {
-          return fail('the server does not begin where it was asked to');
+          return fail('the server starts at another position than it was asked for');
         }
         hasBegun = true;
         beginning = { nextOffset, epoch: answer.epoch, clamped: answer.clamped };
@@ -174,10 +181,10 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
       }),
       data: guarded((payload, acknowledge) => {
         const frame = readPayload(payload);
-        if (frame === undefined) return fail('a frame with nothing in it');
+        if (frame === undefined) return fail('an empty frame');
         waitingBytes += frame.bytes.length;
         if (waitingBytes > bounds.bufferBytesMax || frames.length >= FRAMES_WAITING_MAX) {
-          return fail('it sends faster than messages land');
+          return fail('the server sends faster than messages are stored');
         }
         const error = mayBeError(frame) ? interpret(answerOf([frame])) : undefined;
         if (error?.kind === 'error' && error.code !== 'MalformedAnswer') return refuse(error, frame);
@@ -201,7 +208,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
     },
   });
 
-  /** Waits until something may have changed. @returns false once the time is over */
+  /** Waits for a change. Returns false when the time is over. */
   const change = async (untilMs: number, signal: AbortSignal | undefined): Promise<boolean> => {
     signal?.throwIfAborted();
     const leftMs = untilMs - performance.now();
@@ -220,7 +227,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
     watch();
     socket.subscribe({
       requestId: randomUUID(),
-      // Other vendors' subscriptions are known to be to all tables, and may know no such member.
+      // Other servers subscribe to all tables and may not know this member.
       ...(table !== WILDCARD_TABLE && { table }),
       ...placeOf(ask),
     });
@@ -255,7 +262,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
           continue;
         break;
       }
-      // Cut off before any frame, a subscription has still said where it begins.
+      // The start counts even if the connection ended before the first frame.
       if (beginning?.nextOffset !== undefined) return takeFrames(ask);
       return end === undefined ? { kind: 'quiet' } : { kind: 'ended', end };
     },

@@ -15,33 +15,33 @@ import type { StreamSource, Transport } from './stream-source.ts';
 import { type Backoff, backoffMs, type Waiting } from './with-retries.ts';
 
 export interface SocketSourceOptions extends RestSourceOptions {
-  /** Default: that of the contract. */
+  /** Default: the path of the contract. */
   socketPath?: string;
   logger: Logger;
   bounds?: Partial<SocketBounds>;
   random?: Waiting['random'];
 }
 
-/** Reads a stream over a socket, and over REST as long as there is none. Holds connections: close it. */
+/** Reads a stream over a socket, and over REST while there is no socket. It holds connections and must be closed. */
 export interface SocketSource extends Required<StreamSource> {
   close(): Promise<void>;
 }
 
-/** How soon a socket is tried again that was refused, cut, or sent away. */
+/** The waits before a socket that was refused, cut or ended is opened again. */
 const backoff: Backoff = {
   baseMs: SECOND_MS,
   maxMs: MINUTE_MS,
   attemptsMax: Number.POSITIVE_INFINITY,
   retryAfterMsMax: MINUTE_MS,
 };
-/** One that has lasted this long was well: what failed before it counts no more. */
+/** After this time without an error, earlier failures count no more. */
 const STEADY_MS = 2 * MINUTE_MS;
-/** New subscriptions at once, one after another, none of which has brought anything. */
+/** Subscriptions in a row that may be renewed at once without having brought a message. */
 const RENEWALS_MAX = 3;
 
 /**
- * A source of any server of the stream contract that is pushed to. An offset is an offset: the two ways take turns at any message, and
- * whoever reads stands at one position. A socket that cannot be had costs no more than the latency of REST.
+ * Creates a source that reads over a socket from any compatible server. It may change between socket and REST at any
+ * message, because both use the same offsets. If no socket can be opened, only the latency is higher.
  */
 export function createSocketSource(options: SocketSourceOptions): SocketSource {
   const { logger, table = '-', clock = systemClock, random = Math.random } = options;
@@ -73,7 +73,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     isLost = true;
     logger[failures === 1 ? 'info' : 'warn']({ reason, failures, retryMs }, 'upstream.socket-lost');
   };
-  /** @returns whether to connect again at once */
+  /** Returns true to connect again at once. */
   const judge = ({ kind, reason }: SocketEnd): boolean => {
     const isTokenTaken = kind === 'unauthorized' && (mustRenewToken || typeof options.token !== 'function');
     if (kind === 'failed' || isTokenTaken || renewals >= RENEWALS_MAX) {
@@ -94,18 +94,18 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     return openSocketReader({ target: options, table, token, interpret, bounds });
   };
 
-  /** @returns `rest` where there is no socket to read from now */
+  /** Returns `rest` if there is no socket to read from now. */
   const readSocket = async ({
     ask,
     waitSeconds = 1,
     signal,
   }: ReadRequest): Promise<RawAnswer | 'quiet' | 'rest'> => {
     if (reader?.isPendingAt(ask)) {
-      fail('what it sent could not be landed');
+      fail('its messages could not be stored');
       return 'rest';
     }
     if (reader && !reader.follows(ask)) drop();
-    // Bounded: every turn but the last uses up a renewal.
+    // This loop is bounded, because each turn but the last uses up a renewal.
     for (;;) {
       if (reader === undefined && (isClosed || clock.now() < retryAtMs)) return 'rest';
       reader ??= await connect();
@@ -130,7 +130,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       return transport;
     },
     async fetch(request) {
-      // A socket sends what there is; who wants less asks for it.
+      // A socket has no limit of messages, so a smaller limit is requested over REST.
       const wantsLess = (request.messagesMax ?? limits.messagesPerReadMax) < limits.messagesPerReadMax;
       if (wantsLess) drop();
       const read = wantsLess ? 'rest' : await readSocket(request);

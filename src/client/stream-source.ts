@@ -3,18 +3,18 @@ import type { RawAnswer, ReadRequest } from './rest-source.ts';
 
 export type Transport = 'rest' | 'socket';
 
-/** Where answers come from, whichever way. */
+/** A source of answers, over REST or a socket. */
 export interface StreamSource {
   /**
-   * One read; understanding it is `interpret`'s part.
-   * @returns undefined where a source that is pushed to has got nothing within `waitSeconds`
-   * @throws TransientError, TerminalError, or the signal's reason when aborted
+   * Reads once. `interpret` decodes the answer.
+   * @returns undefined if a socket has received nothing within `waitSeconds`
+   * @throws TransientError, TerminalError, or the signal's reason if it aborts
    */
   fetch(request: ReadRequest): Promise<RawAnswer | undefined>;
-  /** Everything that was fetched is safe, and has led to `ask`: a source that is pushed to goes on from there. */
+  /** Called when all fetched messages are stored. `ask` is the position after them. */
   landed?(ask: Ask): void;
-  /** What the last answer came by. With a socket there is no need to come back: it is told when there is more. */
+  /** The transport of the last answer. A socket reports new messages by itself, so no poll is needed. */
   readonly transport?: Transport;
-  /** Takes back the buffer of an answer that nobody looks at any more; see `RestSource`. */
+  /** Takes a buffer back after its answer was interpreted; see `RestSource`. */
   recycle?(buffer: ArrayBuffer): void;
 }

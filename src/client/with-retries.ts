@@ -2,16 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
 import { type Clock, systemClock, type UtcMs } from '../lib/time.ts';
 
-/*
- * Not p-retry: it neither waits as long as a `Retry-After` says nor takes a clock for tests, so that it would need this file beside it.
- */
+/** p-retry is not used, because it cannot wait as long as a `Retry-After` requires, and accepts no clock for tests. */
 
-/** What waiting needs from the world; tests bring their own. */
+/** The timers and random numbers of a wait. Tests bring their own. */
 export interface Waiting {
   clock: Clock;
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
+  /** Resolves after `ms`. Rejects with the signal's reason if it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** A number from 0 up to, but not including, 1. */
+  /** A number from 0 to 1, without 1. */
   random(): number;
 }
 
@@ -29,12 +27,12 @@ export const systemWaiting: Waiting = {
 };
 
 export interface Backoff {
-  /** The upper end of the first wait; each later one doubles it, up to `maxMs`. */
+  /** The upper end of the first wait. Each later wait doubles it, up to `maxMs`. */
   baseMs: number;
   maxMs: number;
-  /** Tries in all, the first one included. */
+  /** The number of attempts, the first one included. */
   attemptsMax: number;
-  /** A `Retry-After` is obeyed up to here. */
+  /** A longer `Retry-After` is cut to this time. */
   retryAfterMsMax: number;
 }
 
@@ -46,8 +44,8 @@ export const defaultBackoff: Backoff = {
 };
 
 /**
- * How long to wait before try number `attempt` + 1 (ms): anywhere between nothing and the doubled base ("full jitter"),
- * so that many consumers do not come back together. Where the server said when to return, never before that.
+ * The wait in ms after attempt number `attempt`: a random time up to the doubled base ("full jitter"), so that many
+ * consumers do not return at the same moment. A server's `Retry-After` is the minimum.
  */
 export function backoffMs(
   attempt: number,
@@ -61,7 +59,7 @@ export function backoffMs(
   return Math.min(retryAfterMs, backoff.retryAfterMsMax) + Math.round(random() * backoff.baseMs);
 }
 
-/** Reads a `Retry-After` header, seconds or an HTTP date, as milliseconds from now; undefined when it is neither. */
+/** Reads a `Retry-After` header (seconds or an HTTP date) as milliseconds from now; undefined for other text. */
 export function parseRetryAfter(text: string | undefined, nowMs: UtcMs): number | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();
@@ -72,10 +70,10 @@ export function parseRetryAfter(text: string | undefined, nowMs: UtcMs): number 
 }
 
 /**
- * Runs `operation` until it succeeds, fails for good, or has been tried often enough.
- * A thrown error may carry `details.retryAfterMs`.
- * @throws the error itself when trying again is not worth it; TransientError around the last one when tries ran out;
- *   the signal's reason when it is aborted
+ * Runs `operation` until it succeeds, fails for good, or the attempts are used up. A thrown error may have
+ * `details.retryAfterMs`.
+ * @throws the error itself if a repetition cannot help; TransientError with the last error as cause after the last
+ * attempt; the signal's reason if it aborts
  */
 export async function withRetries<T>(
   operation: (attempt: number) => Promise<T>,

@@ -11,7 +11,7 @@ import { socketDataRules } from './rules-socket-data.ts';
 import { timestampRules } from './rules-timestamp.ts';
 import { waitRules } from './rules-wait.ts';
 
-/** Every rule of the contract that can be seen from outside, in the order in which they are checked. */
+/** All rules of the contract that a client can check, in the order of checking. */
 export const rules: readonly Rule[] = [
   ...answerRules,
   ...messageRules,
@@ -23,6 +23,6 @@ export const rules: readonly Rule[] = [
   ...ingestRules,
   ...socketRules,
   ...socketDataRules,
-  // Last: they are about all that was answered before.
+  // These rules come last, because they check all answers so far.
   ...errorRules,
 ];

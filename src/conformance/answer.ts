@@ -1,43 +1,43 @@
 import { bigintAsText } from '../lib/json-text.ts';
 import { Breach, must } from './breach.ts';
-import { type Item, itemsOf, member, plain } from './cbor-item.ts';
+import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
 import type { Sent } from './sent.ts';
 
-/** What came back for a request. */
+/** The answer to a request. */
 export interface Answer {
   sent: Sent;
   status: number;
   header(name: string): string | undefined;
   bytes: Uint8Array;
-  /** The body, where it is CBOR. */
+  /** The body, if it is CBOR. */
   item: Item | undefined;
-  /** Why the body is not CBOR. */
+  /** The reason why the body is not CBOR. */
   problem: string | undefined;
   startedMs: number;
   endedMs: number;
 }
 
-/** A successful read, in whatever form its members came: the form has rules of its own. */
+/** A successful read. Its members may have any form, because other rules check the form. */
 export interface Batch {
   sent: Sent;
   messages: Message[];
   nextOffset: bigint;
   upToDate: unknown;
   clamped: unknown;
-  /** How long the answer took. */
+  /** Milliseconds until the answer. */
   tookMs: number;
 }
 
 export interface Message {
   offset: bigint;
   storeTimeMs: number;
-  /** Everything the message says. */
+  /** All members of the message. */
   fields: Record<string, unknown>;
 }
 
 /**
- * A read as a batch of messages.
- * @throws Breach where it is none
+ * Reads an answer as a batch of messages.
+ * @throws Breach if it is none
  */
 export function batchOf(answer: Answer): Batch {
   must(answer.status === 200, () => describe(answer), answer.sent);
@@ -46,11 +46,11 @@ export function batchOf(answer: Answer): Batch {
 
 export function batchOfItem(item: Item | undefined, sent: Sent, tookMs: number, problem?: string): Batch {
   must(item !== undefined, () => `a body that is not CBOR: ${problem}`, sent);
-  const nextOffset = integerOf(member(item, 'nextOffset'));
+  const nextOffset = integerOf(itemMember(item, 'nextOffset'));
   must(nextOffset !== undefined, () => `no nextOffset in ${shorten(plain(item))}`, sent);
-  const messages = itemsOf(member(item, 'messages')).map((message): Message => {
-    const offset = integerOf(member(message, 'offset'));
-    const storeTime = integerOf(member(message, 'store_time'));
+  const messages = itemsOf(itemMember(item, 'messages')).map((message): Message => {
+    const offset = integerOf(itemMember(message, 'offset'));
+    const storeTime = integerOf(itemMember(message, 'store_time'));
     if (offset === undefined || storeTime === undefined)
       throw new Breach(`a message without offset or store_time: ${shorten(plain(message))}`, sent);
     return { offset, storeTimeMs: Number(storeTime), fields: plain(message) as Record<string, unknown> };
@@ -59,7 +59,7 @@ export function batchOfItem(item: Item | undefined, sent: Sent, tookMs: number, 
   return { sent, messages, nextOffset, upToDate, clamped, tookMs };
 }
 
-/** An integer in whatever form it came. */
+/** The integer in an item of any form; undefined if it is none. */
 export function integerOf(item: Item | undefined): bigint | undefined {
   if (item?.type === 'integer') return item.value;
   if (item?.type === 'float' && Number.isInteger(item.value)) return BigInt(item.value);
@@ -69,7 +69,7 @@ export function integerOf(item: Item | undefined): bigint | undefined {
 
 /**
  * The members of an answer that must be a certain error.
- * @throws Breach where it is another answer
+ * @throws Breach if it is another answer
  */
 export function errorOf(
   answer: Answer,
@@ -90,7 +90,7 @@ export function errorOf(
   return members;
 }
 
-/** What came back, in a few words. */
+/** Describes an answer in a few words. */
 export function describe({ status, item, bytes, header }: Answer): string {
   const members = item?.type === 'map' ? (plain(item) as Record<string, unknown>) : undefined;
   if (typeof members?.error === 'string') return `${status} ${members.error} (${shorten(members.message)})`;
@@ -100,7 +100,7 @@ export function describe({ status, item, bytes, header }: Answer): string {
 
 const SHOWN_MAX = 200;
 
-/** A value as short text. */
+/** Shows a value as short text. */
 export function shorten(value: unknown): string {
   const text = JSON.stringify(value, bigintAsText);
   if (text === undefined) return 'nothing';

@@ -1,6 +1,6 @@
 import type { Sent } from './sent.ts';
 
-/** What was seen instead of what the rule says, and what to send to see it again. */
+/** A server breaks a rule: what it did instead, and the request that shows it. */
 export class Breach extends Error {
   readonly sent: Sent | undefined;
 
@@ -11,7 +11,7 @@ export class Breach extends Error {
   }
 }
 
-/** The server, or what it holds, gives no occasion to check the rule. */
+/** A rule cannot be checked with this server or its messages. */
 export class NotTestable extends Error {
   constructor(why: string) {
     super(why);
@@ -19,7 +19,7 @@ export class NotTestable extends Error {
   }
 }
 
-/** @throws Breach unless the condition holds */
+/** @throws Breach if the condition is false */
 export function must(condition: boolean, saw: () => string, sent?: Sent): asserts condition {
   if (!condition) throw new Breach(saw(), sent);
 }

@@ -4,9 +4,9 @@ import { Breach } from './breach.ts';
 import type { Probe } from './probe.ts';
 
 /**
- * Makes sure that there is a stream to look at, since otherwise every rule would fail for the same reason.
- * @throws TransientError where nothing answers, InputError where the token or the names are wrong, TerminalError where
- *   something else than a stream answers
+ * Checks that there is a stream to read, because all rules would otherwise fail for one reason.
+ * @throws TransientError if nothing answers, InputError if the token or the names are wrong, TerminalError if the
+ * answer is not from a stream
  */
 export async function preflight(probe: Probe): Promise<void> {
   const answer = await firstAnswer(probe);

@@ -16,9 +16,9 @@ import type { Target } from './target.ts';
 export interface ReadOptions {
   table?: string;
   workgroup?: string;
-  /** `null` for no Authorization header. */
+  /** Null for a request without an Authorization header. */
   token?: string | null;
-  /** Lets the server wait for messages. Otherwise it is asked not to (RFC 7240), which it may ignore. */
+  /** True if the server may wait for messages. Otherwise it is asked not to wait (RFC 7240). */
   held?: boolean;
 }
 
@@ -27,22 +27,22 @@ export interface SendOptions {
   token?: string;
 }
 
-/** Asks a server, politely: one request after another (but for what is sent into a held one), and a bounded number. */
+/** Sends requests to a server: a bounded number, and one after another, except while a read is held. */
 export interface Probe {
   readonly target: Target;
-  /** The table that rules look at: one of its own where it may write. */
+  /** The table that rules read: a table of the probe itself if it may write. */
   readonly table: string;
-  /** A table that nobody writes to. */
+  /** A table without writers. */
   readonly quietTable: string;
-  /** A device that nobody else has, in messages of ours. */
+  /** A device that only the probe's messages have. */
   readonly device: string;
-  /** Every answer that was an error, in order. */
+  /** All error answers so far, in order. */
   readonly errors: readonly Answer[];
-  /** GET latest, with the query as it is. @throws Breach where nothing comes back */
+  /** Sends GET latest with the query. @throws Breach if there is no answer */
   read(query: string, options?: ReadOptions): Promise<Answer>;
-  /** POST messages: items as CBOR, or a body of any type. @throws Breach where nothing comes back */
+  /** Sends POST messages: items as CBOR, or a body of any type. @throws Breach if there is no answer */
   send(body: unknown[] | { type: string; body: string | Uint8Array }, options?: SendOptions): Promise<Answer>;
-  /** Does something once and keeps the result for whoever asks again. */
+  /** Runs `make` once for each key and returns its result to all callers. */
   once<Result>(key: string, make: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface Probe {
 const REQUESTS_MAX = 1_000;
 const WAITS_MAX = 5;
 const RETRY_AFTER_MS_MAX = 30 * SECOND_MS;
-/** A server may hold a read for 20 s. */
+/** They allow for a read that the server holds for 20 s. */
 const timeouts = { headersMs: 30 * SECOND_MS, bodyMs: 15 * SECOND_MS, totalMs: 60 * SECOND_MS };
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 

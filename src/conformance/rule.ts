@@ -1,27 +1,25 @@
 import type { Probe } from './probe.ts';
 
-/** What a rule cannot be checked without, and how a skipped one says so. */
+/** The requirements of rules, and the text for a rule that was skipped. */
 export const needs = {
   write: 'needs --write',
   'restricted-token': 'needs --restricted-token',
   'foreign-workgroup': 'needs --foreign-workgroup',
   slow: 'needs --slow',
-  socket: 'left out by --no-socket',
+  socket: 'skipped by --no-socket',
 } as const;
 export type Need = keyof typeof needs;
 
-/** One rule of the contract, and how to see whether a server keeps it. */
+/** One rule of the contract, and its check. */
 export interface Rule {
-  /** Stable, so that scripts and bug reports can rely on it. */
+  /** The id never changes, because scripts and bug reports use it. */
   id: string;
   says: string;
-  /** Where it stands. */
+  /** The section of the contract that states the rule. */
   source: string;
   needs?: readonly Need[];
-  /** Depends on time, or on a stream that goes on while it is read: it fails only if it fails three times. */
+  /** True if the check depends on time or on a stream that others write. It then fails only after three failures. */
   timed?: true;
-  /**
-   * @throws Breach where the server does something else, NotTestable where nothing can be said
-   */
+  /** @throws Breach if the server breaks the rule, NotTestable if the rule cannot be checked */
   check(probe: Probe): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Sent } from './sent.ts';
 
 const ERRORS = 'stream-contract.md, Errors';
 
-/** Who may read and write what. */
+/** Rules on who may read and write. */
 export const accessRules: readonly Rule[] = [
   {
     id: 'access.no-token',
@@ -22,7 +22,7 @@ export const accessRules: readonly Rule[] = [
   },
   {
     id: 'access.bad-token',
-    says: 'With a token that is none it is 401 InvalidToken, WWW-Authenticate: Bearer error="invalid_token"',
+    says: 'With an invalid token it is 401 InvalidToken, WWW-Authenticate: Bearer error="invalid_token"',
     source: ERRORS,
     async check(probe) {
       const answer = await probe.read('', { token: 'no-token' });
@@ -77,7 +77,7 @@ export const accessRules: readonly Rule[] = [
   },
   {
     id: 'access.devices',
-    says: 'A token with device groups sees their devices only, and its position moves on',
+    says: 'A token with device groups reads only their devices, and its position moves on',
     source: 'service.md 4.4 rule 8; stream-contract.md, REST',
     needs: ['restricted-token', 'write'],
     async check(probe) {
@@ -100,7 +100,7 @@ export const accessRules: readonly Rule[] = [
   },
   {
     id: 'access.write',
-    says: 'Messages are taken with the scope data:write only',
+    says: 'Messages are accepted only with the scope data:write',
     source: 'stream-contract.md, Ingest',
     needs: ['restricted-token', 'write'],
     async check(probe) {

@@ -1,6 +1,6 @@
 import { batchOf, describe, integerOf, shorten } from './answer.ts';
 import { Breach, must, NotTestable } from './breach.ts';
-import { type Item, itemsOf, member, plain } from './cbor-item.ts';
+import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { sampleOf } from './sample-messages.ts';
@@ -8,7 +8,7 @@ import { sampleOf } from './sample-messages.ts';
 const REST = 'stream-contract.md, REST';
 const CBOR = 'stream-contract.md, CBOR rules';
 
-/** The form of a successful read. */
+/** Rules on the form of a successful read. */
 export const answerRules: readonly Rule[] = [
   {
     id: 'answer.content-type',
@@ -32,10 +32,10 @@ export const answerRules: readonly Rule[] = [
       const { item, sent } = await plainRead(probe);
       must(item?.type === 'map', () => `a ${item?.type ?? 'body that is not CBOR'} instead of a map`, sent);
       const wrong = Object.entries(answerMembers).flatMap(([name, types]) => {
-        const type = member(item, name)?.type ?? 'absent';
+        const type = itemMember(item, name)?.type ?? 'absent';
         return types.includes(type) ? [] : [`${name} is ${type}, not ${types[0]}`];
       });
-      const upToDate = member(item, 'upToDate');
+      const upToDate = itemMember(item, 'upToDate');
       if (upToDate?.type === 'simple' && typeof upToDate.value !== 'boolean')
         wrong.push('upToDate is no boolean');
       must(wrong.length === 0, () => wrong.join(', '), sent);
@@ -54,7 +54,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'answer.plain-cbor',
-    says: 'Plain CBOR: no tags, keys are text and come once',
+    says: 'Plain CBOR: no tags, and each key is text and appears once',
     source: CBOR,
     check: (probe) => everyItem(probe, unplain),
   },
@@ -65,17 +65,17 @@ export const answerRules: readonly Rule[] = [
     async check(probe) {
       const { item, sent } = await sampleRead(probe);
       const wrong = (of: Item, names: readonly string[]) =>
-        names.find((name) => !['integer', undefined].includes(member(of, name)?.type));
+        names.find((name) => !['integer', undefined].includes(itemMember(of, name)?.type));
       must(item !== undefined, () => 'no CBOR', sent);
       for (const [of, names] of [
         [item, ['nextOffset', 'earliestOffset', 'count']] as const,
-        ...itemsOf(member(item, 'messages')).map(
+        ...itemsOf(itemMember(item, 'messages')).map(
           (message) => [message, ['offset', 'store_time', 'event_time', 'msg_id']] as const,
         ),
       ]) {
         const name = wrong(of, names);
         if (name !== undefined)
-          throw new Breach(`${name} is a ${member(of, name)?.type}, not an integer`, sent);
+          throw new Breach(`${name} is a ${itemMember(of, name)?.type}, not an integer`, sent);
       }
     },
   },
@@ -85,14 +85,14 @@ export const answerRules: readonly Rule[] = [
     source: REST,
     async check(probe) {
       const answer = await sampleRead(probe);
-      const count = integerOf(member(answer.item, 'count'));
+      const count = integerOf(itemMember(answer.item, 'count'));
       const { length } = batchOf(answer).messages;
       must(count === BigInt(length), () => `count ${count} with ${length} messages`, answer.sent);
     },
   },
   {
     id: 'answer.headers',
-    says: 'Stream-Next-Offset and Stream-Up-To-Date say what the body says',
+    says: 'Stream-Next-Offset and Stream-Up-To-Date have the values of the body',
     source: REST,
     async check(probe) {
       const answer = await plainRead(probe);
@@ -128,7 +128,7 @@ export const answerRules: readonly Rule[] = [
     async check(probe) {
       const first = await plainRead(probe);
       const second = await probe.read('limit=1', { table: probe.quietTable });
-      const epochs = [first, second].map(({ item }) => member(item, 'epoch'));
+      const epochs = [first, second].map(({ item }) => itemMember(item, 'epoch'));
       const [one, other] = epochs.map((item) => (item?.type === 'text' ? item.value : ''));
       must(one !== '' && one === other, () => `epochs ${shorten(one)} and ${shorten(other)}`, second.sent);
     },
@@ -140,7 +140,7 @@ export const answerRules: readonly Rule[] = [
     async check(probe) {
       const answer = await sampleRead(probe);
       const { messages, nextOffset } = batchOf(answer);
-      const earliest = integerOf(member(answer.item, 'earliestOffset'));
+      const earliest = integerOf(itemMember(answer.item, 'earliestOffset'));
       must(earliest !== undefined, () => 'no earliestOffset', answer.sent);
       const [first, last] = [messages[0], messages.at(-1)];
       if (first === undefined || last === undefined) throw new NotTestable('no messages are left');
@@ -174,7 +174,7 @@ async function plainRead(probe: Probe) {
   return answer;
 }
 
-/** A read of the sample. */
+/** Reads the sample. */
 async function sampleRead(probe: Probe) {
   const { messages } = await sampleOf(probe);
   return probe.read(`offset=${messages[0]!.offset}&limit=${messages.length}`);

@@ -7,10 +7,10 @@ import type { Rule } from './rule.ts';
 
 const ERRORS = 'stream-contract.md, Errors';
 
-/** Those that the contract names codes for; of others it only says that there is a map. */
+/** The contract has codes for these statuses. For other statuses it only requires an error map. */
 const statuses = new Set([400, 401, 403, 410, 416, 429, 500, 503]);
 
-/** The form of errors: of every one that the rules before have provoked. */
+/** Rules on the form of all errors that the earlier rules have provoked. */
 export const errorRules: readonly Rule[] = [
   {
     id: 'error.content-type',
@@ -66,7 +66,7 @@ export const errorRules: readonly Rule[] = [
 ];
 
 async function everyError(probe: Probe, problemOf: (answer: Answer) => string | undefined): Promise<void> {
-  // At least one, whichever rules were picked.
+  // Provokes at least one error, whichever rules were chosen.
   await probe.read('limit=0');
   for (const answer of probe.errors) {
     const problem = problemOf(answer);

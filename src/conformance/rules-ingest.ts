@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
@@ -10,7 +10,7 @@ const INGEST = 'stream-contract.md, Ingest';
 const ITEMS_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
 
-/** Values of every kind that a field may have. */
+/** Values of all kinds that a field may have. */
 const everyValue = {
   integer: 42,
   negative: -7,
@@ -23,7 +23,7 @@ const everyValue = {
   nothing: null,
 };
 
-/** Taking messages in. */
+/** Rules on sending messages. */
 export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.cbor',
@@ -43,11 +43,11 @@ export const ingestRules: readonly Rule[] = [
       const answer = await probe.send(items);
       must(answer.status === 200, () => describe(answer), answer.sent);
       must(
-        integerOf(member(answer.item, 'accepted')) === 2n,
-        () => `accepted is ${shorten(integerOf(member(answer.item, 'accepted')))}`,
+        integerOf(itemMember(answer.item, 'accepted')) === 2n,
+        () => `accepted is ${shorten(integerOf(itemMember(answer.item, 'accepted')))}`,
         answer.sent,
       );
-      await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
+      await mustComeBack(probe, integerOf(itemMember(answer.item, 'firstOffset')), items);
     },
   },
   {
@@ -60,14 +60,14 @@ export const ingestRules: readonly Rule[] = [
         telemetryItem(probe, 1, { whole: 1_000_000, largest: 2n ** 64n - 1n, part: 0.5 }),
       ]);
       const answer = await probe.read(`offset=${firstOffset}&limit=1`);
-      const messages = member(answer.item, 'messages');
-      const data = member(messages?.type === 'array' ? messages.items[0] : undefined, 'data');
+      const messages = itemMember(answer.item, 'messages');
+      const data = itemMember(messages?.type === 'array' ? messages.items[0] : undefined, 'data');
       for (const [name, type] of [
         ['whole', 'integer'],
         ['largest', 'integer'],
         ['part', 'float'],
       ] as const) {
-        const seen = member(data, name)?.type ?? 'absent';
+        const seen = itemMember(data, name)?.type ?? 'absent';
         must(seen === type, () => `data.${name} is ${seen}, not ${type}`, answer.sent);
       }
     },
@@ -95,7 +95,7 @@ export const ingestRules: readonly Rule[] = [
   },
   {
     id: 'ingest.offsets',
-    says: 'firstOffset and lastOffset are those of the messages; those of a later request are greater',
+    says: 'firstOffset and lastOffset are the offsets of the messages; a later request gets greater ones',
     source: INGEST,
     needs: ['write'],
     async check(probe) {
@@ -199,7 +199,7 @@ export const ingestRules: readonly Rule[] = [
 async function mustTake(probe: Probe, type: string, body: string, items: object[]): Promise<void> {
   const answer = await probe.send({ type, body });
   must(answer.status === 200, () => describe(answer), answer.sent);
-  await mustComeBack(probe, integerOf(member(answer.item, 'firstOffset')), items);
+  await mustComeBack(probe, integerOf(itemMember(answer.item, 'firstOffset')), items);
 }
 
 async function mustComeBack(probe: Probe, from: bigint | undefined, items: object[]): Promise<void> {
@@ -214,7 +214,7 @@ async function mustComeBack(probe: Probe, from: bigint | undefined, items: objec
   }
 }
 
-/** Where the next message of our table will be, or later. */
+/** An offset at or before the next message of the probe's table. */
 async function tailOf(probe: Probe): Promise<bigint> {
   return (await readToTail(probe, '', { table: probe.quietTable })).nextOffset;
 }

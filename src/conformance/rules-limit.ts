@@ -6,16 +6,16 @@ import { sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 const REST = 'stream-contract.md, REST';
 const MESSAGES_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
-/** Sooner than any wait for further messages. */
+/** Less than any wait for further messages. */
 const AT_ONCE_MS = 800;
-/** Nine requests of this many messages and bytes each are more than one answer may hold. */
+/** Nine of these requests together exceed the largest answer. */
 const LARGE = { requests: 9, messages: 500, textCharacters: 2_000 };
 
-/** How much comes at once. */
+/** Rules on the size of answers. */
 export const limitRules: readonly Rule[] = [
   {
     id: 'limit.count',
-    says: 'limit is the most messages that are returned, and a read that it ends is not up to date',
+    says: 'limit is the largest number of messages, and a read that it ends is not up to date',
     source: 'service.md 4.4; stream-contract.md, REST',
     async check(probe) {
       const { messages } = await sampleOf(probe);
@@ -58,7 +58,7 @@ export const limitRules: readonly Rule[] = [
   },
   {
     id: 'limit.default',
-    says: 'Without a limit 10,000 messages come at most',
+    says: 'Without a limit at most 10,000 messages are returned',
     source: 'service.md 8',
     needs: ['write', 'slow'],
     async check(probe) {
@@ -77,7 +77,7 @@ export const limitRules: readonly Rule[] = [
   },
   {
     id: 'limit.bytes',
-    says: 'A body stays within 8 MiB, and the rest comes next',
+    says: 'A body is at most 8 MiB, and the next read returns the rest',
     source: REST,
     needs: ['write', 'slow'],
     async check(probe) {

@@ -6,7 +6,7 @@ import { firstMessages, sampleOf } from './sample-messages.ts';
 const SEQUENCE_BITS = 20n;
 const STATUSES = 100;
 
-/** What a message says. */
+/** Rules on the content of a message. */
 export const messageRules: readonly Rule[] = [
   {
     id: 'message.members',
@@ -48,7 +48,7 @@ export const messageRules: readonly Rule[] = [
   },
   {
     id: 'message.table',
-    says: 'A table’s messages are its own',
+    says: 'A read of a table returns only messages of this table',
     source: 'stream-contract.md, Offsets',
     async check(probe) {
       const { messages, sent } = await sampleOf(probe);
@@ -59,7 +59,7 @@ export const messageRules: readonly Rule[] = [
   },
   {
     id: 'message.device-status',
-    says: 'The table devices holds messages of kind device_status and no others, each online or offline',
+    says: 'The table devices has only messages of kind device_status, each online or offline',
     source: 'service.md 2.2; stream-contract.md, Messages',
     async check(probe) {
       const some = { table: 'devices', limit: STATUSES, enough: 1 };

@@ -1,6 +1,6 @@
 import { batchOf, errorOf, integerOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Rule } from './rule.ts';
 import { middleOf, mustBeSame, readToTail, sampleOf } from './sample-messages.ts';
 
@@ -9,24 +9,24 @@ const ERRORS = 'stream-contract.md, Errors';
 const PAGE = 2;
 const OFFSET_MAX = 2n ** 64n - 1n;
 
-/** Where a read begins, and where it says to go on. */
+/** Rules on the start of a read and on the next position. */
 export const positionRules: readonly Rule[] = [
   {
     id: 'start.oldest',
-    says: 'Without parameters messages come from the oldest that is retained',
+    says: 'Without parameters a read starts at the oldest retained message',
     source: 'service.md 4.4 rule 2',
     timed: true,
     async check(probe) {
       await sampleOf(probe);
       const oldest = await probe.read('limit=1');
-      const earliest = integerOf(member(oldest.item, 'earliestOffset'));
+      const earliest = integerOf(itemMember(oldest.item, 'earliestOffset'));
       const sent = await probe.read(`offset=${earliest}&limit=1`);
       mustBeSame(batchOf(oldest), batchOf(sent).messages, `read from earliestOffset ${earliest}`);
     },
   },
   {
     id: 'offset.inclusive',
-    says: 'offset is inclusive: the message at it is the first',
+    says: 'offset is inclusive: the message at this offset is the first',
     source: REST,
     async check(probe) {
       const { message } = await middleOf(probe);
@@ -127,7 +127,7 @@ export const positionRules: readonly Rule[] = [
       const { nextOffset, epoch } = errorOf(answer, 416, 'OffsetAhead');
       const tail = await readToTail(probe, '', { table: probe.quietTable });
       must(typeof epoch === 'string', () => `epoch is ${shorten(epoch)}`, answer.sent);
-      const named = integerOf(member(answer.item, 'nextOffset'));
+      const named = integerOf(itemMember(answer.item, 'nextOffset'));
       must(
         named !== undefined && named <= tail.nextOffset,
         () => `nextOffset is ${shorten(nextOffset)}`,
@@ -144,13 +144,13 @@ export const positionRules: readonly Rule[] = [
       if (answer.status === 200) throw new NotTestable('no message is gone yet: offset=0 is answered');
       errorOf(answer, 410, 'OffsetExpired');
       for (const name of ['earliestOffset', 'nextOffset'])
-        must(member(answer.item, name)?.type === 'integer', () => `no ${name}`, answer.sent);
-      must(member(answer.item, 'epoch')?.type === 'text', () => 'no epoch', answer.sent);
+        must(itemMember(answer.item, name)?.type === 'integer', () => `no ${name}`, answer.sent);
+      must(itemMember(answer.item, 'epoch')?.type === 'text', () => 'no epoch', answer.sent);
     },
   },
   {
     id: 'table.empty',
-    says: 'A table nobody has written to is an empty 200, up to date',
+    says: 'A table without messages is an empty 200, up to date',
     source: ERRORS,
     async check(probe) {
       const { messages, upToDate, sent } = await readToTail(probe, '', { table: probe.quietTable });

@@ -3,7 +3,7 @@ import { socketEvents } from '../contract/socket-events.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { batchOfItem, type Message, shorten } from './answer.ts';
 import { must } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { mustBeSame, ownMessages, readToTail, sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
@@ -12,13 +12,13 @@ import { type Frame, type Payload, request, type SocketClient, withClient } from
 const SOCKET = 'stream-contract.md, WebSocket';
 const FRAME_MESSAGES_MAX = 1_000;
 const FRAME_BYTES_MAX = 1024 * 1024;
-/** Nothing that was going to come is still under way after this. */
+/** After this time no further frame is expected. */
 const QUIET_MS = 300;
 const HEARTBEAT_MS = 15 * SECOND_MS;
-/** More than three frames may hold, by their number and by their size. */
+/** Messages for more than three frames, by number and by size. */
 const LARGE = { messages: 3_200, textCharacters: 700 };
 
-/** What comes over a subscription. */
+/** Rules on the frames of a subscription. */
 export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.frame',
@@ -38,14 +38,14 @@ export const socketDataRules: readonly Rule[] = [
         must(frame.requestId === requestId, () => `requestId ${shorten(frame.requestId)}`, client.sent);
         const types = { messages: 'array', nextOffset: 'integer', count: 'integer', upToDate: 'simple' };
         for (const [name, type] of Object.entries({ ...types, earliestOffset: 'integer', epoch: 'text' })) {
-          const seen = member(frame.item, name)?.type ?? 'absent';
+          const seen = itemMember(frame.item, name)?.type ?? 'absent';
           must(seen === type, () => `${name} is ${seen}, not ${type}`, client.sent);
         }
       }),
   },
   {
     id: 'socket.replay',
-    says: 'From an offset or a timestamp come the messages that REST returns',
+    says: 'From an offset or a timestamp a subscription returns the same messages as REST',
     source: SOCKET,
     needs: ['socket'],
     async check(probe) {
@@ -64,7 +64,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.newest',
-    says: 'Without offset and timestamp only new messages come',
+    says: 'Without offset and timestamp a subscription returns only new messages',
     source: 'service.md 4.5 rule 2',
     needs: ['socket', 'write'],
     async check(probe) {
@@ -104,7 +104,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.filter',
-    says: 'Only the messages of the table come, and of devices that the token may see',
+    says: 'A subscription returns only messages of the table and of devices that the token may read',
     source: 'service.md 4.5 rule 4; stream-contract.md, WebSocket',
     needs: ['socket', 'write', 'restricted-token'],
     async check(probe) {
@@ -150,7 +150,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.frame-size',
-    says: 'No frame holds more than 1,000 messages or 1 MiB',
+    says: 'No frame has more than 1,000 messages or 1 MiB',
     source: SOCKET,
     needs: ['socket', 'write', 'slow'],
     async check(probe) {
@@ -169,7 +169,7 @@ export const socketDataRules: readonly Rule[] = [
             20_000,
           );
           for (const frame of client.frames) {
-            const { length } = messagesOf(client, frame);
+            const { length } = frameMessages(client, frame);
             must(length <= FRAME_MESSAGES_MAX, () => `${length} messages in a frame`, client.sent);
             must(frame.bytes <= FRAME_BYTES_MAX, () => `a frame of ${frame.bytes} bytes`, client.sent);
           }
@@ -179,7 +179,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.heartbeat',
-    says: 'When nothing came for 15 s, a frame without messages says the current nextOffset',
+    says: 'After 15 s without a message, a frame without messages has the current nextOffset',
     source: SOCKET,
     needs: ['socket', 'slow'],
     check: (probe) =>
@@ -189,7 +189,7 @@ export const socketDataRules: readonly Rule[] = [
         const frame = await client.until('a frame', () => client.frames[0], HEARTBEAT_MS + 2 * SECOND_MS);
         const tookMs = Math.round(performance.now() - startedMs);
         must(tookMs > HEARTBEAT_MS - SECOND_MS, () => `a frame after ${tookMs} ms`, client.sent);
-        const { length } = messagesOf(client, frame);
+        const { length } = frameMessages(client, frame);
         must(length === 0, () => `${length} messages`, client.sent);
       }),
   },
@@ -202,21 +202,24 @@ async function subscribe(client: SocketClient, probe: Probe, members: Payload): 
   return payload;
 }
 
-function messagesOf(client: SocketClient, frame: Frame): Message[] {
+function frameMessages(client: SocketClient, frame: Frame): Message[] {
   return batchOfItem(frame.item, client.sent, 0, frame.problem).messages;
 }
 
-/** All messages that came, in the order in which they did. */
+/** All received messages, in order. */
 function received(client: SocketClient): Message[] {
-  return client.frames.flatMap((frame) => messagesOf(client, frame));
+  return client.frames.flatMap((frame) => frameMessages(client, frame));
 }
 
 function last(client: SocketClient): bigint | undefined {
-  const frame = client.frames.findLast(({ item }) => member(item, 'messages') !== undefined);
-  return frame && messagesOf(client, frame).at(-1)?.offset;
+  const frame = client.frames.findLast(({ item }) => itemMember(item, 'messages') !== undefined);
+  return frame && frameMessages(client, frame).at(-1)?.offset;
 }
 
-/** Waits for as many messages as are expected, and compares: one that comes twice is there in the place of another. */
+/**
+ * Waits for the expected number of messages and compares them. A duplicate shows, because it takes the place of another
+ * message.
+ */
 async function mustBring(client: SocketClient, expected: readonly Message[], what: string): Promise<void> {
   await client.until(`${expected.length} messages`, () =>
     received(client).length >= expected.length ? true : undefined,

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { socketEvents } from '../contract/socket-events.ts';
 import { shorten } from './answer.ts';
 import { must } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import {
-  type Handshake,
+  type ConnectHandshake,
   handshakeOf,
   type Payload,
   request,
@@ -17,7 +17,7 @@ import {
 const SOCKET = 'stream-contract.md, WebSocket';
 const OFFSET_MAX = '18446744073709551615';
 
-/** Connecting and subscribing over socket.io. */
+/** Rules on connecting and subscribing over socket.io. */
 export const socketRules: readonly Rule[] = [
   {
     id: 'socket.auth',
@@ -77,7 +77,7 @@ export const socketRules: readonly Rule[] = [
     check: (probe) =>
       withClient(probe, async (client) => {
         const { item } = await probe.read('limit=1');
-        const epoch = member(item, 'epoch');
+        const epoch = itemMember(item, 'epoch');
         const payload = request({ table: probe.table });
         const acknowledged = await client.ask(socketEvents.subscribe, payload);
         const answered = await client.until(socketEvents.answer, () => client.answers[0]);
@@ -108,7 +108,7 @@ export const socketRules: readonly Rule[] = [
   },
   {
     id: 'socket.duplicate',
-    says: 'A requestId that is active on the connection already is DuplicateRequest',
+    says: 'A requestId that is already active on the connection is DuplicateRequest',
     source: SOCKET,
     needs: ['socket'],
     check: (probe) =>
@@ -121,7 +121,7 @@ export const socketRules: readonly Rule[] = [
   },
   {
     id: 'socket.invalid',
-    says: 'Offsets and timestamps that are none are InvalidOffset and InvalidTimestamp, as over REST',
+    says: 'Invalid offsets and timestamps are InvalidOffset and InvalidTimestamp, as over REST',
     source: SOCKET,
     needs: ['socket'],
     async check(probe) {
@@ -156,7 +156,7 @@ export const socketRules: readonly Rule[] = [
   },
 ];
 
-async function mustConnect(probe: Probe, handshake: Handshake): Promise<void> {
+async function mustConnect(probe: Probe, handshake: ConnectHandshake): Promise<void> {
   await withConnection(probe, handshake, async (connection) => {
     must(
       connection.kind === 'connected',
@@ -166,7 +166,7 @@ async function mustConnect(probe: Probe, handshake: Handshake): Promise<void> {
   });
 }
 
-/** Subscribes and expects an error. @returns its map */
+/** Subscribes and expects an error. Returns its map. */
 async function mustRefuse(probe: Probe, payload: Payload, code: string, token?: string): Promise<Payload> {
   let answer: Payload = {};
   await withClient(

@@ -1,7 +1,7 @@
 import { formatInstant } from '../lib/time.ts';
 import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Rule } from './rule.ts';
 import { mustBeSame, sampleOf } from './sample-messages.ts';
@@ -9,7 +9,7 @@ import { mustBeSame, sampleOf } from './sample-messages.ts';
 const REST = 'stream-contract.md, REST';
 const FAR_FUTURE = '2999-01-01T00:00:00Z';
 
-/** Reading from an append time on. */
+/** Rules on reads from an append time. */
 export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.first',
@@ -84,7 +84,7 @@ export const timestampRules: readonly Rule[] = [
   },
   {
     id: 'timestamp.unclamped',
-    says: 'clamped is absent where the start is what was asked for',
+    says: 'clamped is absent if the read starts at the requested timestamp',
     source: REST,
     async check(probe) {
       const { atMs, from } = await boundaryOf(probe);
@@ -94,14 +94,14 @@ export const timestampRules: readonly Rule[] = [
         `offset=${from.messages[0]!.offset}&limit=1`,
       ]) {
         const answer = await probe.read(query);
-        must(member(answer.item, 'clamped') === undefined, () => 'clamped is there', answer.sent);
+        must(itemMember(answer.item, 'clamped') === undefined, () => 'clamped is there', answer.sent);
       }
     },
   },
 ];
 
 interface Boundary {
-  /** The append time of the first of `from.messages`, later than that of the message before it. */
+  /** The append time of the first of `from.messages`. The message before it has an earlier one. */
   atMs: number;
   from: Pick<Batch, 'messages'> & { beforeMs: number };
 }
@@ -111,7 +111,7 @@ async function boundaryOf(probe: Probe): Promise<Boundary> {
   const index = messages.findIndex(
     ({ storeTimeMs }, each) => each > 0 && storeTimeMs > messages[each - 1]!.storeTimeMs,
   );
-  if (index === -1) throw new NotTestable('the messages at hand have one store_time');
+  if (index === -1) throw new NotTestable('all messages of the sample have one store_time');
   return {
     atMs: messages[index]!.storeTimeMs,
     from: { messages: messages.slice(index), beforeMs: messages[index - 1]!.storeTimeMs },

@@ -6,17 +6,17 @@ import type { Rule } from './rule.ts';
 import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const IDLE_MS = 1_000;
-/** What the way and a busy server may take beside the wait. */
+/** The time that the network and a busy server may add to the wait. */
 const TOLERANCE_MS = 700;
 const WRITE_AFTER_MS = 500;
 const HOLD_MS = 20_000;
 const TRICKLE_EVERY_MS = 500;
 
-/** How long a read waits for more. */
+/** Rules on how long a read waits for messages. */
 export const waitRules: readonly Rule[] = [
   {
     id: 'wait.idle',
-    says: 'A read that has everything is answered when no message came for 1 s',
+    says: 'A read that has everything is answered after 1 s without a message',
     source: 'service.md 4.4 rule 5',
     timed: true,
     async check(probe) {
@@ -27,7 +27,7 @@ export const waitRules: readonly Rule[] = [
   },
   {
     id: 'wait.reset',
-    says: 'A message that this caller may see is returned, and the second starts anew',
+    says: 'A new message that the caller may read is returned, and the second starts again',
     source: 'stream-contract.md, REST',
     needs: ['write'],
     timed: true,
@@ -48,7 +48,7 @@ export const waitRules: readonly Rule[] = [
   },
   {
     id: 'wait.filtered',
-    says: 'A message that this caller does not see does not make the read longer',
+    says: 'A message that the caller may not read does not make the read longer',
     source: 'stream-contract.md, REST',
     needs: ['write'],
     timed: true,
@@ -64,7 +64,7 @@ export const waitRules: readonly Rule[] = [
   },
   {
     id: 'wait.hold',
-    says: 'No read is held longer than 20 s, though a message comes every half second',
+    says: 'No read is held longer than 20 s, also with a message every half second',
     source: 'stream-contract.md, REST',
     needs: ['write', 'slow'],
     async check(probe) {
@@ -90,13 +90,13 @@ export const waitRules: readonly Rule[] = [
   },
 ];
 
-/** A read at the tail, which the server may hold as long as it does. */
+/** Reads at the end of a table. The server may hold the read. */
 async function heldRead(probe: Probe, table: string): Promise<Batch> {
   const { nextOffset } = await readToTail(probe, '', { table });
   return batchOf(await probe.read(`offset=${nextOffset}`, { table, held: true }));
 }
 
-/** Sends a message into our table while a read of a table is held. */
+/** Sends a message to the probe's table while a read of a table is held. */
 async function readDuringWrite(probe: Probe, table: string): Promise<{ batch: Batch; sinceWriteMs: number }> {
   const { nextOffset } = await readToTail(probe, '', { table });
   const held = probe.read(`offset=${nextOffset}`, { table, held: true });

@@ -3,7 +3,7 @@ import type { Probe } from './probe.ts';
 import { type Need, needs, type Rule } from './rule.ts';
 import type { Sent } from './sent.ts';
 
-/** What came of a rule. */
+/** The result of a rule. */
 export type Finding = { rule: Rule } & (
   | { result: 'pass' }
   | { result: 'fail'; saw: string; sent: Sent | undefined }
@@ -12,7 +12,7 @@ export type Finding = { rule: Rule } & (
 
 const ATTEMPTS = 3;
 
-/** Checks rule after rule, and says of each what came of it as soon as it is known. Ends early when aborted. */
+/** Checks rules one after another and yields each result at once. Ends early if the signal aborts. */
 export async function* checkRules(
   rules: readonly Rule[],
   probe: Probe,
@@ -23,7 +23,7 @@ export async function* checkRules(
     const finding = await checkRule(rule, probe).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
-    // What was under way when it was aborted says nothing about the server.
+    // A check that was aborted proves nothing.
     if (signal.aborted || finding === undefined) return;
     yield finding;
   }

@@ -3,18 +3,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, systemClock } from '../lib/time.ts';
 import { type Batch, batchOf, describe, integerOf, type Message } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import { member } from './cbor-item.ts';
+import { itemMember } from './cbor-item.ts';
 import type { Probe, ReadOptions } from './probe.ts';
 
-/** Requests of messages that the sample is made of, so that they have several append times. */
+/** The sample is sent in several requests, so that it has several append times. */
 const REQUESTS = 4;
 const MESSAGES_PER_REQUEST = 3;
 const APART_MS = 5;
 const SAMPLE_MESSAGES = REQUESTS * MESSAGES_PER_REQUEST;
-/** The oldest messages may go while they are looked at, so younger ones are taken where there are enough. */
+/** The oldest messages may expire during the check, so younger ones are used if there are enough. */
 const SAMPLE_AGE_MS = 20 * MINUTE_MS;
 
-/** A telemetry item of our device. */
+/** A telemetry item of the probe's device. */
 export function telemetryItem(probe: Probe, number: number, data: Record<string, unknown> = {}): object {
   return {
     device: probe.device,
@@ -25,11 +25,11 @@ export function telemetryItem(probe: Probe, number: number, data: Record<string,
   };
 }
 
-/** Sends some messages into our table, once. @throws NotTestable where that is not possible */
+/** Sends some messages to the probe's table, once. @throws NotTestable if that is not possible */
 export function ownMessages(probe: Probe): Promise<void> {
   return probe.once('own messages', async () => {
     for (let request = 0; request < REQUESTS; request++) {
-      // Of another millisecond than the last.
+      // Waits for another millisecond.
       await sleep(APART_MS);
       const first = request * MESSAGES_PER_REQUEST;
       const items = Array.from({ length: MESSAGES_PER_REQUEST }, (_, index) =>
@@ -41,12 +41,12 @@ export function ownMessages(probe: Probe): Promise<void> {
   });
 }
 
-/** A server may look at only so much of a log in one read that finds nothing. */
+/** A server may scan only a part of its log in a read that finds nothing. */
 const PAGES_MAX = 100;
 
 /**
- * Some messages that follow each other in the table that is looked at, three at least.
- * @throws NotTestable where it holds fewer
+ * At least three messages that follow each other in the table that rules read.
+ * @throws NotTestable if there are fewer
  */
 export async function sampleOf(probe: Probe): Promise<Batch> {
   if (probe.target.write) await ownMessages(probe);
@@ -63,9 +63,9 @@ export async function sampleOf(probe: Probe): Promise<Batch> {
 }
 
 /**
- * The first batch that has enough messages, however many of other tables lie before them.
- * @param start query of where to begin; empty for the oldest message
- * @returns the last batch where none has
+ * Reads until a batch has enough messages, past messages of other tables.
+ * @param start the query of the start; empty for the oldest message
+ * @returns the last batch if none has enough
  */
 export async function firstMessages(
   probe: Probe,
@@ -81,14 +81,14 @@ export async function firstMessages(
   }
 }
 
-/** A message in the sample, and the one that follows it. */
+/** A message in the middle of the sample, and the one after it. */
 export async function middleOf(probe: Probe): Promise<{ message: Message; next: Message; sample: Batch }> {
   const sample = await sampleOf(probe);
   const index = Math.floor(sample.messages.length / 2) - 1;
   return { message: sample.messages[index]!, next: sample.messages[index + 1]!, sample };
 }
 
-/** Reads a table to its end. @returns the last read, and the messages of all */
+/** Reads a table to its end. Returns the last read, and all messages. */
 export async function readToTail(probe: Probe, query: string, options?: ReadOptions): Promise<Batch> {
   const messages: Message[] = [];
   for (let asked = query, pages = 1; ; pages++) {
@@ -101,8 +101,8 @@ export async function readToTail(probe: Probe, query: string, options?: ReadOpti
 }
 
 /**
- * Sends items and says where they went.
- * @throws Breach where they are not accepted
+ * Sends items and returns their offsets.
+ * @throws Breach if they are not accepted
  */
 export async function sendOwn(
   probe: Probe,
@@ -110,8 +110,8 @@ export async function sendOwn(
   table?: string,
 ): Promise<{ firstOffset: bigint; lastOffset: bigint; atMs: number }> {
   const answer = await probe.send(items, table === undefined ? {} : { table });
-  const firstOffset = integerOf(member(answer.item, 'firstOffset'));
-  const lastOffset = integerOf(member(answer.item, 'lastOffset'));
+  const firstOffset = integerOf(itemMember(answer.item, 'firstOffset'));
+  const lastOffset = integerOf(itemMember(answer.item, 'lastOffset'));
   must(
     answer.status === 200 && firstOffset !== undefined && lastOffset !== undefined,
     () => `${describe(answer)} instead of 200 with firstOffset and lastOffset`,
@@ -120,7 +120,7 @@ export async function sendOwn(
   return { firstOffset, lastOffset, atMs: answer.startedMs };
 }
 
-/** @throws Breach unless both hold the same messages in the same order */
+/** @throws Breach unless both lists have the same messages in the same order */
 export function mustBeSame(
   seen: Pick<Batch, 'messages' | 'sent'>,
   expected: readonly Message[],

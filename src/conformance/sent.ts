@@ -1,4 +1,4 @@
-/** A request as it was sent, or what was done over a socket, so that a person can do it again. */
+/** A sent request, or the steps over a socket, so that a person can repeat it. */
 export type Sent =
   | {
       kind: 'http';
@@ -11,7 +11,7 @@ export type Sent =
 
 const BODY_SHOWN_MAX = 1_000;
 
-/** The request as a command for a shell, with what is to be shown in the place of a token. */
+/** The request as a shell command. `shownAs` replaces tokens. */
 export function asCommand(sent: Sent, shownAs: (token: string) => string): string {
   if (sent.kind === 'socket') return sent.steps.join('; ');
   const { url, token, headers, body } = sent;

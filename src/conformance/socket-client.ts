@@ -5,13 +5,13 @@ import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { shorten } from './answer.ts';
 import { Breach, NotTestable } from './breach.ts';
-import { type Item, member, plain, readItem } from './cbor-item.ts';
+import { type Item, itemMember, plain, readItem } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import type { Sent } from './sent.ts';
 import { type Target, tokenShownAs } from './target.ts';
 
-/** How a client says who it is. */
-export interface Handshake {
+/** The authentication of a client. */
+export interface ConnectHandshake {
   auth?: Record<string, string>;
   query?: Record<string, string>;
   extraHeaders?: Record<string, string>;
@@ -19,7 +19,7 @@ export interface Handshake {
 
 export type Payload = Record<string, unknown>;
 
-/** A data frame as it came. */
+/** A received data frame. */
 export interface Frame {
   requestId: unknown;
   isBinary: boolean;
@@ -28,17 +28,16 @@ export interface Frame {
   problem: string | undefined;
 }
 
-/** One connection, which remembers everything that was sent and received. */
+/** One connection. It keeps everything that was sent and received. */
 export interface SocketClient {
   readonly sent: Sent;
   readonly answers: readonly Payload[];
   readonly frames: readonly Frame[];
   readonly stops: readonly Payload[];
-  /** Sends an event. */
   emit(event: string, payload: Payload): void;
-  /** Sends an event and waits for its acknowledgement. @throws Breach where none comes */
+  /** Sends an event and waits for its acknowledgement. @throws Breach if there is none */
   ask(event: string, payload: Payload): Promise<Payload>;
-  /** Waits until something is found among what came. @throws Breach with what it was, once the time is over */
+  /** Waits until `find` returns something. @throws Breach with `what`, when the time is over */
   until<Found>(what: string, find: () => Found | undefined, withinMs?: number): Promise<Found>;
 }
 
@@ -49,14 +48,14 @@ export type Connection =
 const CONNECT_MS = 10 * SECOND_MS;
 const ANSWER_MS = 3 * SECOND_MS;
 
-/** What a client of the target says by default. */
-export function handshakeOf({ target }: Probe, token = target.token): Handshake {
+/** The default authentication for the target. */
+export function handshakeOf({ target }: Probe, token = target.token): ConnectHandshake {
   return { auth: { token, workgroupId: target.workgroup } };
 }
 
 /**
- * Connects, does something with the connection, and disconnects.
- * @throws NotTestable where nobody can connect: that is a rule of its own
+ * Connects, runs an action, and disconnects.
+ * @throws NotTestable if the connection fails, because another rule checks that
  */
 export async function withClient(
   probe: Probe,
@@ -85,10 +84,13 @@ async function canConnect(probe: Probe): Promise<boolean> {
   }
 }
 
-/** The same with any handshake, whether or not it is let in. @throws Breach where the server does not answer */
+/**
+ * Connects with any authentication and runs an action, also if the connection is refused. @throws Breach if the server
+ * does not answer
+ */
 export async function withConnection(
   probe: Probe,
-  handshake: Handshake,
+  handshake: ConnectHandshake,
   use: (connection: Connection) => Promise<void>,
 ): Promise<void> {
   const { target } = probe;
@@ -186,7 +188,7 @@ function frameOf(payload: unknown): Frame {
   const bytes = isBinary ? payload.length : 0;
   try {
     const item = isBinary ? readItem(payload) : undefined;
-    const requestId = item && member(item, 'requestId');
+    const requestId = item && itemMember(item, 'requestId');
     const problem = isBinary ? undefined : `${typeof payload}, not binary`;
     return { requestId: requestId && plain(requestId), isBinary, bytes, item, problem };
   } catch (error) {
@@ -194,7 +196,7 @@ function frameOf(payload: unknown): Frame {
   }
 }
 
-function inWords(handshake: Handshake, target: Target): string {
+function inWords(handshake: ConnectHandshake, target: Target): string {
   const shown = (_: string, value: unknown) => {
     if (typeof value !== 'string') return value;
     const [, scheme = '', token = ''] = /^(Bearer )?(.*)$/.exec(value)!;
@@ -205,7 +207,7 @@ function inWords(handshake: Handshake, target: Target): string {
     .join(', ');
 }
 
-/** A new subscription's payload. */
+/** The payload of a new subscription. */
 export function request(members: Payload = {}): Payload & { requestId: string } {
   return { requestId: randomUUID(), ...members };
 }

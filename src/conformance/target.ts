@@ -1,20 +1,20 @@
-/** The server to look at, and what may be done to it. */
+/** The server to check, and what the check may do. */
 export interface Target {
-  /** Where `/api/v1/...` begins; may have a path of its own. */
+  /** The URL before `/api/v1/...`; it may have a path. */
   url: string;
   workgroup: string;
-  /** The table to read, where none of its own is written. */
+  /** The table to read if the check may not write. */
   table: string | undefined;
   token: string;
   restrictedToken: string | undefined;
   foreignWorkgroup: string | undefined;
   write: boolean;
   slow: boolean;
-  /** Where socket.io is; undefined: that half of the contract is left out. */
+  /** The path of socket.io; undefined to skip the rules on sockets. */
   socketPath: string | undefined;
 }
 
-/** What stands for a token wherever it would be shown: those that the suite makes up are no secret. */
+/** The text that is shown instead of a token. Tokens that the suite makes up are shown, because they are no secret. */
 export function tokenShownAs({ token, restrictedToken }: Target, given: string): string {
   if (given === token) return '$WATTLINE_TOKEN';
   return given === restrictedToken ? '$WATTLINE_RESTRICTED_TOKEN' : given;

@@ -1,6 +1,6 @@
+import { cborInitial, cborMajor } from '../cbor/cbor-head.ts';
 import {
   type CborWriter,
-  cborMajor,
   createWriter,
   reserve,
   writeBigint,
@@ -23,28 +23,28 @@ import type { Offset } from './offset.ts';
 
 export type IngestItem = TelemetryItem | DeviceStatusItem | AuditItem;
 
-/** Messages as the log stores them and every reader gets them: CBOR maps one after another. */
+/** Messages as they are stored and sent: CBOR maps one after another. */
 export interface EncodedBatch {
   bytes: Uint8Array;
   /** Message i is the bytes from `starts[i]` to `starts[i + 1]`. */
   starts: Uint32Array;
   tables: string[];
-  /** The device a message is about, null for audit messages: what device groups are filtered by. */
+  /** The device of each message, for the filter by device groups; null for audit messages. */
   devices: Array<string | null>;
   count: number;
 }
 
 /**
- * Every message begins with `offset` and `store_time`, each an 8-byte integer (which is the shortest form from 2^32
- * on, so for every real one), because the log knows them last and stamps them in place.
+ * Each message begins with `offset` and `store_time` as 8-byte integers, because the log knows them last and writes
+ * them into the encoded message. Eight bytes are the shortest form from 2^32 on, so for all real offsets and times.
  */
 export const OFFSET_POSITION = 9;
 export const STORE_TIME_POSITION = 29;
 const BYTES_PER_MESSAGE_EXPECTED = 320;
 
 /**
- * Encodes items for the log. Telemetry goes to `table`, device status and audit items to the tables of their own.
- * Offsets and append times are zero until `stampMessages`.
+ * Encodes items for the log. Telemetry goes to `table`; device status and audit items go to their own tables. Offsets
+ * and append times are zero until `stampMessages`.
  */
 export function encodeMessages(items: readonly IngestItem[], table: string): EncodedBatch {
   const writer = createWriter(items.length * BYTES_PER_MESSAGE_EXPECTED);
@@ -74,7 +74,7 @@ export function encodeMessages(items: readonly IngestItem[], table: string): Enc
   return { bytes: written(writer), starts, tables, devices, count: items.length };
 }
 
-/** Writes consecutive offsets and one append time into encoded messages, in place. */
+/** Writes consecutive offsets and one append time into encoded messages. */
 export function stampMessages(batch: EncodedBatch, firstOffset: Offset, storeTimeMs: number): void {
   const { bytes, starts, count } = batch;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -96,19 +96,19 @@ export function stampMessages(batch: EncodedBatch, firstOffset: Offset, storeTim
   }
 }
 
-/** How every telemetry message of a table begins, for the ingest that copies what was sent instead of encoding it. */
+/** The first bytes of all telemetry messages of a table. */
 export function telemetryStart(table: string): Uint8Array {
   return messageStart(table, 'telemetry');
 }
 
-/** What messages of one table and kind have in common: everything up to the members that differ. The first byte is set later. */
+/** Encodes the members that all messages of one table and kind share. The number of members is written later. */
 function messageStart(table: string, kind: string): Uint8Array {
   const writer = createWriter(64);
   writeHead(writer, cborMajor.map, 0);
   for (const key of ['offset', 'store_time']) {
     writeText(writer, key);
     reserve(writer, 9);
-    writer.bytes[writer.length] = cborMajor.uint | 27;
+    writer.bytes[writer.length] = cborInitial.uint64;
     writer.bytes.fill(0, writer.length + 1, writer.length + 9);
     writer.length += 9;
   }
@@ -119,7 +119,7 @@ function messageStart(table: string, kind: string): Uint8Array {
   return written(writer);
 }
 
-/** Begins a message of that many members; a map of fewer than 24 members has a head of one byte. */
+/** Writes the first bytes of a message with this number of members, which must be less than 24. */
 function begin(writer: CborWriter, start: Uint8Array, members: number): void {
   const at = writer.length;
   writeRaw(writer, start);

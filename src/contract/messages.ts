@@ -2,14 +2,16 @@ import { z } from 'zod';
 import type { Offset } from './offset.ts';
 import { limits } from './wire-limits.ts';
 
-/** The path segment that reads all tables at once. */
+/** The path segment for all tables at once. */
 export const WILDCARD_TABLE = '-';
 export const AUDIT_TABLE = 'audit_logs';
 export const DEVICE_STATUS_TABLE = 'devices';
-/** The source of readings that name none. */
+/** The source of readings without a source. */
 export const DEFAULT_SOURCE = 'default';
 
-/** Workgroups and tables name folders and files too, so they are plain: no separators, no leading dot or dash. */
+/**
+ * Folders and files are named after workgroups and tables, so separators, a leading dot and a leading dash are refused.
+ */
 export const workgroupIdSchema = z
   .string()
   .regex(
@@ -23,9 +25,9 @@ export const tableNameSchema = z
     tableNamePattern,
     'must be 1 to 128 letters, digits, "_", "." or "-", starting with a letter, digit or "_"',
   );
-/** Half of a surrogate pair is no character: UTF-8 has none for it, so two different names would become one. */
+/** A lone surrogate is refused, because UTF-8 cannot hold it and two different names would become one. */
 const isWellFormed = (text: string) => text.isWellFormed();
-const notWellFormed = 'must not hold half of a surrogate pair';
+const notWellFormed = 'must not contain a lone surrogate, which is half of a character';
 export const nameSchema = z.string().min(1).max(limits.nameCharactersMax).refine(isWellFormed, notWellFormed);
 const textSchema = z.string().max(limits.textCharactersMax).refine(isWellFormed, notWellFormed);
 export const deviceIdSchema = z.guid('must be a UUID').transform((id) => id.toLowerCase());
@@ -43,7 +45,7 @@ export const fieldValueSchema = z.union([
 ]);
 export type FieldValue = z.infer<typeof fieldValueSchema>;
 
-/** A telemetry reading as a device sends it: the server adds offset, table, kind and append time. */
+/** A telemetry item as a device sends it. The server adds offset, table, kind and append time. */
 export const telemetryItemSchema = z.strictObject({
   device: deviceIdSchema,
   source: nameSchema.nullish(),
@@ -56,7 +58,7 @@ export const telemetryItemSchema = z.strictObject({
     }),
 });
 
-/** A device that comes online or goes offline, as a gateway reports it. */
+/** A gateway's report that a device came online or went offline. */
 export const deviceStatusItemSchema = z.strictObject({
   device: deviceIdSchema,
   state: z.enum(['online', 'offline']),
@@ -74,7 +76,7 @@ export interface AuditItem {
   data?: Record<string, FieldValue>;
 }
 
-/** Messages as they stand in the log and on the wire. Times are integer milliseconds since 1970. */
+/** Messages in the log and on the wire. Times are integer milliseconds since 1970. */
 export type StreamMessage = { offset: Offset; table: string; event_time: number; store_time: number } & (
   | {
       kind: 'telemetry';
@@ -87,7 +89,7 @@ export type StreamMessage = { offset: Offset; table: string; event_time: number;
   | { kind: 'audit'; actor: string; action: string; target?: string; data?: Record<string, FieldValue> }
 );
 
-/** The body of a successful read, REST and socket alike. */
+/** The body of a successful read, of REST and of sockets. */
 export interface ReadBody {
   messages: StreamMessage[];
   nextOffset: Offset;

@@ -1,28 +1,28 @@
 import type { UtcMs } from '../lib/time.ts';
 
 /**
- * An offset is an unsigned 64-bit integer: milliseconds of append time in the upper 44 bits, a sequence below.
- * So order by offset is order by append time and "start at this timestamp" is arithmetic. Only the log computes
- * with offsets; clients store what was returned and send it back.
+ * An offset is an unsigned 64-bit integer: the append time in milliseconds in the upper 44 bits, a sequence number in
+ * the lower 20. So the order of offsets is the order of append times, and the start for a timestamp needs no search.
+ * Only the log computes with offsets. Clients store an offset and send it back.
  */
 export type Offset = bigint;
 
 const SEQUENCE_BITS = 20n;
 export const OFFSET_MAX: Offset = 2n ** 64n - 1n;
 
-/** The first offset a message appended at `ms` can have. */
+/** The first offset that a message appended at `ms` can have. */
 export function offsetOf(ms: UtcMs): Offset {
   return BigInt(ms) << SEQUENCE_BITS;
 }
 
-/** The append time that an offset of ours carries. */
+/** The append time in an offset of our log. */
 export function offsetMs(offset: Offset): UtcMs {
   return Number(offset >> SEQUENCE_BITS);
 }
 
 /**
- * The next offset of a log: one past `last`, or the first of this millisecond where the clock has moved on.
- * A clock that steps back never takes the offset with it; a full sequence carries into the next millisecond.
+ * The offset after `last`, or the first offset of this millisecond if the clock has moved on. Offsets never go back
+ * when the clock does. When a millisecond is full, the sequence continues in the next one.
  */
 export function nextOffset(last: Offset | undefined, nowMs: UtcMs): Offset {
   const fresh = offsetOf(nowMs);
@@ -39,7 +39,7 @@ export function earlierOffset(a: Offset, b: Offset): Offset {
   return b;
 }
 
-/** Reads an offset from a URL: decimal digits within 64 bits and nothing else. */
+/** Reads an offset from a URL: decimal digits of at most 64 bits. Undefined for other text. */
 export function parseOffset(text: string): Offset | undefined {
   if (!/^\d{1,20}$/.test(text)) return undefined;
   const offset = BigInt(text);

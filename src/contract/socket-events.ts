@@ -1,23 +1,23 @@
 /**
- * The stream over socket.io: its events, and what they carry beside the data frames, which are CBOR. These payloads are
- * JSON, so offsets in them are decimal text.
+ * The socket.io events of the stream and their payloads. Data frames are CBOR. All other payloads are JSON, so offsets
+ * in them are decimal text.
  */
 
-/** Where the server is found, unless it is configured otherwise. */
+/** The default path of the socket.io server. */
 export const SOCKET_PATH = '/socket.io-client';
 
 export const socketEvents = {
-  /** Client to server: subscribes. */
+  /** From client to server: subscribes. */
   subscribe: 'stream:latest',
-  /** Server to client: the answer to a subscription, also where there is an acknowledgement callback. */
+  /** From server to client: answers a subscription. It is sent in addition to an acknowledgement. */
   answer: 'stream:latest:rpc',
-  /** Server to client: one CBOR body, the REST answer and the `requestId`. */
+  /** From server to client: one CBOR body, which is a REST answer with `requestId` and `fromOffset`. */
   data: 'stream:latest:data',
-  /** Either way: ends a subscription. */
+  /** From either side: ends a subscription. */
   stop: 'stream:latest:stop',
 } as const;
 
-/** Why the server says that a subscription has ended. */
+/** The reason why a subscription has ended. */
 export type StopReason =
   | 'client_stop'
   | 'token_expired'
@@ -25,10 +25,10 @@ export type StopReason =
   | 'offset_expired'
   | 'server_draining';
 
-/** The answer to a subscription that has begun. */
+/** The answer to a new subscription. */
 export interface SubscribeAnswer {
   requestId: string;
-  /** Where it begins: what a client resumes from that is cut off before its first frame. */
+  /** The start. A client that is cut off before its first frame resumes from here. */
   nextOffset: string;
   epoch: string;
   clamped?: 'retention' | 'future';
@@ -37,8 +37,8 @@ export interface SubscribeAnswer {
 export interface StopNotice {
   requestId: string;
   reason: StopReason;
-  /** One past the last message that was delivered or left out: where to resume. */
+  /** One past the last message that was delivered or filtered out. A client resumes from here. */
   nextOffset: string;
-  /** An error map of the contract, where there is more to say. */
+  /** An error map of the contract, if there is an error. */
   error?: Record<string, unknown>;
 }

@@ -1,6 +1,6 @@
 import type { Offset } from './offset.ts';
 
-/** Every error of the contract: its HTTP status, and whether the same request may succeed later. */
+/** The errors of the contract with their HTTP status. `retryable` is true if the same request may succeed later. */
 export const streamErrors = {
   InvalidOffset: { status: 400, retryable: false },
   InvalidTimestamp: { status: 400, retryable: false },
@@ -25,7 +25,7 @@ export const streamErrors = {
 
 export type StreamErrorCode = keyof typeof streamErrors;
 
-/** What an error says beyond its code and message. */
+/** The members of an error beside its code and message. */
 export interface StreamErrorDetails {
   parameter?: string;
   required?: string[];
@@ -34,12 +34,12 @@ export interface StreamErrorDetails {
   epoch?: string;
   correlationId?: string;
   items?: Array<{ index: number; field: string; reason: string }>;
-  /** What is wrong with an uploaded file, by line; the first of them, and how many there are. */
+  /** The first problems of an uploaded file, by line, and the number of all problems. */
   problems?: Array<{ line: number; column?: string | undefined; message: string }>;
   problemCount?: number;
 }
 
-/** The error map that goes over the wire, in CBOR on the stream and in JSON on the report. */
+/** The error map on the wire: CBOR for the stream, JSON for the report. */
 export interface StreamErrorBody extends StreamErrorDetails {
   error: StreamErrorCode;
   message: string;
@@ -47,11 +47,11 @@ export interface StreamErrorBody extends StreamErrorDetails {
   retryable: boolean;
 }
 
-/** An answer of the contract that is not a success. Thrown by handlers, written by the HTTP and socket edges. */
+/** An error of the contract. Handlers throw it, and the HTTP and socket servers send it. */
 export class StreamError extends Error {
   readonly code: StreamErrorCode;
   readonly details: StreamErrorDetails;
-  /** Seconds for `Retry-After`, where waiting helps. */
+  /** Seconds for `Retry-After`; undefined if waiting does not help. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Energy in whole Wh, in answers and files. Sums may pass 2^53 where registers show absurd values: then the last digits are lost, and nothing
- * else is. So this is not `z.int()`, which refuses them.
+ * Energy in whole Wh, in answers and files. It accepts numbers beyond 2^53, which `z.int()` refuses, because registers
+ * with absurd values can have sums of that size. They lose their last digits.
  */
 export const wholeWh = z
   .number()

@@ -1,23 +1,23 @@
 import { cborLimits } from '../cbor/cbor-limits.ts';
 
-/** Every number of the contract, in one place. A unit is the last word of its name. */
+/** All limits of the contract. A name ends in its unit. */
 export const limits = {
-  /** Messages in one REST answer, default and maximum (service.md 8). */
+  /** Messages in one REST answer: the default and the maximum. */
   messagesPerReadMax: 10_000,
-  /** Answers end when the next message would pass this size; one message is always returned. */
+  /** An answer ends before the message that would exceed this size. It always has at least one message. */
   readBytesMax: 8 * 1024 * 1024,
-  /** An answer waits this long for a next message before it is sent (service.md 4.4 rule 5). */
+  /** An answer waits this long for another message before it is sent. */
   idleTimeoutMs: 1_000,
-  /** No request is held longer, so that a trickle cannot hold one for ever. */
+  /** A request is held at most this long, also if messages keep arriving. */
   readHoldMsMax: 20_000,
-  /** How long messages stay in the stream, by their append time (service.md 8). */
+  /** Messages stay in the stream this long after their append time. */
   retentionMs: 3_600_000,
   /** One ingest request. */
   itemsPerIngestMax: 10_000,
   ingestBytesMax: 8 * 1024 * 1024,
-  /** Of one token at once: bodies that are on their way in, and answers that were not read yet. Sixteen of the largest. */
+  /** Request bodies that are arriving and answers that are not read yet, of one token: sixteen of the largest. */
   bytesUnderWayMax: 128 * 1024 * 1024,
-  /** One message: fields, and bytes once encoded. */
+  /** One message: its fields, and its encoded bytes. */
   fieldsPerMessageMax: 1_000,
   messageBytesMax: 1024 * 1024,
   /** Characters of a table, source or field name. */
@@ -27,15 +27,18 @@ export const limits = {
   /** Instants are within the years 1970 to 9999. */
   instantMsMax: 253_402_300_799_999,
   ...cborLimits,
-  /** Messages a client reads in one answer, though another vendor's server may send more than it was asked for. */
+  /** Messages that a client accepts in one answer. Other servers may send more than was asked for. */
   messagesPerBodyMax: 100_000,
-  /** One frame of a socket, whole; a message that alone is larger is still sent. */
+  /** One frame of a socket. A message that is larger by itself is still sent. */
   frameMessagesMax: 1_000,
   frameBytesMax: 1024 * 1024,
-  /** Frames a subscription may have under way where the client acknowledges them. */
+  /** Frames of a subscription that may wait for an acknowledgement, if the client acknowledges frames. */
   framesUnacknowledgedMax: 4,
-  /** An idle subscription gets an empty frame this often, so that its client knows that it is alive and where it stands. */
+  /**
+   * An idle subscription gets an empty frame this often. It tells the client that the connection works, and its
+   * position.
+   */
   frameIdleMs: 15_000,
-  /** The sequencer may run this far ahead of the clock before it warns. */
+  /** The log warns if its offsets run ahead of the clock by more than this. */
   sequencerLeadMsWarn: 5_000,
 } as const;

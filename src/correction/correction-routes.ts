@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
-import { bearerToken } from '../access/bearer.ts';
 import type { Permission } from '../access/grant.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
-import { rejectOtherMethods } from '../http/http-server.ts';
+import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import { InputError, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { isLocalDate } from '../lib/time.ts';
 import { bodySchema, requestOf } from './correction-body.ts';
@@ -18,7 +17,7 @@ type Asked<Answer> = Promise<
   { kind: 'answer'; answer: Answer } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
 >;
 
-export interface CorrectionRoutesOptions extends Pick<Gate, 'access' | 'audit'> {
+export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
   workgroups: readonly WorkgroupConfig[];
   /** Ask the process that has the warehouse of a workgroup open. */
   correct(
@@ -84,9 +83,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
   const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
   const enter = async (request: FastifyRequest, permission: Permission) => {
     const { workgroupId } = request.params as { workgroupId: string };
-    const admission = await admit(gate, bearerToken(request.headers.authorization), workgroupId, [
-      permission,
-    ]);
+    const admission = admit(gate, authenticationOf(request), workgroupId, [permission]);
     return { ...admission, workgroupId };
   };
   const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof enter>>>();

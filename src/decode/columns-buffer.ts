@@ -2,7 +2,7 @@ import type { MessageColumns } from './message-columns.ts';
 
 const FIELDS_PER_MESSAGE_EXPECTED = 10;
 
-/** Empty columns with room for that many messages; they grow by doubling. */
+/** Creates empty columns with room for `messages` messages. They grow by doubling. */
 export function createColumns(messages = 1024): MessageColumns {
   const fields = messages * FIELDS_PER_MESSAGE_EXPECTED;
   return {
@@ -25,7 +25,7 @@ export function createColumns(messages = 1024): MessageColumns {
   };
 }
 
-/** Forgets the batch and keeps the buffers. */
+/** Empties the columns and keeps their buffers. */
 export function clearColumns(columns: MessageColumns): void {
   columns.count = 0;
   columns.fieldStart[0] = 0;
@@ -33,7 +33,7 @@ export function clearColumns(columns: MessageColumns): void {
   columns.rejected = [];
 }
 
-/** Makes room for one message more. */
+/** Makes room for one more message. */
 export function reserveMessage(columns: MessageColumns): void {
   if (columns.count < columns.table.length) return;
   columns.offset = doubled(columns.offset);
@@ -49,7 +49,7 @@ export function reserveMessage(columns: MessageColumns): void {
   columns.fieldStart = doubled(columns.fieldStart, columns.table.length + 1);
 }
 
-/** Makes room for that many numeric fields in all. */
+/** Makes room for `fields` numeric fields in total. */
 export function reserveFields(columns: MessageColumns, fields: number): void {
   const room = columns.fieldId.length;
   if (fields <= room) return;
@@ -66,8 +66,8 @@ function doubled<Column extends TypedColumn>(column: Column, length = column.len
 }
 
 /**
- * One past the highest offset of a batch, rejected messages included: where to go on when the answer does not say.
- * Undefined where no message has an offset.
+ * One past the highest offset of a batch, rejected messages included. A client reads on from here if the answer names
+ * no next position. Undefined if no message has an offset.
  */
 export function offsetAfter(columns: MessageColumns): bigint | undefined {
   let high = -1;

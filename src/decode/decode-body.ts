@@ -6,7 +6,7 @@ import type { MessageColumns, NameTable } from './message-columns.ts';
 import { appendMessage, type ColumnsOptions } from './messages-to-columns.ts';
 import { isMap, readOffset } from './parse-values.ts';
 
-/** What an answer says beside its messages; undefined where it does not say. */
+/** The members of an answer beside its messages; undefined if the answer lacks them. */
 export interface BodyFacts {
   nextOffset: bigint | undefined;
   earliestOffset: bigint | undefined;
@@ -16,16 +16,19 @@ export interface BodyFacts {
   requestId: string | undefined;
 }
 
-/** An answer: messages as columns (possibly none), or an error whatever HTTP status it came with. */
+/** A decoded answer: messages as columns, or an error under any HTTP status. */
 export type DecodedBody =
   | (BodyFacts & { kind: 'batch'; columns: MessageColumns })
   | (BodyFacts & { kind: 'error'; error: string; message: string; members: Record<string, unknown> });
 
-/** Where servers of this shape put their messages, in the order in which they are believed. */
+/** The members that servers use for their messages. The first one that is a list counts. */
 export const messageLists: readonly string[] = ['messages', 'records', 'data', 'results', 'rows', 'items'];
-/** Where they put the next position, likewise. `offset` is one only in a map that is not itself a message. */
+/**
+ * The members that servers use for the next position. The first one counts. `offset` counts only in a map that is not a
+ * message itself.
+ */
 const positions = ['nextOffset', 'next_offset', 'cursor', 'offset'];
-/** The members of an answer that are read; of all others it is only known that they are there. */
+/** The members of an answer whose values are decoded. The values of other members are skipped. */
 export const readMembers: ReadonlySet<string> = new Set([
   ...positions,
   'earliestOffset',
@@ -42,10 +45,10 @@ export const readMembers: ReadonlySet<string> = new Set([
   'parameter',
 ]);
 
-/** The members of an answer's map; those that are not in `readMembers` may hold anything. */
+/** The members of an answer's map. Only those in `readMembers` have a value. */
 export type BodyMembers = ReadonlyMap<string, unknown>;
 
-/** What a map at the root is: an answer, one message of a sequence, or neither. */
+/** Tells if a map at the root is an answer, one message of a sequence, or neither. */
 export function rootKind(members: BodyMembers, hasList: boolean): 'answer' | 'message' | 'unknown' {
   if (hasList || isError(members.get('error'))) return 'answer';
   if (positions.slice(0, -1).some((key) => members.has(key))) return 'answer';
@@ -55,7 +58,7 @@ export function rootKind(members: BodyMembers, hasList: boolean): 'answer' | 'me
     : 'answer';
 }
 
-/** Reads an answer that has been decoded already, as JSON is: a root map or array, or several in a sequence. */
+/** Reads a decoded answer: one map or array at the root, or several in a sequence. */
 export function bodyFromRoots(
   roots: readonly unknown[],
   names: NameTable,
@@ -86,7 +89,7 @@ export function bodyFromRoots(
   return bodyOf(merged, columns);
 }
 
-/** Reads an answer in JSON, or in JSON lines. */
+/** Reads an answer in JSON or JSON lines. */
 export function bodyFromJson(bytes: Uint8Array, names: NameTable, options: ColumnsOptions = {}): DecodedBody {
   return bodyFromRoots(parseRoots(new TextDecoder().decode(bytes)), names, options);
 }
@@ -106,7 +109,7 @@ function parseRoots(text: string): unknown[] {
   }
 }
 
-/** The answer that these members and messages make. */
+/** Builds the answer from its members and messages. */
 export function bodyOf(members: BodyMembers, columns: MessageColumns): DecodedBody {
   const facts: BodyFacts = {
     nextOffset: positionOf(members),
@@ -148,9 +151,9 @@ function positionOf(members: BodyMembers): bigint | undefined {
     if (value === undefined || value === null) continue;
     const position = readOffset(value);
     if (position !== undefined) return position;
-    // A text that is no number is a cursor of another kind, which the next position need not be.
+    // Other text may be a cursor of another kind, so the next member is tried.
     if (typeof value !== 'string')
-      throw new MalformedError(`${key} is not an offset that kept all its digits`, 0);
+      throw new MalformedError(`${key} is not an offset, or it has lost digits`, 0);
   }
   return undefined;
 }

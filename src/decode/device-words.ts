@@ -1,16 +1,15 @@
-/** The value of each hexadecimal digit by its character code; 255 for every other byte. */
+/** The value of a hexadecimal digit by its character code; 255 for all other bytes. */
 const digitValues = Uint8Array.from({ length: 256 }, (_, code) => {
   const value = Number.parseInt(String.fromCharCode(code), 16);
   return Number.isNaN(value) ? 255 : value;
 });
 
 export const DEVICE_TEXT_BYTES = 36;
-/** Where the hyphens of a UUID stand. */
 const HYPHEN = 0x2d;
 
 /**
- * Reads the text of a UUID, in upper or lower case, straight into the words of the device column.
- * @returns false where it is not a UUID; the words are then undefined
+ * Reads the text of a UUID, in upper or lower case, into the words of the device column.
+ * @returns false if the text is no UUID; the words are then undefined
  */
 export function readDevice(bytes: Uint8Array, at: number, words: Uint32Array, wordsAt: number): boolean {
   if (
@@ -38,7 +37,7 @@ export function readDevice(bytes: Uint8Array, at: number, words: Uint32Array, wo
   return true;
 }
 
-/** Four hexadecimal digits; more than 0xffff where one of them is none. */
+/** Reads four hexadecimal digits. Returns more than 0xffff if one of them is no digit. */
 function hex4(bytes: Uint8Array, at: number): number {
   const a = digitValues[bytes[at]!]!;
   const b = digitValues[bytes[at + 1]!]!;
@@ -47,7 +46,7 @@ function hex4(bytes: Uint8Array, at: number): number {
   return (a | b | c | d) > 15 ? 0x1_0000 : (a << 12) | (b << 8) | (c << 4) | d;
 }
 
-/** The words of the device column as the text of a UUID, in lower case. */
+/** The text of a UUID, in lower case, from the words of the device column. */
 export function deviceText(words: Uint32Array, wordsAt: number): string {
   const hex = [3, 2, 1, 0]
     .map((word) =>

@@ -1,29 +1,37 @@
+import {
+  cborInitial,
+  cborMajor,
+  floatAt,
+  headArgument,
+  headBigint,
+  headLength,
+  majorOf,
+} from '../cbor/cbor-head.ts';
 import { isText } from '../cbor/check-cbor.ts';
-import { halfFloat } from '../cbor/decode-item.ts';
 import { reserveFields } from './columns-buffer.ts';
 import { NONE } from './member-keys.ts';
 import type { MessageColumns } from './message-columns.ts';
 import { withMember } from './messages-to-columns.ts';
 import { type Scan, type ScannedNames, scanName, scanUint, textAt } from './scan-bytes.ts';
 
-/** What is known of fields from one message to the next, and what became of the one read last. */
+/** State of the field reader from one message to the next. */
 export interface FieldScan {
   names: ScannedNames;
-  /** By the slot of a field, plus one: the slot of the field that came after it last time. It mostly does again. */
+  /** At index slot + 1: the slot of the field that followed last time. It usually follows again. */
   following: Int32Array;
-  /** By the slot of a field: the message it was last seen in, because a field that comes twice is an error. */
+  /** At index slot: the last message with this field. A field that comes twice in one message is an error. */
   seenIn: Uint32Array;
   message: number;
-  /** The value read last, where it is for the numeric list. */
+  /** The value that was read last, if it is numeric. */
   value: number;
   numeric: boolean;
-  /** JSON members of the fields of this message that are not. */
+  /** The fields of this message that are not numeric, as JSON members. */
   other: string;
 }
 
-const TWO_POW_32 = 0x1_0000_0000;
-/** The upper word of 2^53 - 1. */
-const SAFE_HIGH_MAX = 0x1f_ffff;
+const { uint64: UINT64, float32: FLOAT32, float64: FLOAT64 } = cborInitial;
+const MAP_OF_TWO_BYTE_COUNT = cborMajor.map | 25;
+const TEXT_OF_TWO_BYTE_LENGTH = cborMajor.text | 25;
 
 export function createFieldScan(names: ScannedNames): FieldScan {
   return {
@@ -37,7 +45,6 @@ export function createFieldScan(names: ScannedNames): FieldScan {
   };
 }
 
-/** Begins a new message. */
 export function beginFields(fields: FieldScan): void {
   fields.other = '';
   if (++fields.message <= 0xffff_ffff) return;
@@ -45,7 +52,7 @@ export function beginFields(fields: FieldScan): void {
   fields.seenIn.fill(0);
 }
 
-/** Reads the map of fields at `start` into the numeric lists of message `index`. @returns its end, or -1 */
+/** Reads the map of fields at `start` into the numeric lists of message `index`. Returns its end, or -1. */
 export function scanFields(
   scan: Scan,
   fields: FieldScan,
@@ -54,14 +61,9 @@ export function scanFields(
   index: number,
 ): number {
   const { bytes, view } = scan;
-  const head = bytes[start]!;
-  let at = start + 1;
-  let left = head & 31;
-  if (head === 0xb8) left = bytes[at++]!;
-  else if (head === 0xb9 && at + 2 <= bytes.length) {
-    left = view.getUint16(at);
-    at += 2;
-  } else if (head < 0xa0 || head > 0xb7) return NONE;
+  let left = mapCountAt(scan, start);
+  if (left < 0) return NONE;
+  let at = start + headLength(bytes[start]!);
   if (left * 2 > bytes.length - at) return NONE;
   let fieldCount = columns.fieldStart[index]!;
   reserveFields(columns, fieldCount + left);
@@ -81,15 +83,15 @@ export function scanFields(
     seenIn[slot] = message;
     following[previous + 1] = slot;
     previous = slot;
-    const type = bytes[at]!;
-    if (type === 0xfb) {
+    const initial = bytes[at]!;
+    if (initial === FLOAT64) {
       if (at + 9 > bytes.length) return NONE;
       number[fieldCount] = view.getFloat64(at + 1);
       at += 9;
-    } else if (type < 0x1b) {
+    } else if (initial < UINT64) {
       at = scanUint(scan, at);
       number[fieldCount] = scan.words[0]!;
-    } else if (type === 0xfa) {
+    } else if (initial === FLOAT32) {
       if (at + 5 > bytes.length) return NONE;
       number[fieldCount] = view.getFloat32(at + 1);
       at += 5;
@@ -106,59 +108,63 @@ export function scanFields(
   return at;
 }
 
-/** The rarer values: negative and large integers and half floats are numbers, the rest goes to `other`. */
-function scanRarer(scan: Scan, fields: FieldScan, at: number): number {
-  const { bytes, view } = scan;
-  const type = bytes[at]!;
-  if (type === 0x1b) {
-    const end = scanUint(scan, at);
-    if (end < 0) return NONE;
-    if (scan.words[1]! > SAFE_HIGH_MAX) keep(scan, fields, String(view.getBigUint64(at + 1)));
-    else setNumber(fields, scan.words[1]! * TWO_POW_32 + scan.words[0]!);
-    return end;
-  }
-  if (type >= 0x20 && type < 0x3c) return scanNegative(scan, fields, at);
-  if (type === 0xf9 && at + 3 <= bytes.length) {
-    setNumber(fields, halfFloat(view.getUint16(at + 1)));
-    return at + 3;
-  }
-  if (type >= 0xf4 && type <= 0xf7) {
-    keep(scan, fields, type > 0xf5 ? 'null' : String(type === 0xf5));
-    return at + 1;
-  }
-  return type >= 0x60 && type < 0x7a ? scanText(scan, fields, at) : NONE;
+/** The members of the map at `at`, or -1 if it is no map, is of indefinite length or has more than 65,535 members. */
+export function mapCountAt({ bytes, view }: Scan, at: number): number {
+  const initial = bytes[at]!;
+  if (majorOf(initial) !== cborMajor.map || initial > MAP_OF_TWO_BYTE_COUNT) return NONE;
+  return at + headLength(initial) > bytes.length ? NONE : headArgument(view, at);
 }
 
-function scanNegative(scan: Scan, fields: FieldScan, at: number): number {
+/** Reads the rarer values. Other numbers are numeric; text, booleans, null and integers beyond 2^53 go to `other`. */
+function scanRarer(scan: Scan, fields: FieldScan, at: number): number {
   const { bytes, view } = scan;
-  const info = bytes[at]! & 31;
-  const end = at + (info < 24 ? 1 : 1 + (1 << (info - 24)));
-  if (end > bytes.length) return NONE;
-  if (info < 24) setNumber(fields, -1 - info);
-  else if (info === 24) setNumber(fields, -1 - bytes[at + 1]!);
-  else if (info === 25) setNumber(fields, -1 - view.getUint16(at + 1));
-  else if (info === 26) setNumber(fields, -1 - view.getUint32(at + 1));
+  const initial = bytes[at]!;
+  const content = at + headLength(initial);
+  if (content > bytes.length) return NONE;
+  switch (majorOf(initial)) {
+    case cborMajor.uint:
+    case cborMajor.negative:
+      return (initial & 31) > 27 ? NONE : scanInteger(scan, fields, at, content);
+    case cborMajor.text:
+      return initial > TEXT_OF_TWO_BYTE_LENGTH ? NONE : scanText(scan, fields, at, content);
+    default:
+      break;
+  }
+  switch (initial) {
+    case cborInitial.float16:
+      setNumber(fields, floatAt(view, at));
+      return content;
+    case cborInitial.false:
+    case cborInitial.true:
+      keepOther(scan, fields, String(initial === cborInitial.true));
+      return content;
+    case cborInitial.null:
+    case cborInitial.undefined:
+      keepOther(scan, fields, 'null');
+      return content;
+    default:
+      return NONE;
+  }
+}
+
+function scanInteger(scan: Scan, fields: FieldScan, at: number, end: number): number {
+  const { bytes, view } = scan;
+  const argument = headArgument(view, at);
+  const isNegative = majorOf(bytes[at]!) === cborMajor.negative;
+  if (isNegative ? argument < Number.MAX_SAFE_INTEGER : argument <= Number.MAX_SAFE_INTEGER)
+    setNumber(fields, isNegative ? -1 - argument : argument);
   else {
-    const magnitude = view.getUint32(at + 1) * TWO_POW_32 + view.getUint32(at + 5);
-    if (magnitude < Number.MAX_SAFE_INTEGER) setNumber(fields, -1 - magnitude);
-    else keep(scan, fields, String(-1n - view.getBigUint64(at + 1)));
+    const exact = headBigint(view, at);
+    keepOther(scan, fields, String(isNegative ? -1n - exact : exact));
   }
   return end;
 }
 
-function scanText(scan: Scan, fields: FieldScan, at: number): number {
+function scanText(scan: Scan, fields: FieldScan, at: number, start: number): number {
   const { bytes, view } = scan;
-  let length = bytes[at]! & 31;
-  let start = at + 1;
-  if (length === 24) length = bytes[start++]!;
-  else if (length === 25) {
-    if (start + 2 > bytes.length) return NONE;
-    length = view.getUint16(start);
-    start += 2;
-  }
-  const end = start + length;
+  const end = start + headArgument(view, at);
   if (end > bytes.length || !isText(bytes, start, end)) return NONE;
-  keep(scan, fields, JSON.stringify(textAt(scan, start, end)));
+  keepOther(scan, fields, JSON.stringify(textAt(scan, start, end)));
   return end;
 }
 
@@ -167,7 +173,7 @@ function setNumber(fields: FieldScan, value: number): void {
   fields.value = value;
 }
 
-function keep(scan: Scan, fields: FieldScan, json: string): void {
+function keepOther(scan: Scan, fields: FieldScan, json: string): void {
   fields.numeric = false;
   fields.other = withMember(fields.other, fields.names.cache.names[scan.slot]!, json);
 }

@@ -1,15 +1,17 @@
+import { cborInitial, headLength } from '../cbor/cbor-head.ts';
 import { reserveMessage } from './columns-buffer.ts';
 import { DEVICE_TEXT_BYTES, readDevice } from './device-words.ts';
-import { beginFields, createFieldScan, type FieldScan, scanFields } from './fast-fields.ts';
-import { KEY_BYTES_MAX, member, memberAt, NONE } from './member-keys.ts';
+import { beginFields, createFieldScan, type FieldScan, mapCountAt, scanFields } from './fast-fields.ts';
+import { KEY_BYTES_MAX, member, memberKeyAt, NONE } from './member-keys.ts';
 import { type MessageColumns, messageKinds, type NameTable } from './message-columns.ts';
 import { createNameCache } from './name-cache.ts';
 import { isFieldName, isName, isTableName } from './parse-values.ts';
 import { createScan, type Scan, type ScannedNames, scanInstant, scanName, scanUint } from './scan-bytes.ts';
 
 /**
- * Reads telemetry of our own shape from bytes into columns, without an object, and only that: members in any order,
- * each once, integers and floats of any width. At anything else it gives up without a trace, and the slow road decides.
+ * Reads telemetry of our own server from bytes into columns and builds no objects. Members may come in any order, each
+ * once, with integers and floats of any width. For all other messages it returns -1 and leaves the columns unchanged;
+ * the message decoder then reads the message by `parseMessage`.
  */
 export interface FastReader {
   scan: Scan;
@@ -17,7 +19,7 @@ export interface FastReader {
   tables: ScannedNames;
   sources: ScannedNames;
   fields: FieldScan;
-  /** The slots used last, which mostly are used again. */
+  /** The slots that were used last. They are usually used again. */
   tableSlot: number;
   sourceSlot: number;
 }
@@ -57,20 +59,13 @@ export function beginBody(reader: FastReader, bytes: Uint8Array): void {
   reader.scan.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Appends the message at `start`. @returns its end, or -1 where it is not of this shape */
+/** Appends the message at `start`. Returns its end, or -1 if the message needs the slower reader. */
 export function readMessage(reader: FastReader, start: number): number {
   const { columns, scan, fields } = reader;
   const { bytes, view } = scan;
-  let at = start;
-  const head = bytes[at++]!;
-  let left: number;
-  if (head >= 0xa0 && head < 0xb8) left = head & 31;
-  else if (head === 0xb8) left = bytes[at++]!;
-  else if (head === 0xb9 && at + 2 <= bytes.length) {
-    left = view.getUint16(at);
-    at += 2;
-  } else return NONE;
-  if (left > MEMBERS_MAX) return NONE;
+  let left = mapCountAt(scan, start);
+  if (left < 0 || left > MEMBERS_MAX) return NONE;
+  let at = start + headLength(bytes[start]!);
   reserveMessage(columns);
   const index = columns.count;
   columns.source[index] = -1;
@@ -79,7 +74,7 @@ export function readMessage(reader: FastReader, start: number): number {
   let seen = 0;
   for (; left > 0; left--) {
     if (at + KEY_BYTES_MAX > bytes.length) return NONE;
-    const which = memberAt(view, at);
+    const which = memberKeyAt(view, at);
     if (which < 0 || (seen & which) !== 0) return NONE;
     seen |= which;
     at = readMember(reader, which, index, at + 1 + (bytes[at]! & 31));
@@ -93,7 +88,7 @@ export function readMessage(reader: FastReader, start: number): number {
   return at;
 }
 
-/** Reads one member's value. @returns its end, or -1 */
+/** Reads the value of one member. Returns its end, or -1. */
 function readMember(reader: FastReader, which: number, index: number, at: number): number {
   const { scan, columns, tables, sources } = reader;
   const { bytes } = scan;
@@ -118,7 +113,7 @@ function readMember(reader: FastReader, which: number, index: number, at: number
         ? at + 2 + DEVICE_TEXT_BYTES
         : NONE;
     case member.source:
-      if (bytes[at] === 0xf6) return at + 1;
+      if (bytes[at] === cborInitial.null) return at + 1;
       end = scanName(scan, at, sources, reader.sourceSlot);
       if (end < 0) return NONE;
       reader.sourceSlot = scan.slot;
@@ -142,7 +137,7 @@ function readMember(reader: FastReader, which: number, index: number, at: number
   }
 }
 
-/** Whether the text at `at` is "telemetry". */
+/** True if the text at `at` is "telemetry". */
 function isTelemetry({ bytes, view }: Scan, at: number): boolean {
   return (
     at + 10 <= bytes.length &&

@@ -11,16 +11,16 @@ export const member = {
   data: 256,
 } as const;
 
-/** What stands for "not one of ours". */
+/** The result of a scan that did not find what it looks for. */
 export const NONE = -1;
-/** The longest key of ours with its head. */
+/** Bytes of the longest key with its head. */
 export const KEY_BYTES_MAX = 11;
 
 /**
- * Which member's key stands at `at`, told by its first four characters and then the rest of it. At least
- * `KEY_BYTES_MAX` bytes must follow.
+ * The member whose key stands at `at`, or `NONE`. It compares the first four characters and then the rest.
+ * At least `KEY_BYTES_MAX` bytes must follow.
  */
-export function memberAt(view: DataView, at: number): number {
+export function memberKeyAt(view: DataView, at: number): number {
   const head = view.getUint8(at);
   switch (view.getUint32(at + 1)) {
     case 0x6f666673: // offs|et

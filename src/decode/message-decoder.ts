@@ -1,13 +1,6 @@
 import { decodeCbor } from '../cbor/cbor-codec.ts';
-import {
-  BREAK,
-  type CborBytes,
-  cborBytes,
-  checkItem,
-  headLength,
-  headValue,
-  skipItem,
-} from '../cbor/check-cbor.ts';
+import { cborInitial, cborMajor, headArgument, headLength, majorOf } from '../cbor/cbor-head.ts';
+import { type CborBytes, cborBytes, checkItem, firstItemOf, skipItem } from '../cbor/check-cbor.ts';
 import { decodeCheckedItem } from '../cbor/decode-item.ts';
 import { MalformedError } from '../cbor/malformed-error.ts';
 import { limits } from '../contract/wire-limits.ts';
@@ -31,16 +24,17 @@ export type { BodyFacts, DecodedBody };
 
 export interface MessageDecoder {
   /**
-   * Decodes the answer of a read, of our server or another vendor's: CBOR, a CBOR sequence or JSON, told apart by
-   * their bytes. The columns are the decoder's own and hold until the next call.
-   * @throws MalformedError where the answer as a whole cannot be read; single bad messages are in `rejected`
+   * Decodes the answer of a read, of our server or another one: CBOR, a CBOR sequence or JSON, as its bytes show. The
+   * columns belong to the decoder and are valid until the next call.
+   * @throws MalformedError if the answer cannot be read; single bad messages are in `rejected` instead
    */
   decode(body: Uint8Array, options?: { defaultTable?: string | undefined }): DecodedBody;
 }
 
 /**
- * A decoder that walks the bytes once, straight into columns. Messages of our own shape never become objects; any
- * other is decoded and read by the tolerant road, one by one. Ids of `names` must keep their meaning for its lifetime.
+ * Creates a decoder that turns bytes into columns in one pass. `readMessage` reads messages of our own server. All
+ * other messages are decoded one by one and read by `parseMessage`. Ids of `names` must not change while the decoder is
+ * in use.
  */
 export function createMessageDecoder(names: NameTable): MessageDecoder {
   const columns = createColumns();
@@ -50,15 +44,15 @@ export function createMessageDecoder(names: NameTable): MessageDecoder {
       const { defaultTable } = options;
       clearColumns(columns);
       if (looksLikeJson(body)) return bodyFromJson(body, names, { defaultTable, columns });
-      // A Buffer is made plain, so that the hot loop sees one kind of array.
+      // A Buffer becomes a Uint8Array, because the hot loop is faster with one kind of array.
       const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
       beginBody(fast, bytes);
-      return walkBody({ source: cborBytes(bytes, { knownTags: true }), columns, fast, names, defaultTable });
+      return walkBody({ source: cborBytes(bytes, { plainTags: true }), columns, fast, names, defaultTable });
     },
   };
 }
 
-/** No answer in CBOR begins with the bytes that JSON begins with: they are text of 2^59 bytes, or integers. */
+/** True if the body begins like JSON. No answer in CBOR begins with these bytes. */
 function looksLikeJson(body: Uint8Array): boolean {
   let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   while (body[at] === 0x20 || body[at] === 0x09 || body[at] === 0x0a || body[at] === 0x0d) at++;
@@ -81,9 +75,9 @@ function walkBody(walk: Walk): DecodedBody {
   let at = 0;
   while (at < bytes.length) {
     const start = afterSelfDescription(walk.source, at);
-    const major = start < bytes.length ? bytes[start]! >> 5 : -1;
-    if (major === 4) at = walkMessages(walk, start);
-    else if (major === 5) at = walkRootMap(walk, start, merged);
+    const major = start < bytes.length ? majorOf(bytes[start]!) : undefined;
+    if (major === cborMajor.array) at = walkMessages(walk, start);
+    else if (major === cborMajor.map) at = walkRootMap(walk, start, merged);
     else {
       at = skipItem(walk.source, start);
       if (start === 0 && at === bytes.length) throw notAnAnswer(0);
@@ -93,40 +87,41 @@ function walkBody(walk: Walk): DecodedBody {
   return bodyOf(merged, walk.columns);
 }
 
-/** Past any tag that says no more than that what follows is CBOR. */
+/** Skips tags that only mark their content as CBOR. */
 function afterSelfDescription(source: CborBytes, start: number): number {
-  const { bytes } = source;
+  const { bytes, view } = source;
   let at = start;
-  while (at < bytes.length && bytes[at]! >> 5 === 6) {
+  while (at < bytes.length && majorOf(bytes[at]!) === cborMajor.tag) {
     const after = at + headLength(bytes[at]!);
-    if (after > bytes.length || headValue(source, at) !== SELF_DESCRIBED) break;
+    if (after > bytes.length || headArgument(view, at) !== SELF_DESCRIBED) break;
     at = after;
   }
   return at;
 }
 
-/** An answer, or one message of a sequence. Its list of messages is read on the way, wherever it stands. */
+/** Reads an answer, or one message of a sequence. It reads the list of messages as soon as it finds it. */
 function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): number {
   const { source, columns } = walk;
   const { bytes } = source;
   const mark = markOf(columns);
   const members = new Map<string, unknown>();
   let list = Number.POSITIVE_INFINITY;
-  let at = firstItem(source, start);
-  for (let left = headValue(source, start); left !== 0; left--) {
-    if (left < 0 && bytes[at] === BREAK) {
+  let at = firstItemOf(source, start);
+  for (let left = headArgument(source.view, start); left !== 0; left--) {
+    if (left < 0 && bytes[at] === cborInitial.break) {
       at++;
       break;
     }
     const keyAt = at;
     at = checkItem(source, at);
-    const key = bytes[keyAt]! >> 5 === 3 ? (decodeCheckedItem(source, keyAt) as string) : undefined;
+    const key =
+      majorOf(bytes[keyAt]!) === cborMajor.text ? (decodeCheckedItem(source, keyAt) as string) : undefined;
     if (key === undefined) throw new MalformedError('a map key that is not text', keyAt);
     if (members.has(key)) throw new MalformedError('the same key twice in a map', keyAt);
     const valueAt = at;
     const rank = messageLists.indexOf(key);
     const listAt = rank < 0 ? at : afterSelfDescription(source, at);
-    if (rank >= 0 && listAt < bytes.length && bytes[listAt]! >> 5 === 4) {
+    if (rank >= 0 && listAt < bytes.length && majorOf(bytes[listAt]!) === cborMajor.array) {
       if (rank < list) {
         list = rank;
         backTo(columns, mark);
@@ -152,9 +147,9 @@ function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): n
 function walkMessages(walk: Walk, start: number): number {
   const { source } = walk;
   const { bytes } = source;
-  let at = firstItem(source, start);
-  for (let left = headValue(source, start); left !== 0; left--) {
-    if (left < 0 && bytes[at] === BREAK) return at + 1;
+  let at = firstItemOf(source, start);
+  for (let left = headArgument(source.view, start); left !== 0; left--) {
+    if (left < 0 && bytes[at] === cborInitial.break) return at + 1;
     at = walkMessage(walk, at);
   }
   return at;
@@ -169,7 +164,7 @@ function walkMessage(walk: Walk, at: number): number {
   const bytes = source.bytes.subarray(at, end);
   let message: unknown;
   try {
-    message = decodeCbor(bytes, { knownTags: true });
+    message = decodeCbor(bytes, { plainTags: true });
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
     columns.rejected.push({
@@ -182,20 +177,6 @@ function walkMessage(walk: Walk, at: number): number {
   }
   appendMessage(columns, names, message, bytes, defaultTable);
   return end;
-}
-
-/** Where the first item of an array or map stands, once its head has been found to be whole and possible. */
-function firstItem(source: CborBytes, start: number): number {
-  const { bytes } = source;
-  const initial = bytes[start]!;
-  const info = initial & 31;
-  const at = start + headLength(initial);
-  if ((info > 27 && info < 31) || at > bytes.length)
-    throw new MalformedError('the head of an array or map is broken', start);
-  if (headValue(source, start) * (initial >> 5 === 5 ? 2 : 1) > bytes.length - at) {
-    throw new MalformedError('an array or map longer than the bytes', start);
-  }
-  return at;
 }
 
 interface Mark {

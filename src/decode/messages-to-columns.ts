@@ -4,21 +4,21 @@ import { readDevice } from './device-words.ts';
 import type { MessageColumns, NameTable } from './message-columns.ts';
 import { messageKinds } from './message-columns.ts';
 import { TooManyNamesError } from './name-table.ts';
-import { messageFrom, type PlainMessage } from './parse-message.ts';
+import { type PlainMessage, parseMessage } from './parse-message.ts';
 import { EXTRA_MEMBER } from './parse-values.ts';
 
 export interface ColumnsOptions {
-  /** The table of messages that name none. */
+  /** The table of messages that name no table. */
   defaultTable?: string | undefined;
-  /** Buffers to fill again instead of new ones. */
+  /** Buffers to use again. */
   columns?: MessageColumns;
 }
 
 /**
- * The slow and tolerant road from decoded messages (of JSON, or CBOR of any spelling) to columns. What is not a message
- * is in `rejected` with its reason, and as JSON text for bytes.
+ * Reads decoded messages, of JSON or CBOR in any spelling, into columns. It is slower than `readMessage` and accepts
+ * more. Messages that break the contract are in `rejected` with a reason, and with their JSON text as bytes.
  */
-export function columnsFromMessages(
+export function messagesToColumns(
   messages: readonly unknown[],
   names: NameTable,
   options: ColumnsOptions = {},
@@ -29,7 +29,7 @@ export function columnsFromMessages(
   return columns;
 }
 
-/** Appends one decoded message, or rejects it with the bytes it was decoded from. */
+/** Appends one decoded message, or rejects it and keeps the bytes it was decoded from. */
 export function appendMessage(
   columns: MessageColumns,
   names: NameTable,
@@ -37,14 +37,14 @@ export function appendMessage(
   bytes: Uint8Array | undefined,
   defaultTable: string | undefined,
 ): void {
-  const message = messageFrom(value, defaultTable);
+  const message = parseMessage(value, defaultTable);
   const { offset, reason, detail } =
     message.kind === 'message' ? tryAppend(columns, names, message) : message;
   if (reason === undefined) return;
   columns.rejected.push({ offset, reason, detail, bytes: bytes?.slice() ?? Buffer.from(jsonText(value)) });
 }
 
-/** Appends a message, or says why it has no place. */
+/** Appends a message. Returns a reason if there is no room for its names. */
 function tryAppend(
   columns: MessageColumns,
   names: NameTable,
@@ -80,7 +80,7 @@ function append(columns: MessageColumns, names: NameTable, message: PlainMessage
   columns.count = index + 1;
 }
 
-/** Appends the numeric fields; what does not fit them comes back as members of JSON text. */
+/** Appends the numeric fields. Returns all other fields as members of a JSON text. */
 function appendFields(columns: MessageColumns, names: NameTable, message: PlainMessage): string {
   const index = columns.count;
   let fieldCount = columns.fieldStart[index]!;
@@ -103,12 +103,12 @@ function appendFields(columns: MessageColumns, names: NameTable, message: PlainM
   return other;
 }
 
-/** JSON members with one more; both roads to columns build their text with it. */
+/** Adds one member to the members of a JSON object. */
 export function withMember(members: string, name: string, json: string): string {
   return `${members}${members === '' ? '' : ','}${JSON.stringify(name)}:${json}`;
 }
 
-/** Writes a whole number from 0 to 2^53 as a pair of 32-bit words, low word first. */
+/** Writes a whole number from 0 to 2^53 as a pair of 32-bit words, the low word first. */
 export function setWords(words: Uint32Array, index: number, value: number): void {
   words[index * 2] = value % 0x1_0000_0000;
   words[index * 2 + 1] = Math.floor(value / 0x1_0000_0000);

@@ -1,22 +1,25 @@
 /**
- * Ids of names by their bytes, so that a name that has been seen before is found without making a string of it.
- * Open addressing over an arena of bytes. Names in a cache are numbered by slot, in the order in which they came.
+ * The ids of names by their bytes, so that a known name is found without building a string. It is a hash table with
+ * open addressing over one buffer of bytes. Slots number the names in the order in which they were added.
  */
 export interface NameCache {
   arena: Uint8Array;
   arenaUsed: number;
-  /** Where a name stands in the arena, by slot. */
+  /** The position of a name in the buffer, by slot. */
   starts: Uint32Array;
   lengths: Uint32Array;
   ids: Int32Array;
   names: string[];
-  /** Slots by hash; -1 where there is none. At most half full, so that a probe soon meets a free place. */
+  /** Slots by hash; -1 for a free place. At most half of the places are used, so searches stay short. */
   table: Int32Array;
 }
 
-/** Beyond this, new names take the slow road: a stranger who makes up names cannot fill the memory. */
+/** Further names are not cached, so that a sender who invents names cannot fill the memory. */
 const NAMES_MAX = 1 << 15;
-/** Names made to collide cost no more than this; those that find no place take the slow road too. */
+/**
+ * A search ends after this many places, so that names with equal hashes stay cheap. A name without a place is not
+ * cached.
+ */
 const PROBES_MAX = 16;
 
 export function createNameCache(): NameCache {
@@ -31,7 +34,7 @@ export function createNameCache(): NameCache {
   };
 }
 
-/** The slot of the name in the bytes from `start` to `end`, or -1 where it is not known. */
+/** The slot of the name in the bytes from `start` to `end`, or -1 if the name is not in the cache. */
 export function findName(cache: NameCache, bytes: Uint8Array, start: number, end: number): number {
   const { table } = cache;
   const mask = table.length - 1;
@@ -43,7 +46,7 @@ export function findName(cache: NameCache, bytes: Uint8Array, start: number, end
   return -1;
 }
 
-/** Whether the name in this slot is what stands in the bytes from `start` to `end`. */
+/** True if the name of the slot equals the bytes from `start` to `end`. */
 export function isNameAt(
   cache: NameCache,
   slot: number,
@@ -61,7 +64,7 @@ export function isNameAt(
   return true;
 }
 
-/** Keeps a name that is not known yet. @returns its slot, or -1 where there is no place for it */
+/** Adds a name. Returns its slot, or -1 if there is no place for it. */
 export function addName(
   cache: NameCache,
   bytes: Uint8Array,
@@ -106,7 +109,7 @@ function freePlace(table: Int32Array, first: number): number {
   return -1;
 }
 
-/** FNV-1a over the bytes, folded. */
+/** FNV-1a, folded to 31 bits. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let value = 0x811c9dc5;
   for (let at = start; at < end; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);

@@ -2,20 +2,20 @@ import { serviceLimits } from '../contract/service-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { NameTable } from './message-columns.ts';
 
-/** There is no room for one more name. Names that are known keep their ids. */
+/** There is no room for a new name. Known names keep their ids. */
 export class TooManyNamesError extends TerminalError {
   constructor(max: number) {
     super(
       'TooManyNames',
-      `the workgroup has ${max} names of tables, sources and fields already: send what changes as a value, not in a name`,
+      `the workgroup has ${max} names of tables, sources and fields already, which is the limit: send changing values in fields, not in names`,
       { details: { max } },
     );
   }
 }
 
 /**
- * Names as small integers, kept in memory: ids run on from the highest known one and never change.
- * @param max names beyond it get no id; those that are known stay, also where there are more
+ * Creates a table of names in memory. New ids follow the highest known id and never change.
+ * @param max new names beyond this count get no id; known names always keep theirs
  */
 export function createNameTable(
   known: Iterable<{ id: number; name: string }> = [],

@@ -17,25 +17,25 @@ import {
 
 export { EXTRA_MEMBER, readOffset } from './parse-values.ts';
 
-/** One message, however it was spelled. */
+/** One message after its spelling was normalized. */
 export interface PlainMessage {
   kind: 'message';
   offset: bigint;
   table: string;
   messageKind: MessageKind;
-  /** UUID text; undefined for audit messages only. */
+  /** UUID text; undefined only for audit messages. */
   device: string | undefined;
   source: string | undefined;
   eventTimeMs: number;
   storeTimeMs: number;
   messageId: number | undefined;
-  /** The fields of telemetry. */
+  /** The fields of telemetry; empty for other kinds. */
   data: Record<string, unknown>;
-  /** Every other member: of device status and audit messages their own, of telemetry what the contract does not name. */
+  /** All other members. For telemetry these are members that the contract does not name. */
   members: Record<string, unknown>;
 }
 
-/** Something that is not a message of the contract: what is wrong with it, by member, never its values. */
+/** A value that is no message of the contract. `detail` names the wrong members, but never their values. */
 export interface NotAMessage {
   kind: 'rejected';
   offset: bigint | undefined;
@@ -43,7 +43,7 @@ export interface NotAMessage {
   detail: string;
 }
 
-/** The spellings of each member, ours first; the first one that is present counts. */
+/** The names of each member in several dialects, ours first. The first member that is present counts. */
 const spellings = {
   offset: ['offset'],
   table: ['table', 'tableName', 'table_name'],
@@ -58,7 +58,7 @@ const spellings = {
 type Member = keyof typeof spellings;
 
 const rules = {
-  offset: 'must be an integer from 0 to 2^64 - 1 that has kept all its digits',
+  offset: 'must be an integer from 0 to 2^64 - 1 without lost digits',
   table: 'must be a table name of at most 128 letters, digits, "_", "." and "-"',
   kind: `must be one of ${messageKinds.join(', ')}`,
   name: `must be text of 1 to ${limits.nameCharactersMax} characters`,
@@ -66,10 +66,10 @@ const rules = {
 } as const;
 
 /**
- * Reads a message as any server of this shape may write it: other spellings of the members, offset and times as
- * text, integer or bigint. Units are never guessed: a time is milliseconds or ISO 8601 with a zone.
+ * Reads a message of any compatible server: other names of members; offset and times as text, integer or bigint. Units
+ * are never guessed: a time is milliseconds, or ISO 8601 with a zone.
  */
-export function messageFrom(value: unknown, defaultTable?: string): PlainMessage | NotAMessage {
+export function parseMessage(value: unknown, defaultTable?: string): PlainMessage | NotAMessage {
   if (!isMap(value)) {
     const detail = `a message is a map, not ${typeName(value)}`;
     return { kind: 'rejected', offset: undefined, reason: 'not_a_map', detail };
@@ -121,14 +121,14 @@ export function messageFrom(value: unknown, defaultTable?: string): PlainMessage
   };
 }
 
-/** A message that is being read: what has been read of it, and what was wrong with that. */
+/** The state of reading one message. */
 interface Members {
   given: Record<string, unknown>;
   taken: string[];
   problems: Array<{ member: string; problem: string }>;
 }
 
-/** Takes a member under the first of its spellings that is present. */
+/** Returns a member under the first of its names that is present. */
 function take(members: Members, member: Member): unknown {
   for (const key of spellings[member]) {
     if (!Object.hasOwn(members.given, key)) continue;
@@ -167,7 +167,7 @@ function readTable(members: Members, defaultTable: string | undefined): string |
   return isTableName(table) ? table : wrong(members, 'table', rules.table);
 }
 
-/** The kind a message says, else the one that its table or members tell. */
+/** The kind that the message states, or the kind that its table and members imply. */
 function readKind(members: Members, table: string | undefined): MessageKind | undefined {
   const kind = take(members, 'kind');
   if (!isAbsent(kind)) {
@@ -195,7 +195,9 @@ function readSource(members: Members): string | undefined {
   return isName(source) ? source : wrong(members, 'source', rules.name);
 }
 
-/** A counter of another kind is no reason to lose a reading: it is kept with what the contract does not name. */
+/**
+ * A counter of another type does not reject the message. It is kept with the members that the contract does not name.
+ */
 function readMessageId(members: Members): number | undefined {
   const before = members.taken.length;
   const messageId = take(members, 'msg_id');

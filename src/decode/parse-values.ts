@@ -3,10 +3,10 @@ import { OFFSET_MAX, parseOffset } from '../contract/offset.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { parseInstant } from '../lib/time.ts';
 
-/** The member of `other` that keeps what a telemetry message says beyond the contract. */
+/** The member of `other` for the members of telemetry that the contract does not name. */
 export const EXTRA_MEMBER = '$extra';
 
-/** An offset as an integer, a bigint or decimal digits; undefined for what has lost digits or is none. */
+/** Reads an offset: an integer, a bigint or decimal digits. Undefined for other values, and for numbers beyond 2^53. */
 export function readOffset(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
   if (typeof value === 'bigint') return value >= 0n && value <= OFFSET_MAX ? value : undefined;
@@ -14,8 +14,8 @@ export function readOffset(value: unknown): bigint | undefined {
 }
 
 /**
- * An instant as whole milliseconds (a number, a bigint or digits) or ISO 8601 with a zone; undefined for anything
- * else and beyond the years 1970 to 9999. Seconds are never guessed.
+ * Reads an instant: whole milliseconds as a number, bigint or digits, or ISO 8601 with a zone. Undefined for other
+ * values, and outside of the years 1970 to 9999. Seconds are never guessed.
  */
 export function readInstant(value: unknown): number | undefined {
   let ms: number | undefined;
@@ -29,7 +29,7 @@ export function readInstant(value: unknown): number | undefined {
 
 const plainInstant = /^\d{4}-\d{2}-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{3})?Z$/;
 
-/** The spelling nearly every machine uses, on days that every month has: read ten times as fast as the others. */
+/** Reads the usual spelling, with a day that every month has. This is ten times as fast as the general parser. */
 function readPlainInstant(text: string): number | undefined {
   if (!plainInstant.test(text)) return undefined;
   const ms = Date.parse(text);
@@ -40,7 +40,7 @@ export function isTableName(value: unknown): value is string {
   return typeof value === 'string' && tableNamePattern.test(value);
 }
 
-/** Whether it is text that a source or field may be called: Unicode of 1 to 128 characters. */
+/** True if the value can name a source or a field: well-formed text of 1 to 128 characters. */
 export function isName(value: unknown): value is string {
   return (
     typeof value === 'string' &&
@@ -50,7 +50,7 @@ export function isName(value: unknown): value is string {
   );
 }
 
-/** Whether a field of telemetry may be called so. */
+/** True if a telemetry field may have this name. */
 export function isFieldName(name: string): boolean {
   return isName(name) && name !== EXTRA_MEMBER;
 }
@@ -75,7 +75,7 @@ export function isMap(value: unknown): value is Record<string, unknown> {
   );
 }
 
-/** What a value is, for people: never the value itself. */
+/** The type of a value in words. It never shows the value. */
 export function typeName(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';

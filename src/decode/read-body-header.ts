@@ -1,5 +1,5 @@
+import { cborMajor } from '../cbor/cbor-head.ts';
 import {
-  cborMajor,
   createWriter,
   writeBigint,
   writeHead,
@@ -11,16 +11,16 @@ import {
 import type { ReadBody } from '../contract/messages.ts';
 import type { Offset } from '../contract/offset.ts';
 
-/** All of a read's answer but its messages; on a socket the frame also names its subscription, and where it begins. */
+/** An answer without its messages. A socket frame also has its subscription and its start. */
 export type ReadBodyHead = Omit<ReadBody, 'messages'> & {
   requestId?: string;
-  /** The `nextOffset` of the frame before, or of the answer to the subscription. */
+  /** The `nextOffset` of the previous frame, or of the answer to the subscription. */
   fromOffset?: Offset;
 };
 
 /**
- * The head of an answer, up to and including the array head of `messages`, its last member. Exactly `count` stored
- * messages follow it as they are, so serving a batch neither decodes nor encodes one.
+ * Encodes an answer up to the array head of `messages`, its last member. Exactly `count` stored messages must follow.
+ * Serving a batch therefore neither decodes nor encodes a message.
  */
 export function readBodyHeader(head: ReadBodyHead): Uint8Array {
   const writer = createWriter(256);

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
 const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-/** Groups of 16 bits: of the 128 bits of an IPv6 address the first 64. */
+/** An IPv6 address has 8 groups of 16 bits. The first 4 are its network. */
 const NETWORK_GROUPS = 4;
 
 /**
- * What counts as one caller among addresses: an IPv4 address, or the /64 network of an IPv6 address. Whoever has an IPv6
- * address has the whole network, and could use a new address for each request.
+ * The caller of an address: an IPv4 address itself, or the /64 network of an IPv6 address. The owner of an IPv6 address
+ * usually has the whole network and could use a new address for each request.
  */
 export function addressGroup(address: string): string {
   const ipv4 = IPV4_IN_IPV6.exec(address)?.[1];

@@ -6,29 +6,28 @@ import { rejectOtherMethods } from './http-server.ts';
 
 export interface HealthState {
   ok: boolean;
-  /** Facts for the person who looks, such as ages and counts. Everyone can read them. */
+  /** Facts for a person, for example ages and counts. Everyone can read them. */
   detail?: Record<string, unknown>;
 }
-/** Who asks for the state. */
+/** The reader of a state. */
 export interface HealthAsker {
-  /** False behind a proxy, which may pass the whole world on: workgroups and devices are not named then. */
-  mayHearNames: boolean;
+  /** False behind a proxy, because it may let everyone in. Names of workgroups and devices are then left out. */
+  maySeeNames: boolean;
 }
 export type HealthCheck = (asker: HealthAsker) => HealthState | Promise<HealthState>;
 
 export interface Health {
-  /** Adds to GET /health: false means that only a restart helps. */
+  /** Adds a check to GET /health. False means that only a restart helps. */
   addLiveness(name: string, check: HealthCheck): void;
-  /** Adds to GET /ready: false means that requests should go elsewhere for now. */
+  /** Adds a check to GET /ready. False means that requests should go to another process for now. */
   addReadiness(name: string, check: HealthCheck): void;
 }
 
-/** Who is told to come back later comes back after this. */
 const RETRY_AFTER_SECONDS = 5;
-/** A check that does not answer in this time has failed. */
+/** A check without a result in this time has failed. */
 const CHECK_MS = 3 * SECOND_MS;
 
-/** Puts GET /health and GET /ready on a server; each role adds its checks. */
+/** Adds GET /health and GET /ready to a server. Each role adds its checks. */
 export function registerHealth(app: FastifyInstance): Health {
   const liveness = new Map<string, HealthCheck>();
   const readiness = new Map<string, HealthCheck>();
@@ -38,7 +37,7 @@ export function registerHealth(app: FastifyInstance): Health {
   ] as const) {
     const route = { config: { rateLimited: false }, schema: { hide: true } };
     app.get(url, route, async (request, reply) => {
-      const asker = { mayHearNames: !isForwarded(request) };
+      const asker = { maySeeNames: !isForwarded(request) };
       const states = await Promise.all(
         [...checks].map(async ([name, check]) => [name, await look(check, asker)] as const),
       );

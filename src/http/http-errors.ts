@@ -6,22 +6,22 @@ import { errorMessage } from '../lib/errors.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** Routes of the stream answer in CBOR, errors included; all others in JSON. */
+/** Routes of the stream answer in CBOR, also errors. All other routes answer in JSON. */
 export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Routes of reports and uploads. They refuse parameters that they do not know; those of the stream pass over them, as its contract says. */
+/** Routes of reports and uploads refuse unknown parameters. Routes of the stream ignore them, as the contract says. */
 export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
 
-/** Sends an error in the form of the route it belongs to, with the headers that go with it. */
+/** Sends an error in the format of its route, with the headers of the error. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: StreamError): FastifyReply {
   reply.code(error.status).header('Cache-Control', 'no-store');
   const retryAfterSeconds =
     error.retryAfterSeconds ??
     (error.status === 429 || error.status === 503 ? RETRY_AFTER_SECONDS : undefined);
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
-  // Closing while the body still arrives would reset the connection, and the caller would never see the answer.
+  // If the connection closed while the body still arrives, the caller would not get the answer.
   if (error.code === 'PayloadTooLarge') reply.removeHeader('connection');
   const challenge = challengeOf(error);
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
@@ -29,14 +29,14 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: S
     const body = encodeCbor(error.body());
     return reply.type('application/cbor').send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   }
-  // Serialised here: a response schema of the route is for its successes.
+  // The serializer of the route is replaced, because its schema describes successes only.
   return reply
     .type('application/json; charset=utf-8')
     .serializer((body) => String(body))
     .send(JSON.stringify(error.body(), bigintAsText));
 }
 
-/** RFC 6750 section 3: no error code where no token was sent. */
+/** RFC 6750, section 3: there is no error code if no token was sent. */
 function challengeOf(error: StreamError): string | undefined {
   switch (error.code) {
     case 'AuthenticationRequired':
@@ -51,11 +51,11 @@ function challengeOf(error: StreamError): string | undefined {
 }
 
 /**
- * What a caller may know of anything that was thrown. A fault of ours is logged and becomes an Internal error with the
- * request's id and nothing of its text.
+ * The error that a caller gets for any thrown error. A fault of the service is logged, and the caller gets an Internal
+ * error with the id of the request and no details.
  */
 export function toStreamError(error: unknown, request: FastifyRequest, logger: Logger): StreamError {
-  // Nobody reads the answer: the caller went away while the body was on its way.
+  // The caller has disconnected during the body, so nobody reads the answer.
   if (request.raw.destroyed && !request.raw.complete)
     return new StreamError('InvalidRequest', 'the request ended before its body did');
   const known = knownError(error);

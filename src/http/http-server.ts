@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
+import Fastify, { type ConnectionError, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Access } from '../access/access.ts';
+import { type Authentication, checkToken } from '../access/authentication.ts';
 import { bearerToken } from '../access/bearer.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -14,24 +15,28 @@ import { refuseUnknownParameters } from './query-parameters.ts';
 import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before a route's own hooks run; undefined for routes without a rate limit. */
+    authentication: Authentication | undefined;
+  }
   interface FastifyContextConfig {
-    /** Set to false where no token is needed and callers poll often, such as health checks. */
+    /** False for routes that need no token and are polled often, for example health checks. */
     rateLimited?: boolean;
   }
 }
 
 export interface HttpServerOptions {
   logger: Logger;
-  /** Tells whose share of requests is used. */
+  /** Checks tokens, because the rate limit counts by token. */
   access: Pick<Access, 'authenticate'>;
-  /** For each token that is valid, and for each address that sends requests without one. */
+  /** Requests of each valid token, and of each address without one. */
   requestsPerMinuteMax: number;
   /** Connections in all. Default: 10,000. */
   connectionsMax?: number;
   clock?: Clock;
-  /** Bytes of a request's body, where a route does not say otherwise. */
+  /** The largest body of a request, unless the route sets another limit. */
   bodyBytesMax?: number;
-  /** How long requests that are under way have to end once the server closes; then their connections are cut. */
+  /** When the server closes, open requests get this long to end. Then their connections are closed. */
   closeWithinMs?: number;
 }
 
@@ -39,9 +44,9 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
 const CLOSE_MS = 4 * SECOND_MS;
-/** How long a caller may take to read why its connection ends. */
+/** A caller gets this long to read the last answer before its connection is closed. */
 const LEAVE_MS = SECOND_MS;
-/** A client that sends its request byte by byte, or reads nothing of its answer, is cut off after this. */
+/** A client that sends its request slowly, or does not read its answer, is cut off after these times. */
 const timeoutsMs = {
   headers: 10 * SECOND_MS,
   request: 60 * SECOND_MS,
@@ -51,8 +56,8 @@ const timeoutsMs = {
 } as const;
 
 /**
- * The HTTP server that all roles put their routes on, with what is the same for each of them: limits, time-outs,
- * rate limiting, errors in the contract's form, log events without query strings or tokens. Schemas are zod.
+ * Creates the HTTP server that all roles add their routes to. It has the limits, time-outs, rate limit, errors and log
+ * events that are the same for all. Log events never contain query strings or tokens. Schemas are zod.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, clock = systemClock } = options;
@@ -65,16 +70,16 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     connectionTimeout: timeoutsMs.socketIdle,
     keepAliveTimeout: timeoutsMs.keepAlive,
     exposeHeadRoutes: true,
-    // Clients that take us for a proxy name the whole address, which a server must accept (RFC 9112 section 3.2.2).
+    // Some clients name the whole URL, as for a proxy. A server must accept it (RFC 9112, section 3.2.2).
     rewriteUrl: ({ url = '/' }) => url.replace(/^https?:\/\/[^/?#]*/i, '') || '/',
     routerOptions: { maxParamLength: 512 },
     http: {
       headersTimeout: timeoutsMs.headers,
       connectionsCheckingInterval: timeoutsMs.check,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // Looked for below, so that what is missing is said.
+      // The hook below checks it, because its error is clearer.
       requireHostHeader: false,
-      // Whoever would rather speak HTTP/2 is answered as he asked (RFC 9110 section 7.8); Java's client offers it every time.
+      // Offers of HTTP/2 are ignored (RFC 9110, section 7.8). Java's client sends one with each request.
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
     },
     frameworkErrors: (error, request, reply) => {
@@ -83,9 +88,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
-  // Nothing is expected of us but to go on (RFC 9110 section 10.1.1 lets a server pass over anything else).
+  // Other expectations than 100-continue are ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  // Node looks after the time-outs of requests only while it listens: a slow one would hold a closing server up for ever.
+  // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open for ever.
   app.addHook('preClose', (done) => {
     setTimeout(() => app.server.closeAllConnections(), options.closeWithinMs ?? CLOSE_MS).unref();
     done();
@@ -94,13 +99,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
 
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
+  app.decorateRequest('authentication', undefined);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
     const problem = hostProblem(request.raw);
     if (problem !== undefined) throw new StreamError('InvalidRequest', problem);
     if (request.routeOptions.config.rateLimited === false) return;
-    const caller = await callerOf(options.access, bearerToken(request.headers.authorization), request.ip);
+    request.authentication = await checkToken(options.access, bearerToken(request.headers.authorization));
+    const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
   });
@@ -130,17 +137,24 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return app;
 }
 
-/** RFC 9112 section 3.2: who sends none, or several, may mean one server and reach another. */
+/** The result of checking the token of a request. */
+export function authenticationOf({ authentication }: FastifyRequest): Authentication {
+  if (authentication === undefined) throw new Error('a route that needs a token must have a rate limit');
+  return authentication;
+}
+
+/** RFC 9112, section 3.2: a request without Host, or with several, may reach another server than intended. */
 function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
-  // Node keeps the first and says nothing of others. Names and values take turns.
+  // Node's parsed headers keep only the first. Raw headers are names and values in turn.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) return 'Host: one only; this request has several';
   return hosts === 0 && httpVersion === '1.1' ? 'Host: HTTP/1.1 needs this header' : undefined;
 }
 
 /**
- * Answers other methods at an address that exists with 405, not with 404. Call it after the address's own routes.
- * @param methods what the address takes; with GET comes HEAD
+ * Answers other methods of an existing address with 405 instead of 404. It must be called after the address's own
+ * routes.
+ * @param methods the methods of the address; GET includes HEAD
  */
 export function rejectOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
   const allowed = methods.includes('GET') ? [...new Set([...methods, 'HEAD'])] : methods;
@@ -148,7 +162,7 @@ export function rejectOtherMethods(app: FastifyInstance, url: string, methods: r
     method: app.supportedMethods.filter((method) => !allowed.includes(method)),
     url,
     schema: { hide: true },
-    // Before the body is read, whatever its type.
+    // In `onRequest`, because the body is then not read.
     onRequest: (_request, reply, done) => {
       reply.header('Allow', allowed.join(', '));
       done(new StreamError('MethodNotAllowed', `this address takes ${allowed.join(', ')}`));
@@ -157,7 +171,7 @@ export function rejectOtherMethods(app: FastifyInstance, url: string, methods: r
   });
 }
 
-/** What arrives is not HTTP, or came too slowly: there is no request to answer, only a connection to end. */
+/** Answers a connection whose data is no HTTP request or came too slowly. */
 function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -172,13 +186,13 @@ const brokenRequests: Readonly<Record<string, [status: number, message: string]>
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
 };
 
-/** Answers on a connection that no request's reply can be sent on, and ends it. */
+/** Sends an error on a connection without a reply, and ends it. */
 export function endWithError(socket: Duplex, status: number, error: StreamErrorCode, message: string): void {
   const body = JSON.stringify({ error, message, status, retryable: false });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // Whoever has read it leaves; nobody else is waited for.
+  // The connection is destroyed if the caller does not close it.
   const timer = setTimeout(() => socket.destroy(), LEAVE_MS);
   socket.once('close', () => clearTimeout(timer));
 }

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { StreamError } from '../contract/stream-errors.ts';
 import { nearest } from '../lib/input-words.ts';
 
-/** A name of a caller is shown up to here. */
+/** Unknown names are cut to this length in errors. */
 const NAME_CHARACTERS_MAX = 60;
-/** A part of a known name counts as meant from this length on: `zone` is timezone, `to` is nothing. */
+/** The shortest part of a known name that counts as a guess: `zone` means timezone, `to` means nothing. */
 const PART_CHARACTERS_MIN = 3;
 
 /**
- * Refuses parameters of a query that are not known, empty, or given more than once where one value is taken: for every route below an
- * address, also for those that take no parameters. A parameter that is silently ignored would answer another question.
- * @param compile makes the check of the values, which follows
+ * Refuses query parameters that are unknown, empty, or repeated where one value is expected, for all routes below a
+ * prefix. If the parameter were ignored, the answer would be to another question.
+ * @param compile builds the check of the values, which runs afterwards
  */
 export function refuseUnknownParameters(
   app: FastifyInstance,
@@ -64,7 +64,7 @@ function unknownError(unknown: readonly string[], known: readonly string[]): Str
   return refusal(unknown, `${verb}; ${question}? T${takes}`);
 }
 
-/** The known name that differs by a letter or two, or the only one that what was written is a part of. */
+/** The known name that differs by one or two letters, or the only one that contains the unknown name. */
 function meantBy(written: string, known: readonly string[]): string | undefined {
   const near = nearest(written, known);
   if (near !== undefined || written.length < PART_CHARACTERS_MIN) return near;

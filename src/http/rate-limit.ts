@@ -1,28 +1,31 @@
 import { LRUCache } from 'lru-cache';
-import type { Access } from '../access/access.ts';
+import type { Authentication } from '../access/authentication.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { addressGroup } from './address-group.ts';
 
-/*
- * A bucket of our own, because rate-limiter-flexible has no bound on the callers that it remembers (one timer each), gives back all of a
- * share at once at the end of a minute, and takes no clock.
+/**
+ * This is our own token bucket, because rate-limiter-flexible keeps an unbounded number of callers with a timer each,
+ * returns the whole share at once at the end of a minute, and accepts no clock.
  */
 
-/** Whose share a request is taken from: that of its token where the token is valid, else that of its address. */
+/** The owner of a share of requests: a valid token, or an address. */
 export type Caller = { tokenId: string } | { address: string };
 
 export interface RateLimit {
-  /** Takes one request from the caller's share. Returns 0, or the seconds until there is one again. */
+  /** Takes one request from the caller's share. Returns 0, or the seconds until the next request is allowed. */
   take(caller: Caller): number;
 }
 
-/** Tokens, and as many addresses, that are remembered; the one that was longest quiet is forgotten first. */
+/** Tokens that are kept, and addresses that are kept. The one without requests for longest is dropped first. */
 const CALLERS_MAX = 50_000;
 
-/** A token bucket for each caller: `perMinute` requests at once at most, and as many again over each minute. */
+/**
+ * Creates a token bucket for each caller: it allows `perMinute` requests at once, and refills by that number in a
+ * minute.
+ */
 export function createRateLimit(options: { perMinute: number; clock: Clock }): RateLimit {
   const { perMinute, clock } = options;
-  // Apart, so that inventing addresses makes no token forgotten.
+  // Tokens and addresses have separate caches, so that many addresses cannot displace a token.
   const tokens = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
   const addresses = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
   return {
@@ -47,20 +50,12 @@ interface Bucket {
   atMs: UtcMs;
 }
 
-/** Finds out whose share a request is taken from. It never fails: the route says what is wrong with a token. */
-export async function callerOf(
-  access: Pick<Access, 'authenticate'>,
-  token: string | undefined,
-  address: string,
-): Promise<Caller> {
-  if (token === undefined) return { address };
-  return access.authenticate(token).then(
-    ({ tokenId }) => ({ tokenId }),
-    () => ({ address }),
-  );
+/** The caller of a request: its token if the token is valid, otherwise its address. */
+export function callerOf(authentication: Authentication, address: string): Caller {
+  return authentication.kind === 'granted' ? { tokenId: authentication.grant.tokenId } : { address };
 }
 
-/** What a caller hears that has to wait. */
+/** The error text for a caller that must wait. */
 export function tooMany(what: 'requests' | 'connections', caller: Caller): string {
   return `too many ${what} ${'tokenId' in caller ? 'with this token' : 'from this address without a token that is valid'}`;
 }

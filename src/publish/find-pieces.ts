@@ -8,7 +8,7 @@ import { datasets, wholeDatasets } from './datasets.ts';
 import { findByDay } from './day-pieces.ts';
 import type { Commit, LakeFile } from './lake-commit.ts';
 import { folderValue } from './lake-layout.ts';
-import { type Period, periodBounds, periodOf, widen } from './lake-period.ts';
+import { isOver, type Period, type PeriodKind, periodBounds, periodOf, widen } from './lake-period.ts';
 import { filesByPeriod, type Piece, window } from './lake-piece.ts';
 
 /** Sorting a million messages of ten fields takes about a GB. */
@@ -64,7 +64,7 @@ export async function findPieces(
     marks[dataset as keyof typeof marks].add(partition);
   }
   return [
-    ...(await findMessages(connection, head, state)),
+    ...(await findMessages(connection, head, state, nowMs)),
     ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy, nowMs)),
     ...(await findByDay(connection, 'device_status', head, marks.device_status, nowMs)),
     ...(await findByDay(connection, 'rejected_reading', head, marks.rejected_reading, nowMs)),
@@ -76,33 +76,55 @@ export async function findPieces(
   ];
 }
 
-/** New batches become new files: one for each table and hour of store time, or several with many messages. */
+type MessagePart = {
+  table_id: number;
+  table_name: string;
+  hour_start_ms: number;
+  after_batch_id: bigint;
+  through_batch_id: bigint;
+  row_count: number;
+};
+
+/**
+ * New batches become new files: one for each table and hour of store time, more if there are many messages. The hours of a day or a month
+ * that is over become one file if they have few messages, because each file takes some 10 ms.
+ */
 async function findMessages(
   connection: DuckDBConnection,
   head: Commit | undefined,
   state: WarehouseState,
+  nowMs: UtcMs,
 ): Promise<Piece[]> {
   const marks = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
   if (marks.after_batch_id === marks.through_batch_id) return [];
-  const found = await query<{
-    table_id: number;
-    table_name: string;
-    hour_start_ms: number;
-    after_batch_id: bigint;
-    through_batch_id: bigint;
-    row_count: number;
-  }>(connection, 'publish/count_messages', { ...marks, rows_max: MESSAGES_A_FILE_MAX });
-  return found.map(({ hour_start_ms, row_count, ...part }) => {
-    const hour = periodOf(hour_start_ms, 'hour');
+  const parts = await query<MessagePart>(connection, 'publish/count_messages', {
+    ...marks,
+    rows_max: MESSAGES_A_FILE_MAX,
+  });
+  const pieceOf = (period: Period, [first, ...rest]: readonly MessagePart[]): Piece => {
+    const { table_id, table_name, after_batch_id, through_batch_id, row_count } = first!;
+    const batches = rest.length === 0 ? { after_batch_id, through_batch_id } : marks;
     return {
       dataset: 'messages',
-      folder: `table=${folderValue(part.table_name)}/hour=${hour}`,
-      period: hour,
-      parameters: { ...part, ...window(hour) },
-      rows: row_count,
+      folder: `table=${folderValue(table_name)}/hour=${period}`,
+      period,
+      parameters: { table_id, table_name, ...batches, ...window(period) },
+      rows: rest.reduce((sum, part) => sum + part.row_count, row_count),
       replaces: [],
     };
-  });
+  };
+  /** The pieces of a period and of one table: one if they fit into a file, else those of the next shorter kind. */
+  const split = (own: readonly MessagePart[], [kind, ...shorter]: readonly PeriodKind[]): Piece[] => {
+    const kinds = Map.groupBy(own, ({ hour_start_ms }) => periodOf(hour_start_ms, kind!));
+    return [...kinds].flatMap(([period, inside]) => {
+      if (shorter.length === 0) return inside.map((part) => pieceOf(period, [part]));
+      const rows = inside.reduce((sum, { row_count }) => sum + row_count, 0);
+      const isOne = inside.length > 1 && rows <= MESSAGES_A_FILE_MAX && isOver(period, nowMs);
+      return isOne ? [pieceOf(period, inside)] : split(inside, shorter);
+    });
+  };
+  const tables = Map.groupBy(parts, ({ table_id }) => table_id);
+  return [...tables.values()].flatMap((own) => split(own, ['month', 'day', 'hour']));
 }
 
 /** Datasets by month, with the statements that list their months and count rows, and their parameters. */

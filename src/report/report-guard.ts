@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Authorization } from '../access/authorize.ts';
-import { bearerToken } from '../access/bearer.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
+import { authenticationOf } from '../http/http-server.ts';
 
 /** Lets a request to a route of a workgroup in. Who may not ask hears nothing of what is wrong with the question. */
 export type Guard = (
@@ -10,16 +10,12 @@ export type Guard = (
 ) => Promise<{ workgroup: WorkgroupConfig; authorization: Authorization }>;
 
 /** The routes have `attachValidation`, so that the question is looked at after who asks it. */
-export function createGuard(
-  { access, audit }: Pick<Gate, 'access' | 'audit'>,
-  configured: readonly WorkgroupConfig[],
-): Guard {
+export function createGuard({ audit }: Pick<Gate, 'audit'>, configured: readonly WorkgroupConfig[]): Guard {
   const workgroups = new Map(configured.map((workgroup) => [workgroup.id, workgroup]));
-  const gate = { access, audit, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
+  const gate = { audit, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
   return async (request) => {
     const { workgroupId } = request.params as { workgroupId: string };
-    const token = bearerToken(request.headers.authorization);
-    const authorization = await admit(gate, token, workgroupId, ['search:read']);
+    const authorization = admit(gate, authenticationOf(request), workgroupId, ['search:read']);
     if (request.validationError) throw request.validationError;
     return { workgroup: workgroups.get(workgroupId)!, authorization };
   };

@@ -17,7 +17,7 @@ import { createGuard } from './report-guard.ts';
 import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './report-schemas.ts';
 import { registerSiteRoutes } from './site-routes.ts';
 
-export interface ReportDeps extends Pick<Gate, 'access' | 'audit'> {
+export interface ReportDeps extends Pick<Gate, 'audit'> {
   lake: LakeReader;
   explain: AskForExplanation;
   workgroups: readonly WorkgroupConfig[];

@@ -24,7 +24,7 @@ import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { registerReportRoutes } from '../report/report-routes.ts';
-import { startUpkeep } from '../stream/background-tasks.ts';
+import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
@@ -180,7 +180,7 @@ async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
-  const upkeep = startUpkeep({
+  const upkeep = startBackgroundTasks({
     stream,
     workgroups: config.workgroups.map((workgroup) => ({
       id: workgroup.id,
@@ -220,14 +220,13 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, logger, clock }: Parts,
+  { accessAudit: audit, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
   const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
-    access,
     audit,
     workgroups: config.workgroups,
     clock,
@@ -236,14 +235,12 @@ async function addReport(
   registerCorrectionRoutes(app, {
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
-    access,
     audit,
     workgroups: config.workgroups,
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
     dataDir: config.dataDir,
-    access,
     audit,
     workgroups: config.workgroups,
     clock,

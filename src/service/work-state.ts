@@ -36,7 +36,7 @@ export function workOf(
 const LISTED_MAX = 20;
 
 /** A process is ready if everything that it serves can be served, and no trouble lasts for minutes. */
-export function workReadiness(work: Work, { mayHearNames }: HealthAsker): HealthState {
+export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthState {
   const { workgroups, troubles, closed } = work;
   const ok = troubles.length === 0 && closed.length === 0;
   return {
@@ -45,25 +45,25 @@ export function workReadiness(work: Work, { mayHearNames }: HealthAsker): Health
       workgroups,
       open: workgroups - closed.length,
       troubles: troubles.length,
-      ...problemsOf(work, mayHearNames),
+      ...problemsOf(work, maySeeNames),
     },
   };
 }
 
 /** A process is alive if its work continues. Troubles are listed, but do not change the answer. */
-export function workLiveness(work: Work, live: boolean, { mayHearNames }: HealthAsker): HealthState {
+export function workLiveness(work: Work, live: boolean, { maySeeNames }: HealthAsker): HealthState {
   return {
     ok: live,
-    detail: { troubles: work.troubles.length, ...problemsOf({ ...work, closed: [] }, mayHearNames) },
+    detail: { troubles: work.troubles.length, ...problemsOf({ ...work, closed: [] }, maySeeNames) },
   };
 }
 
 function problemsOf(
   { troubles, closed }: Work,
-  mayHearNames: boolean,
+  maySeeNames: boolean,
 ): { problems?: string[]; note?: string } {
   if (troubles.length + closed.length === 0) return {};
-  if (!mayHearNames)
+  if (!maySeeNames)
     return {
       note: 'to see the problems, ask this process directly without a proxy, or run "wattline status"',
     };

@@ -7,18 +7,18 @@ import type { PlannedDevice, SitePlan } from './plan-site.ts';
 
 export type SiteItem = TelemetryItem | DeviceStatusItem;
 
-/** One item arriving; an item that was sent again arrives twice. */
+/** One arrival of an item. An item that is sent again arrives twice. */
 export interface Arrival {
   arrivedMs: UtcMs;
   table: string;
   item: SiteItem;
 }
 
-/** A device that cannot be reached is reported this late. */
+/** The gateway reports an unreachable device after this time. */
 const DETECTION_MS = MINUTE_MS;
 const STATUS_LATENCY_MS = 500;
 
-/** Everything that was read on one day, in the order of its arrival. */
+/** All items that were measured on one day, in the order of their arrival. */
 export function arrivalsOfDay(plan: SitePlan, calendar: Calendar, day: SiteDay): Arrival[] {
   return plan.devices
     .flatMap((device) => {
@@ -28,7 +28,7 @@ export function arrivalsOfDay(plan: SitePlan, calendar: Calendar, day: SiteDay):
     .sort(byArrival);
 }
 
-/** Order of arrival, the same whatever window is asked for. */
+/** The order of arrival. It does not depend on the requested window. */
 export function byArrival(left: Arrival, right: Arrival): number {
   return (
     left.arrivedMs - right.arrivedMs ||
@@ -37,7 +37,7 @@ export function byArrival(left: Arrival, right: Arrival): number {
   );
 }
 
-/** The outages that touch the day: one may have begun the day before. */
+/** The outages during a day. One may have begun the day before. */
 function outagesDuring(plan: SitePlan, calendar: Calendar, day: SiteDay, device: PlannedDevice): Outage[] {
   const begun = outageOf(plan, device, day.bounds, day.dayNumber);
   const before =
@@ -71,14 +71,14 @@ function readingsOf(plan: SitePlan, day: SiteDay, device: PlannedDevice, outages
   });
 }
 
-/** The daily register. Some inverters wake up with yesterday's amount still on it, as many real ones do. */
+/** The daily register. Some inverters still show yesterday's value when they wake up, as many real inverters do. */
 function todayWh(day: SiteDay, number: number, index: number): number {
   const { device, growthWh } = day.series[number]!;
   const showsYesterday = device.ordinal % 3 === 1 && index < 2 && day.dayNumber > 0;
   return showsYesterday ? day.dayBeforeWh[number]! : growthWh[index]!;
 }
 
-/** What the gateway says of a device: in reach or not, and of an inverter whether it is awake. */
+/** The device status messages of a day: reachable or not, and for inverters awake or not. */
 function statusesOf(day: SiteDay, device: PlannedDevice, outages: Outage[]): Arrival[] {
   const status = (state: 'online' | 'offline', eventMs: UtcMs, reason: string): Arrival => ({
     arrivedMs: eventMs + STATUS_LATENCY_MS,

@@ -11,35 +11,38 @@ import {
 import { modelDay, type SeriesDay } from './model-day.ts';
 import type { SitePlan } from './plan-site.ts';
 
-/** One local day of a site, with what its counters had reached when it began. */
+/** One local day of a site, with the counters at its beginning. */
 export interface SiteDay {
   bounds: DayBounds;
-  /** Days since the site's first. */
+  /** Days since the first day of the site. */
   dayNumber: number;
-  /** In the order of the plan: each device's sources, one after another. */
+  /** In the order of the plan: the sources of each device, one after another. */
   series: SeriesDay[];
   registers: Registers;
-  /** The whole Wh of the day before, by series; 0 on the first. */
+  /** The whole Wh of the day before, by series; 0 on the first day. */
   dayBeforeWh: number[];
 }
 
-/** By series (Wh): what was counted from the site's first day on, and the count at which the register showed zero. */
+/** By series, in Wh: the count since the first day, and the count at the last reset to zero. */
 export interface Registers {
   countedWh: number[];
   zeroAtWh: number[];
 }
 
-/** Computed days are kept for a while: neighbours are asked for together. */
+/** Recent days are kept, because neighbouring days are needed together. */
 const DAYS_KEPT = 4;
 
 export interface Calendar {
   firstDay: LocalDate;
-  /** @param day the site's first or a later one */
+  /** @param day the first day of the site, or a later one */
   dayOf(day: LocalDate): SiteDay;
   boundsOf(day: LocalDate): DayBounds;
 }
 
-/** The days of a site, each computed when it is asked for. Counters run on from day to day, so earlier days come first. */
+/**
+ * Creates the days of a site. Each day is computed when it is first needed, after all earlier days, because counters
+ * continue from day to day.
+ */
 export function createCalendar(
   plan: SitePlan,
   timezone: string,
@@ -84,7 +87,7 @@ export function createCalendar(
   };
 }
 
-/** What a lifetime register shows at a reading: all that was counted since it last showed zero. */
+/** The value of a lifetime register at a reading: the count since its last reset. */
 export function registerWh({ series, registers }: SiteDay, number: number, index: number): number {
   const { growthWh, restartAfter } = series[number]!;
   const growth = growthWh[index]!;

@@ -17,25 +17,28 @@ import { type DailyTruth, truthOf } from './daily-truth.ts';
 import { arrivalDelayMsMax } from './outage.ts';
 import { type DeviceKind, planSite, siteEnergyStreams } from './plan-site.ts';
 
-/** A simulated site whose devices behave like real ones: they restart, drop out, repeat themselves and come late. */
+/**
+ * A simulated site. Its devices behave like real ones: they restart, lose their connection, repeat messages and deliver
+ * late.
+ */
 export interface Site {
   readonly timezone: string;
   readonly startMs: UtcMs;
-  /** What the configuration of its workgroup says of the fields that tell energy, and of its devices. */
+  /** The configuration of energy fields and devices for the workgroup. */
   readonly energyStreams: EnergyStreamInput[];
   readonly devices: Array<{ id: string; name: string; totalSource?: string }>;
-  /** What the energy of its sources is. */
+  /** The roles of the sources. */
   readonly roles: Array<{ device: string; source?: string; role: SourceRole }>;
   /**
-   * What arrives before `untilMs`, from where the last call ended: items in the order of their arrival, a few minutes'
-   * worth of one table together, as a gateway sends them. Each arrival is handed out once.
+   * The arrivals before `untilMs` since the last call, in order. Each request has a few minutes of one table, as a
+   * gateway sends them. Each arrival is returned once.
    */
   messagesUntil(untilMs: UtcMs): Iterable<SiteMessages>;
-  /** The same for any window [fromMs, untilMs) of arrival, without moving on. */
+  /** The arrivals in any window [fromMs, untilMs). It does not change what `messagesUntil` returns. */
   arrivals(fromMs: UtcMs, untilMs: UtcMs): Arrival[];
-  /** The energy of a local day by device and source that the messages tell; see `truthOf` for the rule. */
+  /** The energy of a local day by device and source; see `truthOf` for the rule. */
   truth(day: LocalDate, untilMs?: UtcMs): DailyTruth[];
-  /** By then everything that the energy of this day depends on has arrived. */
+  /** The instant at which everything that the energy of this day depends on has arrived. */
   settledMs(day: LocalDate): UtcMs;
 }
 
@@ -47,18 +50,21 @@ export interface SiteMessages {
 export interface SiteOptions {
   seed: number;
   timezone: string;
-  /** The first instant that is read. */
+  /** The instant of the first reading. */
   startMs: UtcMs;
-  /** How many devices; from three on there are a meter and a battery among them. Default 6. */
+  /** The number of devices. With three or more, one is a meter and one a battery. Default: 6. */
   devices?: number;
-  /** Between two readings of a device; must divide 15 minutes, so that midnights are met. Default a minute. */
+  /**
+   * Milliseconds between two readings of a device. It must divide 15 minutes, so that there are readings at midnight.
+   * Default: a minute.
+   */
   readingEveryMs?: number;
 }
 
 const WINDOW_MS = 5 * MINUTE_MS;
 const DAYS_KEPT = 3;
 
-/** Builds the site. The same options give the same messages, whatever is asked of it and in which order. */
+/** Creates a site. The same options always give the same messages, in any order of calls. */
 export function createSite(options: SiteOptions): Site {
   checkOptions(options);
   const { seed, timezone, startMs, devices = 6, readingEveryMs = MINUTE_MS } = options;
@@ -71,7 +77,7 @@ export function createSite(options: SiteOptions): Site {
     const found = kept.get(day);
     if (found) return found;
     const made = arrivalsOfDay(plan, calendar, calendar.dayOf(day)).filter(
-      // A device that was out of reach when the site began is not reported.
+      // A device that was unreachable when the site began is not reported.
       ({ item }) => item.event_time >= startMs,
     );
     kept.set(day, made);
@@ -98,7 +104,7 @@ export function createSite(options: SiteOptions): Site {
     devices: plan.devices.map(({ deviceId, name, kind }) => ({
       id: deviceId,
       name,
-      // Their sources are two directions, which do not add up to anything.
+      // The two sources are directions of one flow, which must not be added up.
       ...(kind === 'meter' && { totalSource: 'import' }),
       ...(kind === 'battery' && { totalSource: 'discharge' }),
     })),
@@ -132,7 +138,7 @@ const rolesOf: Readonly<Record<DeviceKind, Array<{ source?: string; role: Source
   ],
 };
 
-/** The first arrival at or after an instant. */
+/** The index of the first arrival at or after an instant. */
 function firstAt(sorted: Arrival[], fromMs: UtcMs): number {
   let low = 0;
   let high = sorted.length;

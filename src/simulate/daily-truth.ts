@@ -9,13 +9,13 @@ export interface DailyTruth {
 }
 
 /**
- * The energy (Wh) of a local day by device and source, exactly, as the generating model counted it: its growth between
- * two instants, never a register's value, so restarts do not touch it. The instants are the day's bounds, brought in to
- * the device's first reading ever (where its daily register starts from zero too) and to its last one up to `untilMs`.
+ * The exact energy (Wh) of a local day by device and source, as the model counted it. It is the growth of the counter
+ * between two instants, not a value of a register, so restarts do not change it. The instants are the bounds of the
+ * day, limited to the device's first reading ever and its last reading up to `untilMs`.
  *
- * The messages tell the same once all have arrived: panels count nothing between their last reading of a day and the
- * first one of the next, every other device is read at midnight itself, and a counter restarts right after a reading.
- * Where readings surround no part of the day there is no entry.
+ * The messages show the same energy once all have arrived. Panels count nothing between their last reading of a day and
+ * the first reading of the next day. All other devices are read at midnight. A counter restarts right after a reading.
+ * A day without readings around it has no entry.
  */
 export function truthOf(calendar: Calendar, day: LocalDate, untilMs: UtcMs): DailyTruth[] {
   if (day < calendar.firstDay) return [];

@@ -5,7 +5,7 @@ import { batteryCapacityWh } from './modelled-power.ts';
 import { smoothNoise } from './noise.ts';
 import type { SitePlan } from './plan-site.ts';
 
-/** What a device says in one reading: its registers, and what such devices tell besides. */
+/** The fields of a device in one reading: its registers and other values. */
 export function fieldsOf(
   plan: SitePlan,
   series: SeriesDay,
@@ -65,7 +65,7 @@ export function fieldsOf(
   }
 }
 
-/** Values that wander between two bounds, each field of each series in its own way. */
+/** Values that vary between two bounds, differently for each field of each series. */
 function varying(plan: SitePlan, series: SeriesDay, timeMs: UtcMs) {
   const seriesNumber = series.device.index * 16 + series.device.sources.indexOf(series.source);
   return (field: number, low: number, high: number, digits: number): number =>

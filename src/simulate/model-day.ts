@@ -2,30 +2,31 @@ import { type DayBounds, HOUR_MS, type UtcMs } from '../lib/time.ts';
 import { createBattery, isAwake, loadW, solarW } from './modelled-power.ts';
 import type { PlannedDevice, PlannedSource, SitePlan } from './plan-site.ts';
 
-/** One device and source over one local day, as the generating model has it. */
+/** One device and source on one local day, in the model. */
 export interface SeriesDay {
   device: PlannedDevice;
   source: PlannedSource;
-  /** When it is read. A device that counts through the night is read at the day's first instant too. */
+  /** The instants of the readings. A device that also counts at night has one at the first instant of the day. */
   timesMs: UtcMs[];
   /** Power at each reading (W). */
   powerW: number[];
-  /** Whole Wh counted since the day began, at each reading. */
+  /** Whole Wh since the beginning of the day, at each reading. */
   growthWh: number[];
-  /** Whole Wh of the day: what is counted until the next day begins. */
+  /** Whole Wh of the whole day. */
   totalWh: number;
-  /** The reading right after which the register starts again from zero; undefined on most days. */
+  /** The index of the reading after which the register restarts at zero; undefined on most days. */
   restartAfter: number | undefined;
-  /** What the battery holds at each reading (Wh); empty for other devices. */
+  /** The stored energy of the battery at each reading (Wh); empty for other devices. */
   storedWh: number[];
 }
 
-/** A device's counter starts again this often (days), each device on another day. */
+/** A counter restarts after this many days, each device's on another day. */
 const RESTART_EVERY_DAYS = 9;
 
 /**
- * Everything the site's devices count on one local day. `dayNumber` is how many days after the site's first it is; before
- * `fromMs`, when the site begins, nothing is read or counted.
+ * Computes one local day of all devices.
+ * @param dayNumber days since the first day of the site
+ * @param fromMs the beginning of the site, before which nothing is counted
  */
 export function modelDay(
   plan: SitePlan,
@@ -52,7 +53,7 @@ export function modelDay(
 
 type Counted = Omit<SeriesDay, 'restartAfter' | 'storedWh'>;
 
-/** Panels count between the first and the last reading of the day, and sleep in between: no energy is unseen at night. */
+/** Panels count between the first and the last reading of a day and sleep at night, so no energy is missed. */
 function modelPanels(
   plan: SitePlan,
   bounds: DayBounds,
@@ -69,7 +70,7 @@ function modelPanels(
   return accumulate(device, source, timesMs, powerW, timesMs.at(-1) ?? bounds.startMs, stepMs);
 }
 
-/** Counts power over time in whole Wh: each reading's power holds until the next, the last one's until `untilMs`. */
+/** Adds up power to whole Wh. The power of a reading holds until the next one, and the last one until `untilMs`. */
 function accumulate(
   device: PlannedDevice,
   source: PlannedSource,
@@ -87,7 +88,7 @@ function accumulate(
   return { device, source, timesMs, powerW, growthWh, totalWh: Math.floor(wattMs / HOUR_MS) };
 }
 
-/** Panels, house, battery and grid over the day: what one gives, another takes. */
+/** The panels, house, battery and grid of a day. Their powers add up to zero. */
 function modelBalance(plan: SitePlan, bounds: DayBounds, stepMs: number, fromMs: UtcMs) {
   const battery = createBattery(bounds);
   const panels = plan.devices.flatMap((device) => (device.kind === 'inverter' ? device.sources : []));

@@ -2,14 +2,14 @@ import { DAY_MS, type DayBounds, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/t
 import { smoothNoise, uniform } from './noise.ts';
 import type { PlannedSource, SitePlan } from './plan-site.ts';
 
-/** Below this the sun is too low for an inverter to stay awake (sine of its height). */
+/** The sine of the sun's height below which inverters sleep. */
 const AWAKE_SINE = 0.03;
 const SOLAR_NOON_MS = 12.2 * HOUR_MS;
 const RADIANS = Math.PI / 180;
 
 /**
- * The sine of the sun's height, from the date and the latitude: the usual approximation of the declination, and a noon
- * that follows the local day's first instant. Darkness surrounds every midnight, also on days of 23 or 25 hours.
+ * The sine of the sun's height, from date and latitude: the usual approximation of the declination, with noon 12 hours
+ * after the first instant of the local day. It is dark around every midnight, also on days of 23 or 25 hours.
  */
 export function sunSine(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number {
   const dayOfYear = (Date.parse(bounds.day) - Date.parse(`${bounds.day.slice(0, 4)}-01-01`)) / DAY_MS + 1;
@@ -26,7 +26,7 @@ export function isAwake(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): boole
   return sunSine(plan, bounds, timeMs) > AWAKE_SINE;
 }
 
-/** What a string of panels gives (W), clouds included. */
+/** The power of a string of panels (W), with clouds. */
 export function solarW(plan: SitePlan, bounds: DayBounds, source: PlannedSource, timeMs: UtcMs): number {
   const sine = sunSine(plan, bounds, timeMs);
   if (sine <= AWAKE_SINE) return 0;
@@ -37,7 +37,7 @@ export function solarW(plan: SitePlan, bounds: DayBounds, source: PlannedSource,
   return source.peakW * Math.sin((Math.PI / 2) * Math.min(1, sine)) ** 1.15 * clouds;
 }
 
-/** What the house takes (W): a base, a morning, an evening, and appliances that come and go. */
+/** The power of the house (W): a base, a morning, an evening, and appliances. */
 export function loadW(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number {
   const hour = (timeMs - bounds.startMs) / HOUR_MS;
   const bump = (atHour: number, widthHours: number) => Math.exp(-(((hour - atHour) / widthHours) ** 2));
@@ -51,12 +51,14 @@ const BATTERY_MOST_W = 4_000;
 const RESERVE_WH = 1_500;
 const DISCHARGE_FROM_MS = 16.5 * HOUR_MS;
 
-/** The battery over one day: it begins and ends it with its reserve, so that every day can be computed on its own. */
+/**
+ * Creates the battery of one day. It begins and ends the day with its reserve, so that each day can be computed alone.
+ */
 export function createBattery(bounds: DayBounds) {
   let storedWh = RESERVE_WH;
   return {
     storedWh: () => storedWh,
-    /** Power over the next step (W): above 0 it is charged, below 0 it gives. */
+    /** The power of the next step (W): positive while it charges, negative while it discharges. */
     step(timeMs: UtcMs, stepMs: number, surplusW: number): number {
       const hours = stepMs / HOUR_MS;
       const sinceStartMs = timeMs - bounds.startMs;

@@ -1,19 +1,19 @@
 /**
- * Chance without a state: the same parts give the same number at any time and in any order, so every window of a
- * simulation can be made on its own.
+ * Random numbers without state. The same arguments always give the same number, so any window of a simulation can be
+ * computed alone.
  */
 
-/** A number from 0 up to, but not including, 1. */
+/** A number from 0 to 1, without 1. */
 export function uniform(seed: number, ...parts: number[]): number {
   return hash(seed, ...parts) / 0x1_0000_0000;
 }
 
-/** 32 bits, well mixed: multiply, rotate and add for each part, then the avalanche that MurmurHash3 ends with. */
+/** Mixes 32 bits: multiply, rotate and add for each part, and then the finalizer of MurmurHash3. */
 export function hash(seed: number, ...parts: number[]): number {
   let mixed = seed | 0;
   for (const part of parts) {
     mixed = mixWord(mixed, part | 0);
-    // Instants do not fit 32 bits.
+    // Instants have more than 32 bits.
     mixed = mixWord(mixed, Math.floor(part / 0x1_0000_0000) | 0);
   }
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -27,7 +27,7 @@ function mixWord(mixed: number, word: number): number {
   return (Math.imul((turned << 13) | (turned >>> 19), 5) + 0xe6546b64) | 0;
 }
 
-/** A curve between 0 and 1 that changes smoothly, with a new value every `periodMs`. */
+/** A smooth curve between 0 and 1, with a new value every `periodMs`. */
 export function smoothNoise(seed: number, curve: number, timeMs: number, periodMs: number): number {
   const position = timeMs / periodMs;
   const step = Math.floor(position);

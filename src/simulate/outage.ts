@@ -2,7 +2,7 @@ import { type DayBounds, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../li
 import { uniform } from './noise.ts';
 import type { PlannedDevice, SitePlan } from './plan-site.ts';
 
-/** A stretch in which a device reads on but cannot be reached; what it read comes when it is over. */
+/** A time in which a device measures but cannot be reached. Its readings arrive afterwards. */
 export interface Outage {
   startMs: UtcMs;
   endMs: UtcMs;
@@ -12,13 +12,13 @@ const OUTAGE_MOST_MS = 90 * MINUTE_MS;
 const BURST_MS = 6 * SECOND_MS;
 const STRAGGLE_MOST_MS = 4 * MINUTE_MS;
 const RESEND_MOST_MS = 2 * MINUTE_MS;
-/** No message comes later than this after its event. */
+/** The longest time between an event and the arrival of its message. */
 export const arrivalDelayMsMax =
   OUTAGE_MOST_MS + BURST_MS + STRAGGLE_MOST_MS + RESEND_MOST_MS + 10 * SECOND_MS;
 
 /**
- * The outage of a device that begins on a day, if there is one. Every day one of the inverters has one in daylight;
- * other devices now and then, some of them over midnight.
+ * The outage of a device that begins on a day; undefined if there is none. On every day one inverter has an outage in
+ * daylight. Other devices have one from time to time, some of them over midnight.
  */
 export function outageOf(
   plan: SitePlan,
@@ -38,7 +38,7 @@ export function outageOf(
   return { startMs, endMs: startMs + lengthMs };
 }
 
-/** When a message arrives: once as a rule, twice where it was sent again. `part` tells messages of one instant apart. */
+/** The arrivals of a message: usually one, two if it is sent again. `part` distinguishes messages of one instant. */
 export function arrivalsOf(
   plan: SitePlan,
   device: PlannedDevice,
@@ -49,7 +49,7 @@ export function arrivalsOf(
   const draw = (what: number) => uniform(plan.seed, what, device.index, part, eventMs);
   const outage = outages.find(({ startMs, endMs }) => eventMs >= startMs && eventMs < endMs);
   const latencyMs = 150 + Math.floor(draw(40) * 2_000);
-  // One in fifty is overtaken by messages that were read after it.
+  // One message in fifty arrives after later ones.
   const stragglesMs = draw(41) < 0.02 ? Math.floor(draw(42) * STRAGGLE_MOST_MS) : 0;
   const firstMs = outage
     ? outage.endMs +

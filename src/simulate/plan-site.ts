@@ -1,7 +1,7 @@
 import type { EnergyStreamInput } from '../config/energy-stream.ts';
 import { hash, uniform } from './noise.ts';
 
-/** What stands on the site. All of it follows from the seed and the number of devices. */
+/** The devices of a site. They follow from the seed and the number of devices. */
 export interface SitePlan {
   seed: number;
   latitudeDegrees: number;
@@ -9,31 +9,31 @@ export interface SitePlan {
 }
 
 export interface PlannedDevice {
-  /** Position in the plan; chance is drawn by it. */
+  /** The position in the plan, from which random numbers are drawn. */
   index: number;
-  /** Position among devices of its kind. */
+  /** The position among devices of the same kind. */
   ordinal: number;
   kind: DeviceKind;
   deviceId: string;
   name: string;
   table: string;
   sources: PlannedSource[];
-  /** Readings are taken this long after each full step, so that devices do not all speak at once. */
+  /** The delay of readings after each full step, so that devices do not send at the same moment. */
   phaseMs: number;
 }
 
 export interface PlannedSource {
-  /** Null where the device names none. */
+  /** Null if the device sends no source. */
   name: string | null;
-  /** What the lifetime register showed when the site began (Wh). */
+  /** The lifetime register when the site began (Wh). */
   initialWh: number;
-  /** Most that a string of panels gives (W); 0 for what is no panel. */
+  /** The peak power of a string of panels (W); 0 for other devices. */
   peakW: number;
 }
 
 export type DeviceKind = 'meter' | 'battery' | 'inverter';
 
-/** The fields that tell energy, as the configuration of a workgroup names them. */
+/** The energy fields, as in the configuration of a workgroup. */
 export const siteEnergyStreams: EnergyStreamInput[] = [
   { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '15 kW' },
   { table: 'solar', field: 'today_wh', method: 'daily_energy', unit: 'Wh', maxPower: '15 kW' },
@@ -42,7 +42,7 @@ export const siteEnergyStreams: EnergyStreamInput[] = [
   { table: 'grid', field: 'register_wh', method: 'total_energy', unit: 'Wh', maxPower: '60 kW' },
 ];
 
-/** The devices of a site: panels first, then a meter, then a battery, then more panels. */
+/** Creates the devices of a site: panels first, then a meter, a battery, and more panels. */
 export function planSite(seed: number, deviceCount: number): SitePlan {
   const devices: PlannedDevice[] = [];
   const ordinals: Record<DeviceKind, number> = { meter: 0, battery: 0, inverter: 0 };
@@ -56,7 +56,7 @@ export function planSite(seed: number, deviceCount: number): SitePlan {
 function planDevice(seed: number, index: number, kind: DeviceKind, ordinal: number): PlannedDevice {
   const source = (name: string | null, number: number): PlannedSource => ({
     name,
-    // At least as much as a year's worth, so that a restart from zero cannot be taken for anything else.
+    // At least the energy of a year, so that a restart at zero is clear.
     initialWh: 1_000_000 + Math.floor(uniform(seed, 2, index, number) * 40_000_000),
     peakW: kind === 'inverter' ? 2_500 + Math.floor(uniform(seed, 3, index, number) * 5_000) : 0,
   });
@@ -93,7 +93,7 @@ function planDevice(seed: number, index: number, kind: DeviceKind, ordinal: numb
   }
 }
 
-/** A UUID (version 4 by its looks) that belongs to this seed and device. */
+/** A UUID of version 4 that follows from the seed and the device. */
 function deviceIdOf(seed: number, index: number): string {
   const hex = [0, 1, 2, 3].map((word) => hash(seed, 5, index, word).toString(16).padStart(8, '0')).join('');
   const variant = '89ab'[hash(seed, 6, index) % 4]!;

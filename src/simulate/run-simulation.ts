@@ -17,20 +17,23 @@ import type { Site } from './create-site.ts';
 
 export interface SimulationOptions {
   site: Site;
-  /** Where `/api/v1/...` begins. */
+  /** The URL before `/api/v1/...`. */
   url: string;
   workgroup: string;
-  /** A token with the scope `data:write`. */
+  /** A token with the permission `data:write`. */
   token: string;
   /**
-   * Simulated seconds a second, until the site has caught up with the clock; from then on it keeps to the clock, because
-   * readings of the future are refused. `Infinity` catches up at once. Default 1.
+   * Simulated seconds in a second, until the site has reached the clock. Then it follows the clock, because readings of
+   * the future are refused. `Infinity` catches up at once. Default: 1.
    */
   speed?: number;
-  /** Ends when everything that arrives before this has been sent. Default: goes on until it is aborted. */
+  /**
+   * The simulation ends when everything that arrives before this instant was sent. Default: it runs until it is
+   * aborted.
+   */
   untilMs?: UtcMs;
   itemsPerRequestMax?: number;
-  /** How often what has arrived is sent (ms of real time). */
+  /** The time between two sends, in ms of real time. */
   sendEveryMs?: number;
   signal?: AbortSignal;
   logger?: Logger;
@@ -39,12 +42,12 @@ export interface SimulationOptions {
 }
 
 export interface SimulationReport {
-  /** Items that the server has accepted, those that devices sent twice included. */
+  /** Items that the server has accepted, repeated items included. */
   items: number;
   itemsByTable: Record<string, number>;
   requests: number;
   retries: number;
-  /** Everything that arrives before this has been sent. */
+  /** Everything that arrives before this instant was sent. */
   simulatedUntilMs: UtcMs;
 }
 
@@ -52,9 +55,9 @@ const timeouts: ExchangeTimeouts = { headersMs: 30_000, bodyMs: 15_000, totalMs:
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**
- * Lets a site live and posts what its devices send.
- * @returns what was sent, when `untilMs` is reached or the signal is aborted
- * @throws TransientError when the server kept refusing; TerminalError when it will not take what is sent
+ * Runs a site and posts the messages of its devices.
+ * @returns what was sent, when `untilMs` is reached or the signal aborts
+ * @throws TransientError if the server refused too often; TerminalError if it does not accept the messages
  */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
   const { site, speed = 1, untilMs = Number.POSITIVE_INFINITY, sendEveryMs = 500, signal } = options;
@@ -89,13 +92,13 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   }
 }
 
-/** How far the site has lived: faster than the clock as long as it is behind it. */
+/** The simulated instant. It moves faster than the clock while it is behind it. */
 function simulatedTime(startMs: UtcMs, nowMs: UtcMs, elapsedMs: number, speed: number): UtcMs {
   if (speed === Number.POSITIVE_INFINITY) return nowMs;
   return Math.min(nowMs, startMs + elapsedMs * speed);
 }
 
-/** What arrives up to an instant in requests of a good size, each table's in its order. */
+/** Collects the arrivals up to an instant into requests, each table's in order. */
 function* collect(
   site: Site,
   untilMs: UtcMs,
@@ -111,7 +114,10 @@ function* collect(
   for (const [table, items] of waiting) if (items.length > 0) yield { table, items };
 }
 
-/** Posts one request, again and again while the server is busy. Sending twice does no harm: readings have one time. */
+/**
+ * Posts one request, and repeats it while the server is busy. A repetition does no harm, because readings are
+ * identified by their time.
+ */
 async function send(
   { url, workgroup, token, signal, backoff }: SimulationOptions,
   pool: Pool,
@@ -158,7 +164,7 @@ async function send(
   logger.debug({ table, items: items.length }, 'simulate.send');
 }
 
-/** What an error answer says, in CBOR or JSON; nothing where it is neither. */
+/** The text of an error answer in CBOR or JSON; empty for other answers. */
 function errorText(bytes: Uint8Array): string {
   for (const decode of [
     decodeCbor,

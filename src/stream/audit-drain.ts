@@ -14,7 +14,7 @@ export interface AuditDrainOptions {
 }
 
 const ENTRIES_MAX = 1_000;
-/** The clock that an entry was stamped by may have been set back since. */
+/** The clock may have been set back by this much since an entry got its time. */
 const CLOCK_MS = MINUTE_MS;
 
 interface Waiting {
@@ -23,12 +23,12 @@ interface Waiting {
 }
 
 /**
- * Takes entries from the spool into the log, each of them once: one whose way from the one to the other was cut off is looked for
- * in the log by its id before it is appended again. To be called every second or so, by one process.
- * @returns takes in what waits; rejects where it could not, and nothing is lost
+ * Creates a drain that moves audit entries from the spool into the log, each one once. If a move was interrupted, the
+ * drain looks for the entry's id in the log before it appends again. One process calls it about every second.
+ * @returns a function that moves the waiting entries; it rejects if it could not, and no entry is lost
  */
 export function createAuditDrain({ streamLog, spool, logger }: AuditDrainOptions): () => Promise<void> {
-  /** Whether what waits may be in the log already. */
+  /** True if waiting entries may already be in the log. */
   let isUnsure = true;
   return async () => {
     for (;;) {
@@ -62,7 +62,7 @@ function itemOf({ entry: { entryId, data, ...item } }: Waiting) {
   return { ...item, data: { ...data, entry: entryId } };
 }
 
-/** The ids of entries in the log, as far back as one that waits can be there. */
+/** The ids of the entries in the log, as far back as a waiting entry can be. */
 async function storedEntries(streamLog: StreamLog, waiting: readonly Waiting[]): Promise<Set<unknown>> {
   const oldestMs = Math.min(...waiting.map(({ entry }) => entry.event_time));
   const ids = new Set<unknown>();

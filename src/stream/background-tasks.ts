@@ -9,14 +9,14 @@ import { createAuditDrain } from './audit-drain.ts';
 import { type PresenceWatch, watchPresence } from './presence/presence-watch.ts';
 import type { Stream } from './stream.ts';
 
-export interface UpkeepOptions {
+export interface BackgroundTasksOptions {
   stream: Pick<Stream, 'logOf'>;
   workgroups: ReadonlyArray<{ id: string; deviceTimeoutMs: number | undefined }>;
   devicesWatchedMax?: number;
   dataDir: string;
   /**
-   * Takes it upon this process, where several serve the same data folder: what one does, two would do twice.
-   * @returns gives it up; undefined while another process has it
+   * Claims the tasks for this process, because only one of the processes that share a data folder may run them.
+   * @returns a function that gives the claim up; undefined while another process has it
    */
   hold(): Promise<(() => Promise<void>) | undefined>;
   clock: Clock;
@@ -25,14 +25,14 @@ export interface UpkeepOptions {
 }
 
 const EVERY_MS = SECOND_MS;
-/** How soon a process takes over from another that has ended. */
+/** After this time another process takes over from a process that has ended. */
 const HOLD_EVERY_MS = 10 * SECOND_MS;
 
 /**
- * What the stream service does by itself: takes audit entries into the logs, and announces devices that come and go. What fails is
- * tried again a second later.
+ * Starts the tasks that the stream service runs by itself: it moves audit entries into the logs, and announces devices
+ * that come online or go offline. A task that fails is tried again a second later.
  */
-export function startUpkeep(options: UpkeepOptions): Repeating {
+export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating {
   const { clock, startTimer, logger } = options;
   const jobs = options.workgroups.map((workgroup) => createJob(workgroup, options));
   let release: (() => Promise<void>) | undefined;
@@ -57,14 +57,17 @@ export function startUpkeep(options: UpkeepOptions): Repeating {
       await beginning;
       await repeating.stop();
       if (release === undefined) return;
-      // What was noted while the service ended.
+      // Entries that were recorded during the shutdown.
       await runAll();
       for (const { end } of jobs) await end();
       await release();
     },
   };
 
-  function createJob({ id, deviceTimeoutMs }: UpkeepOptions['workgroups'][number], from: UpkeepOptions) {
+  function createJob(
+    { id, deviceTimeoutMs }: BackgroundTasksOptions['workgroups'][number],
+    from: BackgroundTasksOptions,
+  ) {
     let drain: (() => Promise<void>) | undefined;
     let watch: PresenceWatch | undefined;
     let warnedAtMs: UtcMs | undefined;

@@ -8,7 +8,7 @@ import type { StreamLog } from './log/stream-log.ts';
 import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
 
 export interface StreamOptions {
-  /** Opens the log of a workgroup; called once for each, when it is first needed. */
+  /** Opens the log of a workgroup. It is called once for each workgroup, at the first use. */
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
   retentionMs: number;
   clock: Clock;
@@ -16,15 +16,14 @@ export interface StreamOptions {
   logger: Logger;
 }
 
-/** The real-time service, whatever it is reached through: a log for each workgroup, held reads, an orderly end. */
+/** The stream service without its transports: a log for each workgroup, held reads, and an orderly end. */
 export interface Stream {
-  /**
-   * @throws StreamError Draining once the service ends, StorageUnavailable where the log cannot be opened
-   */
+  /** @throws StreamError Draining during a shutdown, StorageUnavailable if the log cannot be opened */
   logOf(workgroupId: string): Promise<StreamLog>;
   /**
-   * A held read: see `poll`. Draining ends it early, with what there is, and so does the end of the holder's time.
-   * @throws StreamError InvalidToken within a second after the holder's grant was withdrawn
+   * Runs a held read; see `poll`. It returns early, with the messages so far, if the service drains or the holder's
+   * token expires.
+   * @throws StreamError InvalidToken within a second after the holder's token was revoked
    */
   poll(
     log: StreamLog,
@@ -32,26 +31,26 @@ export interface Stream {
     callerGone: AbortSignal,
     holder?: ReadHolder,
   ): Promise<PollAnswer>;
-  /** Aborts when `drain` is called: what is held open should end, with a position to resume from. */
+  /** Aborts when `drain` is called. Open requests should then end and return a position to resume from. */
   readonly draining: AbortSignal;
-  /** Takes no new work and lets held requests go. */
+  /** Refuses new work and ends held requests. */
   drain(): void;
   /** Drains, then closes the logs. */
   close(): Promise<void>;
 }
 
-/** Who holds a read. */
+/** The holder of a read. */
 export interface ReadHolder {
-  /** Nothing is read for the holder from then on. */
+  /** Nothing is read for the holder after this instant. */
   expiresAtMs: UtcMs;
-  /** Looked at while the read is held. @throws StreamError once the grant no longer holds */
+  /** Called regularly during a held read. @throws StreamError if the token is not valid any more */
   recheck(): void;
 }
 
 const RETRY_AFTER_SECONDS = 2;
-/** How soon a read ends whose token was revoked. */
+/** A read ends within this time after its token was revoked. */
 const RECHECK_EVERY_MS = SECOND_MS;
-/** Messages that are too old are not served anyway; this is how often their storage is given back. */
+/** The storage of old messages is freed this often. They are not served in the meantime. */
 const TRIM_EVERY_MS = 15_000;
 
 export function createStream(options: StreamOptions): Stream {
@@ -79,7 +78,7 @@ export function createStream(options: StreamOptions): Stream {
   let stopTimer = scheduleTrim();
 
   const open = (workgroup: string): Promise<StreamLog> => {
-    // All who ask meanwhile get the same log, or hear the same.
+    // Concurrent callers share one opening: they get the same log or the same error.
     const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
       logs.delete(workgroup);
       logger.error({ workgroup, problem: errorMessage(cause) }, 'stream.open-failed');
@@ -96,7 +95,7 @@ export function createStream(options: StreamOptions): Stream {
     return opened;
   };
 
-  /** Looks each second whether the holder may go on, and calls back once it may not. */
+  /** Checks each second if the read may continue, and calls `end` if not. */
   const watchHolder = ({ expiresAtMs, recheck }: ReadHolder, end: () => void) => {
     let refusal: { error: unknown } | undefined;
     let stopTimer = () => {};
@@ -158,8 +157,8 @@ export function createStream(options: StreamOptions): Stream {
   };
 }
 
-/** Bytes an answer has beside its messages, at most. */
+/** The largest size of an answer without its messages. */
 const READ_HEAD_BYTES_MAX = 512;
 
-/** What one REST answer may hold in messages, so that its body stays within the contract's size. */
+/** The largest size of the messages in one REST answer, so that the body stays within the contract's limit. */
 export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
-import { bearerToken } from '../access/bearer.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
+import { authenticationOf } from '../http/http-server.ts';
 import { errorMessage, isRetryable } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
@@ -23,7 +23,7 @@ export type AskToTake = (
   { kind: 'answer'; answer: StoreOutcome } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
 >;
 
-export interface UploadRoutesOptions extends Pick<Gate, 'access' | 'audit'> {
+export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   dataDir: string;
   workgroups: readonly WorkgroupConfig[];
   take: AskToTake;
@@ -121,8 +121,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
 
   async function guard(request: FastifyRequest): Promise<{ workgroup: WorkgroupConfig; actor: string }> {
     const { workgroupId } = request.params as { workgroupId: string };
-    const token = bearerToken(request.headers.authorization);
-    const { devices, grant } = await admit(gate, token, workgroupId, ['data:write']);
+    const { devices, grant } = admit(gate, authenticationOf(request), workgroupId, ['data:write']);
     if (devices !== 'all')
       throw new StreamError(
         'InsufficientScope',

@@ -26,7 +26,7 @@ async function setUp(options: Partial<AccessOptions> = {}) {
   const clock = createTestClock();
   const settings = { dataDir: tempDir(), issuer: 'wattline', clock, ...options };
   const access = await createAccess(settings);
-  /** What another process that shares the folder would have. */
+  /** The access of another process that shares the folder. */
   const another = () => createAccess(settings);
   return { clock, access, another, dataDir: settings.dataDir };
 }
@@ -34,7 +34,7 @@ async function setUp(options: Partial<AccessOptions> = {}) {
 const invalid = { code: 'InvalidToken', message: 'the token is not valid' };
 
 describe('tokens', () => {
-  test('an issued token is accepted and grants what was asked for', async () => {
+  test('an issued token is accepted and grants the requested rights', async () => {
     const { access, clock } = await setUp();
     const { token, tokenId } = await access.issue(request);
     const grant = {
@@ -47,7 +47,7 @@ describe('tokens', () => {
     expect(await access.authenticate(token)).toEqual(grant);
   });
 
-  test('a token whose audit entry cannot be written is not made', async () => {
+  test('a token whose audit entry cannot be written is not issued', async () => {
     const { access } = await setUp({ audit: createAudit({ dataDir: '/dev/null/nowhere', actor: 'x' }) });
     await expect(access.issue(request)).rejects.toThrow('ENOTDIR');
     expect(access.list()).toEqual([]);
@@ -61,7 +61,7 @@ describe('tokens', () => {
     await expect(stranger.access.authenticate(token)).rejects.toMatchObject(invalid);
   });
 
-  test('no token is a different answer from a bad one', async () => {
+  test('a missing token and a bad token have different errors', async () => {
     const { access } = await setUp();
     for (const none of [undefined, ''])
       await expect(access.authenticate(none)).rejects.toMatchObject({ code: 'AuthenticationRequired' });
@@ -69,7 +69,7 @@ describe('tokens', () => {
       await expect(access.authenticate(bad)).rejects.toMatchObject(invalid);
   });
 
-  test('changing any character of a token makes it invalid, and no error holds the token', async () => {
+  test('a token with any changed character is invalid, and no error contains the token', async () => {
     const { access } = await setUp();
     const { token } = await access.issue(request);
     for (let at = 0; at < token.length; at += 7) {
@@ -83,7 +83,7 @@ describe('tokens', () => {
     }
   });
 
-  test('a token has one spelling: the same signature written in another way is refused', async () => {
+  test('a token has one spelling: other spellings of its signature are refused', async () => {
     const { access } = await setUp();
     const { token } = await access.issue(request);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -109,7 +109,7 @@ describe('tokens', () => {
     for (const other of respelled) await expect(access.authenticate(other)).rejects.toMatchObject(invalid);
   });
 
-  test('it expires to the second, also where its signature was checked before', async () => {
+  test('a token expires to the second, also if its signature was checked before', async () => {
     const { access, clock, another } = await setUp();
     const { token } = await access.issue(request);
     const grant = await access.authenticate(token);
@@ -123,7 +123,7 @@ describe('tokens', () => {
     expect(() => access.recheck(grant)).toThrow('the token has expired');
   });
 
-  test('that it expired is told only to the holder of a token with a good signature', async () => {
+  test('only a token with a valid signature is reported as expired', async () => {
     const { access, clock } = await setUp();
     const { token } = await access.issue(request);
     await clock.advance(3_600_000);
@@ -131,7 +131,7 @@ describe('tokens', () => {
     await expect(access.authenticate(`${head}.${body}.${'A'.repeat(86)}`)).rejects.toMatchObject(invalid);
   });
 
-  test('revoking works at once, in every process, and for good', async () => {
+  test('a revoked token is refused at once, in every process and for ever', async () => {
     const { access, another, dataDir } = await setUp();
     const { token, tokenId } = await access.issue(request);
     const other = await another();
@@ -147,7 +147,7 @@ describe('tokens', () => {
     await expect(access.authenticate(token)).rejects.toMatchObject(invalid);
   });
 
-  test('a line that a crash cut off costs nothing that came before or after it', async () => {
+  test('a line that a crash cut off does not affect other lines', async () => {
     const { access, another, dataDir } = await setUp();
     const tokens = await Promise.all([0, 1, 2].map(() => access.issue(request)));
     access.revoke(tokens[0]!.tokenId);
@@ -161,7 +161,7 @@ describe('tokens', () => {
     }
   });
 
-  test('a list of revocations that cannot be read lets nobody in and blames nobody', async () => {
+  test('an unreadable list of revocations refuses all tokens as a fault of the service', async () => {
     const { access, dataDir } = await setUp();
     const { token, tokenId } = await access.issue(request);
     access.revoke(tokenId);
@@ -170,7 +170,7 @@ describe('tokens', () => {
     await expect(access.authenticate(token)).rejects.toMatchObject({ code: 'StorageUnavailable' });
   });
 
-  test('issued tokens are listed with their state, and no file holds a token', async () => {
+  test('issued tokens are listed with their state, and no file contains a token', async () => {
     const { access, clock, dataDir } = await setUp();
     const first = await access.issue({ ...request, lifetimeMs: 60_000 });
     await clock.advance(30_000);
@@ -190,7 +190,7 @@ describe('tokens', () => {
       for (const part of token.split('.').slice(1)) expect(stored.join()).not.toContain(part);
   });
 
-  test('a request for a token that makes no sense says everything that is wrong with it', async () => {
+  test('an invalid request for a token gets all its problems', async () => {
     const { access } = await setUp();
     const nonsense = {
       subject: '',
@@ -210,7 +210,7 @@ describe('tokens', () => {
 });
 
 describe('keys', () => {
-  test('they are made once, readable only by their owner, by whichever process comes first', async () => {
+  test('are created once by any process, and only their owner can read them', async () => {
     const dataDir = tempDir();
     const options = { dataDir, issuer: 'wattline', clock: createTestClock() };
     const processes = await Promise.all(Array.from({ length: 8 }, () => createAccess(options)));
@@ -220,7 +220,7 @@ describe('keys', () => {
     for (const process of processes) await process.authenticate(token);
   });
 
-  test('a key file with private keys signs; one with public keys only verifies', async () => {
+  test('of a file with private keys sign, and of a file with public keys only verify', async () => {
     const folder = tempDir();
     const { privateKey } = await generateKeyPair('EdDSA', { extractable: true });
     const { d, ...publicKey } = await exportJWK(privateKey);
@@ -235,7 +235,7 @@ describe('keys', () => {
     expect(readdirSync(join(signer.dataDir, 'access'))).not.toContain('keys.json');
   });
 
-  test('a key file that cannot be used is named, with the reason and without its content', async () => {
+  test('that cannot be used are reported with file and reason, but without their content', async () => {
     const folder = tempDir();
     const file = join(folder, 'keys.json');
     const { privateKey } = await generateKeyPair('EdDSA', { extractable: true });
@@ -247,7 +247,7 @@ describe('keys', () => {
       [JSON.stringify({ keys: [] }), 'at least one key'],
       [JSON.stringify({ keys: [{ kty: 'oct', k: 'secret stuff' }] }), 'must be "OKP"'],
       [JSON.stringify({ keys: [{ ...key, x: 'secretstuff' }] }), 'not a valid Ed25519 key'],
-      [JSON.stringify({ keys: [key, key] }), 'a "kid" of their own'],
+      [JSON.stringify({ keys: [key, key] }), 'their own "kid"'],
     ] as const) {
       writeFileSync(file, content);
       const error: Error = await open().catch((caught) => caught);
@@ -258,7 +258,7 @@ describe('keys', () => {
     }
   });
 
-  test('several keys: the first private one signs, the others still verify, so keys can be rotated', async () => {
+  test('can be rotated: the first private key signs and all others still verify', async () => {
     const folder = tempDir();
     const make = async (kid: string) => {
       const { privateKey } = await generateKeyPair('EdDSA', { extractable: true });
@@ -279,7 +279,7 @@ describe('keys', () => {
   });
 });
 
-describe('tokens made by others', () => {
+describe('tokens of other issuers', () => {
   async function forge() {
     const folder = tempDir();
     const file = join(folder, 'keys.json');
@@ -301,7 +301,7 @@ describe('tokens made by others', () => {
     return { ...subject, claims, sign, publicKey, jwk };
   }
 
-  test('are accepted where key and claims are right, under both names of the algorithm', async () => {
+  test('are accepted with a right key and right claims, under both names of the algorithm', async () => {
     const { access, sign } = await forge();
     expect(await access.authenticate(await sign({}))).toMatchObject({
       tokenId: 'token-1',
@@ -310,7 +310,7 @@ describe('tokens made by others', () => {
     expect(await access.authenticate(await sign({}, 'Ed25519'))).toMatchObject({ tokenId: 'token-1' });
   });
 
-  test('no other algorithm is accepted, not even one keyed with the public key', async () => {
+  test('are refused with any other algorithm, also one keyed with the public key', async () => {
     const { access, claims, jwk } = await forge();
     const publicBytes = Buffer.from(jwk.x!, 'base64url');
     const hmac = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(publicBytes);
@@ -318,7 +318,7 @@ describe('tokens made by others', () => {
     await expect(access.authenticate(new UnsecuredJWT(claims).encode())).rejects.toMatchObject(invalid);
   });
 
-  test('a claim that is missing, of another type, or not known to this version makes it invalid', async () => {
+  test('are invalid if a claim is missing, of another type, or unknown', async () => {
     const { access, sign, claims } = await forge();
     const scope = claims.scopes.acme;
     for (const changes of [

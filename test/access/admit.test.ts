@@ -4,9 +4,11 @@ import { expect, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createAccessAudit } from '../../src/access/access-audit.ts';
 import { admit } from '../../src/access/admit.ts';
+import { checkToken } from '../../src/access/authentication.ts';
 import type { Permission } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';
+import type { StreamError } from '../../src/contract/stream-errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -19,7 +21,6 @@ async function setUp() {
   const access = await createAccess({ dataDir, issuer: 'wattline', clock, audit });
   /** A process that shares the folder. */
   const createGate = () => ({
-    access,
     groupsOf: (id: string) => (['home', 'other'].includes(id) ? {} : undefined),
     audit: createAccessAudit({ dataDir, audit, clock, startTimer: clock.startTimer, logger: silentLogger }),
   });
@@ -38,18 +39,21 @@ async function setUp() {
       issued.push(token.token);
       return token;
     },
-    /** What became of it: `admitted`, or the code of the error. */
-    attempt: (
+    /** The result: `admitted`, or the code of the error. */
+    attempt: async (
       token: string | undefined,
       workgroupId = 'home',
       required: Permission[] = ['search:read'],
       at = gate,
-    ) =>
-      admit(at, token, workgroupId, required).then(
-        () => 'admitted',
-        ({ code }) => code,
-      ),
-    /** What was noted since the last look, as text and in whole. */
+    ) => {
+      try {
+        admit(at, await checkToken(access, token), workgroupId, required);
+        return 'admitted';
+      } catch (error) {
+        return (error as StreamError).code;
+      }
+    },
+    /** The audit entries since the last call. */
     noted(workgroupId = 'home') {
       const spool = openAuditSpool(dataDir, workgroupId);
       return spool.waiting().map((name) => {
@@ -64,7 +68,7 @@ async function setUp() {
   };
 }
 
-test('a token that is made and revoked is noted in each of its workgroups, by id and name', async () => {
+test('an issued and a revoked token are recorded in each of its workgroups, by id and name', async () => {
   const { access, issue, noted, clock } = await setUp();
   const { tokenId } = await issue(['search:read', 'org:audit'], ['home', 'other']);
   for (const workgroupId of ['home', 'other'])
@@ -87,7 +91,7 @@ test('a token that is made and revoked is noted in each of its workgroups, by id
   expect(noted()).toHaveLength(1);
 });
 
-test('the first use of a token is noted once for each workgroup, in whatever process', async () => {
+test('the first use of a token is recorded once for each workgroup, in any process', async () => {
   const { issue, attempt, noted, createGate, clock } = await setUp();
   const { token, tokenId } = await issue(['search:read'], ['home', 'other']);
   noted('home');
@@ -111,7 +115,7 @@ test("the program's own tokens are not worth an entry", async () => {
   expect(noted()).toEqual([]);
 });
 
-test('refusals are noted with their reason and the id of what was once a good token, and the caller is told no more', async () => {
+test('refusals are recorded with the reason and the id of a token that was once valid, which the caller does not get', async () => {
   const { access, issue, attempt, noted, clock } = await setUp();
   const revoked = await issue();
   access.revoke(revoked.tokenId);
@@ -136,7 +140,7 @@ test('refusals are noted with their reason and the id of what was once a good to
   ]);
 });
 
-test('no token at all, and a workgroup that does not exist, are noted nowhere', async () => {
+test('a missing token and an unknown workgroup are not recorded', async () => {
   const { issue, attempt, noted, clock } = await setUp();
   const { token } = await issue();
   noted();
@@ -147,11 +151,11 @@ test('no token at all, and a workgroup that does not exist, are noted nowhere', 
   expect([noted(), noted('nowhere')]).toEqual([[], []]);
 });
 
-test('an attacker fills nothing: an entry a minute and reason, which counts the others', async () => {
+test('refusals have at most one entry a minute and reason, with their number', async () => {
   const { attempt, noted, clock, gate } = await setUp();
   const counts = () => noted().map(({ data }) => data!.count);
   await attempt('nonsense');
-  // Nothing is written while the caller waits: the time of the answer would tell that the workgroup exists.
+  // Nothing is written before the answer, because its time would show that the workgroup exists.
   expect(counts()).toEqual([]);
   await clock.advance(SECOND_MS);
   expect(counts()).toEqual([1]);
@@ -171,7 +175,7 @@ test('an attacker fills nothing: an entry a minute and reason, which counts the 
   expect(clock.timersPending).toBe(0);
 });
 
-test('a folder that cannot be written keeps nobody out', async () => {
+test('a folder that cannot be written refuses no caller', async () => {
   const { issue, attempt, gate } = await setUp();
   const { token } = await issue();
   const failing = createAudit({ dataDir: '/dev/null/nowhere', actor: 'x' });

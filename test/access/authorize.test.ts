@@ -9,12 +9,12 @@ function grant(scope: WorkgroupScope): Grant {
   return { tokenId: 't', subject: 's', scopes: { acme: scope }, expiresAtMs: 0 };
 }
 
-test('without device groups a token sees all devices', () => {
+test('without device groups a token reads all devices', () => {
   const { devices } = authorize(grant({ permissions: ['search:read'] }), 'acme', ['search:read'], groups);
   expect(devices).toBe('all');
 });
 
-test('device groups add up, and one that is not configured holds no device', () => {
+test('the devices of all groups are visible, and an unknown group has none', () => {
   const seen = (deviceGroups: string[]) =>
     authorize(grant({ permissions: ['search:read'], deviceGroups }), 'acme', ['search:read'], groups).devices;
   expect(seen(['roof', 'yard'])).toEqual(new Set([deviceId(1), deviceId(2), deviceId(3)]));
@@ -23,14 +23,14 @@ test('device groups add up, and one that is not configured holds no device', () 
     expect(seen(nothing)).toEqual(new Set());
 });
 
-test('changed groups are seen by grants that were used before', () => {
+test('changed groups apply to grants that were used before', () => {
   const known = grant({ permissions: ['search:read'], deviceGroups: ['roof'] });
   authorize(known, 'acme', ['search:read'], groups);
   const { devices } = authorize(known, 'acme', ['search:read'], { roof: [deviceId(9)] });
   expect(devices).toEqual(new Set([deviceId(9)]));
 });
 
-test('every required permission is needed, and the answer names them', () => {
+test('all required permissions are needed, and the error names them', () => {
   const reader = grant({ permissions: ['search:read'] });
   expect(() => authorize(reader, 'acme', ['search:read', 'org:audit'], groups)).toThrow(
     expect.objectContaining({
@@ -40,7 +40,7 @@ test('every required permission is needed, and the answer names them', () => {
   );
 });
 
-test('a workgroup the token does not name is forbidden, names of the language included', () => {
+test('a workgroup that the token does not name is forbidden, also with a name like toString', () => {
   for (const workgroup of ['other', '', '__proto__', 'constructor', 'toString'])
     expect(() =>
       authorize(grant({ permissions: ['search:read'] }), workgroup, ['search:read'], groups),

@@ -7,7 +7,7 @@ import { openExportFixture } from '../exports/support.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** What waits to be taken into the audit log, as whoever may read it will see it. */
+/** The audit entries that wait, as readers of the audit log will see them. */
 function noted(dataDir: string, workgroupId: string) {
   const spool = openAuditSpool(dataDir, workgroupId);
   return spool
@@ -16,7 +16,7 @@ function noted(dataDir: string, workgroupId: string) {
     .map(({ action, target, data }) => [action, target, data]);
 }
 
-test('an export is noted when it starts and when it was delivered or has failed', async () => {
+test('an export is recorded at its start, and at its delivery or failure', async () => {
   const noFolder = join(tempDir(), 'file');
   writeFileSync(noFolder, '');
   const at = await openExportFixture([{}, { destination: { folder: join(noFolder, 'below') } }]);
@@ -33,7 +33,7 @@ test('an export is noted when it starts and when it was delivered or has failed'
   ]);
 });
 
-test('a backfill is noted when it starts and when it has ended or failed, and no token is', async () => {
+test('a backfill is recorded at its start and its end, without a token', async () => {
   const clock = createTestClock();
   const upstream = await startUpstream(clock);
   await upstream.speakFor(60_000);

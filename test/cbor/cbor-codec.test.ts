@@ -45,15 +45,15 @@ describe('decodeCbor', () => {
     });
   }
 
-  it('finds the end of nothing that is not well-formed, by structure alone', () => {
+  it('skips no item that is not well-formed, by structure alone', () => {
     for (const hex of Object.values(appendixF).flat()) {
       expect(() => skipItem(cborBytes(fromHex(hex)), 0), hex).toThrow(MalformedError);
     }
     for (const [hex] of appendixA) expect(skipItem(cborBytes(fromHex(hex)), 0), hex).toBe(hex.length / 2);
   });
 
-  it('never takes one key for another whose characters are its bytes', () => {
-    // "Ã¼" has the characters that are the bytes of "ü", and so have all of these pairs.
+  it('tells keys apart whose bytes look like the characters of each other', () => {
+    // The characters of "Ã¼" are the bytes of "ü". All of these pairs are like this.
     for (let code = 0x80; code < 0x800; code++) {
       const key = String.fromCharCode(code);
       const likeness = Buffer.from(key).toString('latin1');
@@ -97,7 +97,7 @@ describe('decodeCbor', () => {
     );
   });
 
-  it('reads what encodeCbor writes, whatever plain data it is', () => {
+  it('reads everything that encodeCbor writes', () => {
     const plain = fc.letrec((tie) => ({
       value: fc.oneof(
         { depthSize: 'small' },
@@ -119,7 +119,7 @@ describe('decodeCbor', () => {
     );
   });
 
-  it('makes integers beyond 2^53 bigints and smaller ones numbers, in whatever width they came', () => {
+  it('returns integers beyond 2^53 as bigints and smaller ones as numbers, for any width', () => {
     expect(decodeCbor(fromHex('1b001fffffffffffff'))).toBe(2 ** 53 - 1);
     expect(decodeCbor(fromHex('1b0020000000000000'))).toBe(2n ** 53n);
     expect(decodeCbor(fromHex('3b001ffffffffffffe'))).toBe(-(2 ** 53) + 1);
@@ -147,7 +147,7 @@ describe('decodeCbor', () => {
     expect(Object.hasOwn(Object.prototype, 'admin')).toBe(false);
   });
 
-  it('refuses the same key twice, long or short, and says where', () => {
+  it('refuses a repeated key, long or short, and names its position', () => {
     expect(malformed(fromHex('a2616101616102')).position).toBe(4);
     const long = Buffer.concat([Buffer.from('7832', 'hex'), Buffer.alloc(50, 'k'), Buffer.from([1])]);
     expect(malformed(Buffer.concat([Buffer.from([0xa2]), long, long])).position).toBe(54);
@@ -157,13 +157,13 @@ describe('decodeCbor', () => {
     expect(malformed(fromHex('a2695f5f70726f746f5f5f01695f5f70726f746f5f5f02')).message).toContain('twice');
   });
 
-  it('refuses text that is not UTF-8, as a key too', () => {
+  it('refuses text that is not UTF-8, also in a key', () => {
     for (const hex of ['61ff', '62c328', '63eda080', 'a161ff01', '7f61c361bcff', '64f8808080']) {
       expect(malformed(fromHex(hex)).message, hex).toContain('UTF-8');
     }
   });
 
-  it('refuses bytes after the item, and says where they begin', () => {
+  it('refuses bytes after the item, and names their position', () => {
     expect(malformed(fromHex('0000')).position).toBe(1);
     expect(malformed(fromHex('')).position).toBe(0);
   });
@@ -173,10 +173,10 @@ describe('decodeCbor', () => {
     expect(() => decodeCbor(nested(limits.depthMax))).not.toThrow();
     expect(malformed(nested(limits.depthMax + 1)).message).toContain('levels deep');
     expect(malformed(Buffer.alloc(1_000_000, 0x9f)).message).toContain('levels deep');
-    expect(malformed(Buffer.alloc(1_000_000, 0xc1), { knownTags: true }).message).toContain('levels deep');
+    expect(malformed(Buffer.alloc(1_000_000, 0xc1), { plainTags: true }).message).toContain('levels deep');
   });
 
-  it('refuses lengths that the bytes cannot hold at once, and uses no memory for them', () => {
+  it('refuses lengths that exceed the bytes at once, and uses no memory for them', () => {
     const bombs = [
       '9affffffff',
       '9bffffffffffffffff',
@@ -195,7 +195,7 @@ describe('decodeCbor', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
   });
 
-  it('refuses bytes that would become absurdly many objects', () => {
+  it('refuses bytes with too many arrays, maps and byte strings', () => {
     for (const small of [0x80, 0xa0, 0x40]) {
       const bytes = Buffer.alloc(limits.decodedContainersMax + 10, small);
       expect(malformed(Buffer.concat([Buffer.from([0x9f]), bytes, Buffer.from([0xff])])).message).toContain(
@@ -204,8 +204,8 @@ describe('decodeCbor', () => {
     }
   });
 
-  it('reads the tags that have a plain value where they are let in, and no others', () => {
-    const read = (hex: string) => decodeCbor(fromHex(hex), { knownTags: true });
+  it('reads the tags that have a plain value if they are allowed, and no others', () => {
+    const read = (hex: string) => decodeCbor(fromHex(hex), { plainTags: true });
     expect(read('c074323031332d30332d32315432303a30343a30305a')).toBe('2013-03-21T20:04:00Z');
     expect(read('c11a514b67b0')).toBe('2013-03-21T20:04:00.000Z');
     expect(read('c1fb41d452d9ec200000')).toBe('2013-03-21T20:04:00.500Z');
@@ -224,18 +224,18 @@ describe('decodeCbor', () => {
       'd90102a0',
       'd9010d80',
     ]) {
-      expect(malformed(fromHex(hex), { knownTags: true }).message, hex).toContain('tag');
+      expect(malformed(fromHex(hex), { plainTags: true }).message, hex).toContain('tag');
     }
   });
 });
 
 describe('decodeCborSequence', () => {
-  it('reads items one after another, and none in no bytes', () => {
+  it('reads items one after another, and no items from no bytes', () => {
     expect(decodeCborSequence(fromHex(''))).toStrictEqual([]);
     expect(decodeCborSequence(fromHex('01a16161028103'))).toStrictEqual([1, { a: 2 }, [3]]);
   });
 
-  it('yields nothing of a sequence that breaks off', () => {
+  it('refuses a sequence that breaks off', () => {
     expect(() => decodeCborSequence(fromHex('01a16161028203'))).toThrow(MalformedError);
   });
 });

@@ -2,8 +2,8 @@ import { Decoder } from 'cbor-x';
 import fc from 'fast-check';
 
 /**
- * CBOR as other encoders write it: any width of heads, indefinite lengths, tags, keys twice. It is spelled out as a
- * tree, so that a test can say exactly which bytes it means.
+ * CBOR as other encoders write it: heads of any width, indefinite lengths, tags, repeated keys. A tree of items lets a
+ * test choose the exact bytes.
  */
 export type Item =
   | { is: 'integer'; value: bigint; width: HeadWidth }
@@ -15,7 +15,7 @@ export type Item =
   | { is: 'map'; members: Array<[Item, Item]>; width: HeadWidth | 'indefinite' }
   | { is: 'tag'; tag: number; item: Item };
 
-/** The least number of bytes that the argument of a head takes. */
+/** The least number of bytes for the argument of a head. */
 export type HeadWidth = 0 | 1 | 2 | 4 | 8;
 
 export function itemBytes(item: Item): Buffer {
@@ -75,7 +75,7 @@ function floatBytes(value: number, width: 2 | 4 | 8): Buffer {
   return buffer.subarray(0, width + 1);
 }
 
-/** Bits of a small whole number, an infinity or NaN as a half float: enough for tests of reading them. */
+/** The bits of a small whole number, an infinity or NaN as a half float. */
 function halfBits(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
   if (!Number.isFinite(value)) return value > 0 ? 0x7c00 : 0xfc00;
@@ -108,7 +108,7 @@ export const nullItem: Item = { is: 'simple', value: 22 };
 export const undefinedItem: Item = { is: 'simple', value: 23 };
 
 export const headWidth = fc.constantFrom<HeadWidth>(0, 0, 0, 1, 2, 4, 8);
-/** cbor-x, the reference, reads no lengths of 8 bytes. */
+/** cbor-x, the reference, cannot read lengths of 8 bytes. */
 export const lengthWidth = fc.constantFrom<HeadWidth>(0, 0, 0, 1, 2, 4);
 const anyInteger = fc.oneof(
   fc.integer().map(BigInt),
@@ -163,7 +163,7 @@ export const texts: fc.Arbitrary<Item> = fc.record({
 });
 export const simples = fc.constantFrom(falseItem, trueItem, nullItem, undefinedItem);
 
-/** The reference: cbor-x, with its 8-byte integers made numbers where they fit, as the contract has them. */
+/** The reference: cbor-x, with integers of 8 bytes as numbers if they are below 2^53, as in the contract. */
 export function referenceDecode(bytes: Uint8Array): unknown {
   return normalised(new Decoder({ useRecords: false, mapsAsObjects: true }).decode(bytes));
 }

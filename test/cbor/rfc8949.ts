@@ -1,11 +1,11 @@
-/** What a decoder must make of an encoding: a value, or a refusal, although it may be well-formed CBOR. */
+/** The expected result of decoding: a value, or a refusal, which is also possible for well-formed CBOR. */
 export type Expected = { value: unknown } | { refused: string };
 
 const value = (expected: unknown): Expected => ({ value: expected });
 const refused = (problem: string): Expected => ({ refused: problem });
 const oneTo25 = Array.from({ length: 25 }, (_, index) => index + 1);
 
-/** RFC 8949 appendix A, table 6, with what is made of it without tags. */
+/** RFC 8949, appendix A, table 6, with the results of a decoder without tags. */
 export const appendixA: ReadonlyArray<[hex: string, expected: Expected]> = [
   ['00', value(0)],
   ['01', value(1)],
@@ -90,7 +90,7 @@ export const appendixA: ReadonlyArray<[hex: string, expected: Expected]> = [
   ['bf6346756ef563416d7421ff', value({ Fun: true, Amt: -2 })],
 ];
 
-/** RFC 8949 appendix F: what is not well-formed at all. */
+/** RFC 8949, appendix F: bytes that are not well-formed. */
 export const appendixF: Readonly<Record<string, readonly string[]>> = {
   'the input ends in a head':
     '18 19 1a 1b 1901 1a0102 1b01020304050607 38 58 78 98 9a01ff00 b8 d8 f8 f900 fa0000 fb000000'.split(' '),

@@ -2,119 +2,38 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advance } from '../../src/client/advance.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
-import { offsetAt } from '../../src/client/locate-new-messages.ts';
-import {
-  type DeliverStep,
-  defaultBounds,
-  type Position,
-  type Step,
-  startPosition,
-} from '../../src/client/position.ts';
-import type { BatchOutcome, ErrorOutcome, ReadOutcome } from '../../src/client/read-outcome.ts';
-import { createColumns } from '../../src/decode/columns-buffer.ts';
-import type { MessageColumns } from '../../src/decode/message-columns.ts';
-
-const startTimeMs = 1_760_000_000_000;
-
-/** A batch of messages with these offsets; each was appended as many seconds after the start as its offset says. */
-function batch(offsets: Array<bigint | number>, said: Partial<BatchOutcome> = {}): BatchOutcome {
-  return {
-    kind: 'batch',
-    columns: columnsOf(offsets.map(BigInt)),
-    nextOffset: undefined,
-    upToDate: undefined,
-    epoch: undefined,
-    earliestOffset: undefined,
-    clamped: undefined,
-    ...said,
-  };
-}
-
-function columnsOf(offsets: bigint[]): MessageColumns {
-  const columns = createColumns(Math.max(1, offsets.length));
-  for (const [row, offset] of offsets.entries()) {
-    columns.offset[row * 2] = Number(offset & 0xffff_ffffn);
-    columns.offset[row * 2 + 1] = Number(offset >> 32n);
-    const storeTimeMs = startTimeMs + Number(offset % 1_000_000n) * 1_000;
-    columns.storeTime[row * 2] = storeTimeMs % 0x1_0000_0000;
-    columns.storeTime[row * 2 + 1] = Math.floor(storeTimeMs / 0x1_0000_0000);
-    columns.fieldStart[row + 1] = 0;
-  }
-  columns.count = offsets.length;
-  return columns;
-}
-
-function failed(error: Partial<ErrorOutcome> = {}): ErrorOutcome {
-  return {
-    kind: 'error',
-    code: 'Http500',
-    status: 500,
-    message: 'broken',
-    retryable: true,
-    aboutPosition: 'no',
-    retryAfterMs: undefined,
-    earliestOffset: undefined,
-    nextOffset: undefined,
-    epoch: undefined,
-    ...error,
-  };
-}
-
-function deliver(step: Step): DeliverStep {
-  if (step.kind !== 'deliver')
-    throw new Error(
-      `expected a delivery, not ${JSON.stringify(step, (_, value) => (typeof value === 'bigint' ? String(value) : value))}`,
-    );
-  return step;
-}
-
-/** What a step hands on, by offset. */
-function delivered(step: DeliverStep, { columns }: BatchOutcome): bigint[] {
-  keepNew(columns, step.keep);
-  return Array.from({ length: columns.count }, (_, row) => offsetAt(columns, row));
-}
-
-function at(offset: number, known: Partial<Position> = {}): Position {
-  return {
-    ...startPosition(
-      { kind: 'offset', offset: BigInt(offset) },
-      {
-        lastOffset: BigInt(offset - 1),
-        lastStoreTimeMs: startTimeMs + (offset - 1) * 1_000,
-      },
-    ),
-    ...known,
-  };
-}
+import { defaultBounds, startPosition } from '../../src/client/position.ts';
+import type { ReadOutcome } from '../../src/client/read-outcome.ts';
+import { at, batch, deliver, delivered, failed } from './advance-batches.ts';
 
 describe('reading on', () => {
-  test('the server names the next position, and it is sent back as it is', () => {
+  test("the server's next position is sent back unchanged", () => {
     const outcome = batch([5, 7], { nextOffset: 90n });
     const step = deliver(advance(startPosition({ kind: 'oldest' }), outcome));
     expect(delivered(step, outcome)).toEqual([5n, 7n]);
     expect(step.position).toMatchObject({ ask: { kind: 'offset', offset: 90n }, lastOffset: 7n });
   });
 
-  test('a batch of which nothing is for this reader moves the position all the same', () => {
+  test('a batch without a message for this reader moves the position', () => {
     const step = deliver(advance(at(5), batch([], { nextOffset: 80n, upToDate: false })));
     expect(step).toMatchObject({ messages: 0, upToDate: false, position: { ask: { offset: 80n } } });
   });
 
-  test('what was delivered before is dropped, inclusive or not', () => {
+  test('delivered messages are dropped, from inclusive and exclusive servers', () => {
     const outcome = batch([3, 4, 5, 6], { nextOffset: 7n });
     const step = deliver(advance(at(5), outcome));
     expect(step).toMatchObject({ duplicates: 2, messages: 2 });
     expect(delivered(step, outcome)).toEqual([5n, 6n]);
   });
 
-  test('without a position the last message is asked for, until the server is known to return it', () => {
+  test('without a next position the last message is requested again, until the server is known to include it', () => {
     const first = deliver(advance(startPosition({ kind: 'oldest' }), batch([5, 6])));
     expect(first.position.ask).toEqual({ kind: 'offset', offset: 6n });
     const second = deliver(advance(first.position, batch([6, 7])));
     expect(second.position).toMatchObject({ inclusive: true, ask: { kind: 'offset', offset: 8n } });
   });
 
-  test('a message that could not be decoded is delivered once and counts for the position', () => {
+  test('a message that cannot be decoded is delivered once and counts for the position', () => {
     const bad = { offset: 9n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() };
     const outcome = batch([8]);
     outcome.columns.rejected = [bad];
@@ -137,7 +56,7 @@ describe('disorder', () => {
     expect(delivered(step, outcome)).toEqual([5n, 6n, 7n, 8n]);
   });
 
-  test('a wild offset hides nothing that follows, and is delivered when its turn comes', () => {
+  test('a message with a wild offset hides no later message, and is delivered in its turn', () => {
     const wild = 1n << 62n;
     const first = batch([5n, wild, 6n], { nextOffset: 7n });
     const step = deliver(advance(at(5), first));
@@ -148,7 +67,7 @@ describe('disorder', () => {
     expect(delivered(after, next)).toEqual([7n, 8n, wild]);
   });
 
-  test('a message that cannot be decoded is left for its turn too', () => {
+  test('a message that cannot be decoded waits for its turn too', () => {
     const outcome = batch([5]);
     outcome.columns.rejected = [7n, 6n].map((offset) => ({
       offset,
@@ -162,7 +81,7 @@ describe('disorder', () => {
     expect(step).toMatchObject({ messages: 2, beyond: 1, position: { lastOffset: 6n } });
   });
 
-  test('positions that are numbers of another kind than offsets hold nothing back', () => {
+  test('positions that are no offsets hold no message back', () => {
     const outcome = batch([1_000, 1_001], { nextOffset: 3n });
     const step = deliver(advance(startPosition({ kind: 'offset', offset: 2n }), outcome));
     expect(delivered(step, outcome)).toEqual([1_000n, 1_001n]);
@@ -172,13 +91,13 @@ describe('disorder', () => {
     expect(deliver(advance(step.position, bad))).toMatchObject({ messages: 1, beyond: 0 });
   });
 
-  test('one message of the same kind of number is enough to hold others back, decoded or not', () => {
+  test('one message with a comparable offset is enough to hold later ones back, decoded or not', () => {
     const outcome = batch([50], { nextOffset: 8n });
     outcome.columns.rejected = [{ offset: 5n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() }];
     expect(deliver(advance(at(5), outcome))).toMatchObject({ messages: 1, beyond: 1 });
   });
 
-  test('whatever the batches, no message is delivered twice and the newest position never falls', () => {
+  test('for any batches, no message is delivered twice and the newest position never falls', () => {
     const offsets = fc.array(fc.bigInt({ min: 0n, max: 60n }), { maxLength: 12 });
     fc.assert(
       fc.property(
@@ -201,7 +120,7 @@ describe('disorder', () => {
                 expect(seen.has(offset)).toBe(false);
                 seen.add(offset);
               }
-              // A recreated log may begin low again; these have no epoch, so only a restart may say so.
+              // A recreated log may start with low offsets again. Without an epoch only a restart shows it.
               expect(step.position.lastOffset ?? -1n).toBeGreaterThanOrEqual(position.lastOffset ?? -1n);
             } else if (step.kind === 'restart') return;
             position = step.position;
@@ -213,120 +132,8 @@ describe('disorder', () => {
   });
 });
 
-describe('positions that are lost', () => {
-  const last = { lastOffset: 499n, lastStoreTimeMs: startTimeMs + 499_000 };
-
-  test.each([
-    [
-      failed({
-        status: 410,
-        code: 'OffsetExpired',
-        aboutPosition: 'yes',
-        retryable: false,
-        earliestOffset: 600n,
-      }),
-      'expired',
-      600n,
-    ],
-    [
-      failed({ status: 400, code: 'InvalidOffset', aboutPosition: 'yes', retryable: false }),
-      'rejected',
-      610n,
-    ],
-    [failed({ status: 404, code: 'Http404', aboutPosition: 'maybe', retryable: false }), 'rejected', 610n],
-    [failed({ status: 416, code: 'OffsetAhead', aboutPosition: 'yes', retryable: false }), 'recreated', 610n],
-  ])('%o: one second before the last message, then a gap with the first batch', (error, reason, to) => {
-    const step = advance(at(500), error);
-    expect(step).toMatchObject({
-      kind: 'restart',
-      position: { ask: { kind: 'timestamp', timestampMs: last.lastStoreTimeMs - 1_000 } },
-    });
-    if (step.kind !== 'restart') return;
-    const outcome = batch([610, 611], { nextOffset: 612n });
-    const found = deliver(advance(step.position, outcome));
-    expect(found.gap).toMatchObject({ reason, from: 500n, to, fromTimeMs: last.lastStoreTimeMs });
-    expect(deliver(advance(found.position, batch([612], { nextOffset: 613n }))).gap).toBeUndefined();
-  });
-
-  test('then from the start, and then no more', () => {
-    const gone = failed({ status: 410, aboutPosition: 'yes', retryable: false });
-    const first = advance(at(500), gone);
-    const second = first.kind === 'restart' ? advance(first.position, gone) : first;
-    expect(second).toMatchObject({ kind: 'restart', position: { ask: { kind: 'oldest' } } });
-    const third = second.kind === 'restart' ? advance(second.position, gone) : second;
-    expect(third).toMatchObject({ kind: 'fail', retryable: false });
-  });
-
-  test('a server that rejects each of its own positions is not restarted for ever', () => {
-    let position = at(500);
-    const kinds: string[] = [];
-    for (let offset = 500; kinds.at(-1) !== 'fail' && offset < 600; offset++) {
-      const step = advance(position, failed({ status: 400, aboutPosition: 'yes', retryable: false }));
-      kinds.push(step.kind);
-      if (step.kind === 'fail') break;
-      position = deliver(
-        advance(step.position, batch([offset], { nextOffset: BigInt(offset + 1) })),
-      ).position;
-    }
-    expect(kinds.filter((kind) => kind === 'restart')).toHaveLength(defaultBounds.restartsMax);
-    expect(kinds.at(-1)).toBe('fail');
-  });
-
-  test('a log that lost its tail: what it gives out again is new, what it kept is not', () => {
-    const before = at(500, { epoch: 'a' });
-    const step = advance(
-      before,
-      failed({ status: 416, code: 'OffsetAhead', aboutPosition: 'yes', epoch: 'a', nextOffset: 490n }),
-    );
-    if (step.kind !== 'restart') throw new Error(step.kind);
-    const outcome = batch([488, 489, 490, 491], { epoch: 'a', nextOffset: 492n });
-    const found = deliver(advance(step.position, outcome));
-    expect(delivered(found, outcome)).toEqual([490n, 491n]);
-    expect(found.gap).toMatchObject({ reason: 'lost_tail' });
-  });
-
-  test('another epoch: the batch is not used, the new log is read from its start', () => {
-    const step = advance(at(500, { epoch: 'a' }), batch([501, 502], { epoch: 'b', nextOffset: 503n }));
-    expect(step).toMatchObject({
-      kind: 'restart',
-      position: { epoch: 'b', ask: { kind: 'oldest' }, lastOffset: undefined },
-    });
-    if (step.kind !== 'restart') return;
-    const outcome = batch([3, 501, 502], { epoch: 'b', nextOffset: 503n });
-    const found = deliver(advance(step.position, outcome));
-    expect(delivered(found, outcome)).toEqual([3n, 501n, 502n]);
-    expect(found.gap).toMatchObject({ reason: 'recreated', from: 500n, to: 3n });
-  });
-
-  test('a gap never ends before it begins: not with messages that the new log has kept, but with what is later', () => {
-    const step = advance(at(500, { epoch: 'a' }), batch([501], { epoch: 'b', nextOffset: 502n }));
-    if (step.kind !== 'restart') throw new Error(step.kind);
-    const gapAfter = (offsets: number[]) =>
-      deliver(advance(step.position, batch(offsets, { epoch: 'b' }))).gap;
-    const fromTimeMs = startTimeMs + 499_000;
-    expect(gapAfter([3, 498, 499, 520, 530])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 520_000 });
-    expect(gapAfter([3, 498, 499])).toMatchObject({ fromTimeMs, toTimeMs: fromTimeMs });
-    expect(gapAfter([510, 520])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 510_000 });
-  });
-
-  test('a server whose clock is behind ours is read from its start, not from its tail', () => {
-    const gone = advance(at(500), failed({ status: 410, aboutPosition: 'yes', retryable: false }));
-    if (gone.kind !== 'restart') throw new Error(gone.kind);
-    expect(advance(gone.position, batch([], { clamped: 'future', nextOffset: 700n }))).toMatchObject({
-      kind: 'restart',
-      position: { ask: { kind: 'oldest' }, gap: { reason: 'expired' } },
-    });
-  });
-
-  test('a start by time that retention has overtaken is a gap', () => {
-    const position: Position = { ...startPosition({ kind: 'timestamp', timestampMs: startTimeMs }, last) };
-    const step = deliver(advance(position, batch([700], { clamped: 'retention', nextOffset: 701n })));
-    expect(step.gap).toMatchObject({ reason: 'expired', from: 499n, to: 700n });
-  });
-});
-
 describe('failures', () => {
-  test('a failure is tried again at the same place, later each time, and then given up', () => {
+  test('a failure is repeated at the same position, later each time, and then the reader gives up', () => {
     let position = at(500);
     for (let attempt = 1; attempt < defaultBounds.failuresMax; attempt++) {
       const step = advance(position, failed({ retryAfterMs: 700 }));
@@ -341,7 +148,7 @@ describe('failures', () => {
     expect(advance(position, failed())).toMatchObject({ kind: 'fail', code: 'Http500', retryable: true });
   });
 
-  test('what will not change is not tried again', () => {
+  test('a failure that will not pass is not repeated', () => {
     expect(
       advance(at(500), failed({ status: 403, code: 'WorkgroupForbidden', retryable: false })),
     ).toMatchObject({
@@ -351,13 +158,13 @@ describe('failures', () => {
     });
   });
 
-  test('one good read forgets the failures before it', () => {
+  test('a good read resets the number of failures', () => {
     const step = advance(at(500), failed());
     if (step.kind !== 'again') throw new Error(step.kind);
     expect(deliver(advance(step.position, batch([500], { nextOffset: 501n }))).position.failures).toBe(0);
   });
 
-  test('nothing new though there is more: it backs off, then fails', () => {
+  test('reads without new messages that should have some wait longer, and then fail', () => {
     let position = at(500);
     const kinds: string[] = [];
     for (let read = 0; read < 20 && kinds.at(-1) !== 'fail'; read++) {
@@ -368,7 +175,7 @@ describe('failures', () => {
     expect(kinds).toEqual(['again', 'again', 'again', 'again', 'fail']);
   });
 
-  test('messages that nobody can place are not delivered for ever', () => {
+  test('messages without an offset are not delivered for ever', () => {
     const unplaced = () => {
       const outcome = batch([]);
       outcome.columns.rejected = [
@@ -378,14 +185,14 @@ describe('failures', () => {
     };
     expect(advance(at(500), unplaced())).toMatchObject({ kind: 'again' });
     expect(advance(at(500, { stalls: 4 }), unplaced())).toMatchObject({ kind: 'fail', code: 'NoProgress' });
-    // With a position behind them they are delivered, once.
+    // After the position they are delivered once.
     expect(advance(at(500), { ...unplaced(), nextOffset: 501n })).toMatchObject({
       kind: 'deliver',
       messages: 1,
     });
   });
 
-  test('whatever a server does, a reader that gets nothing gives up after a bounded number of reads', () => {
+  test('a reader without new messages gives up after a bounded number of reads, for any server', () => {
     const nothing: fc.Arbitrary<ReadOutcome> = fc.oneof(
       fc.constantFrom(undefined, 0n, 500n).map((nextOffset) => batch([], { nextOffset, upToDate: false })),
       fc

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
 import { readStream } from '../../src/client/read-stream.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
 import type { Waiting } from '../../src/client/with-retries.ts';
 import { type Dialect, type Fault, plainDialect, startVendor } from '../support/vendor-server.ts';
 
-/** No time passes but in the head of this clock. */
+/** A clock that stands still. */
 const patient: Waiting = { clock: { now: () => 0 }, random: () => 0.5, sleep: async () => {} };
 
 const closing: Array<() => Promise<void>> = [];
@@ -25,7 +25,7 @@ async function start(dialect: Partial<Dialect> = {}) {
   return { vendor, source };
 }
 
-/** Reads to the head of the stream: the values delivered, in order, and where that left the reader. */
+/** Reads to the head of the stream. Returns the delivered values in order, and the position after them. */
 async function drain(
   source: ReturnType<typeof createRestSource>,
   from: Position | Ask,
@@ -44,7 +44,7 @@ async function drain(
   })) {
     position = batch.position;
     reads++;
-    for (const message of messagesOf(batch.columns, batch.names)) {
+    for (const message of columnsToMessages(batch.columns, batch.names)) {
       values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
     }
     if (batch.gap) gaps.push(batch.gap.reason);
@@ -52,7 +52,7 @@ async function drain(
   return { values, position, gaps, reads };
 }
 
-/** What a consumer keeps across a restart: never more than the checkpoint's columns. */
+/** Stores and loads a position as a consumer does: with the columns of its checkpoint only. */
 function throughCheckpoint(position: Position): Position {
   return startPosition(position.ask, {
     ...(position.epoch !== undefined && { epoch: position.epoch }),
@@ -91,16 +91,16 @@ const faults: fc.Arbitrary<Array<Fault | undefined>> = fc.array(
     'garbage',
     'unknown-offset',
   ),
-  // Fewer than what makes a reader give up.
+  // Fewer than the failures after which a reader gives up.
   { maxLength: 6 },
 );
 
-test('every message is delivered once and in order, whatever the dialect and whatever goes wrong', async () => {
+test('every message is delivered once and in order, for any dialect and any faults', async () => {
   await fc.assert(
     fc.asyncProperty(
       dialects,
       faults,
-      // An inclusive cursor that names the last message needs room for one message more.
+      // An inclusive cursor that names the last message needs room for one more.
       fc.integer({ min: 2, max: 9 }),
       fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 4 }),
       fc.constantFrom(1n, 3n, 1n << 40n),
@@ -136,14 +136,14 @@ test.each(['cbor', 'cbor-sequence', 'json', 'json-lines'] as const)(
   },
 );
 
-test('a server that returns the asked message again is read on with the one after it, even one at a time', async () => {
+test('a server that includes the requested message is read from the one after it, also one at a time', async () => {
   const { vendor, source } = await start({ cursor: 'none', bounds: 'inclusive', saysUpToDate: false });
   const expected = vendor.append(5).map(({ value }) => value);
   const { values } = await drain(source, { kind: 'oldest' }, 1);
   expect(values).toEqual(expected);
 });
 
-test('a server that returns only what is after the asked offset loses no neighbour, though it names no position', async () => {
+test('a server that excludes the requested message loses none, also without a next position', async () => {
   const { vendor, source } = await start({ cursor: 'none', bounds: 'exclusive', saysUpToDate: false });
   vendor.append(3);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -151,7 +151,7 @@ test('a server that returns only what is after the asked offset loses no neighbo
   expect((await drain(source, throughCheckpoint(position), 100)).values).toEqual(later);
 });
 
-test('offsets beyond 2^53 keep every digit, as integers of JSON too', async () => {
+test('offsets beyond 2^53 keep every digit, also as integers of JSON', async () => {
   for (const encoding of ['cbor', 'json'] as const) {
     const { vendor, source } = await start({ encoding });
     vendor.append(1, { step: (1n << 63n) + 12_345n });
@@ -179,7 +179,7 @@ test.each([400, 404, 410, 416, 'opaque-400'] as const)(
   },
 );
 
-test('the gap names what is missing: from the position asked for to the first message there is', async () => {
+test('a gap reaches from the requested position to the first available message', async () => {
   const { vendor, source } = await start();
   const [, , last] = vendor.append(3);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -219,7 +219,7 @@ test.each([
   },
 );
 
-test('a log that has grown past the old position is told by its epoch alone', async () => {
+test('a new log that is longer than the old position is recognized by its epoch', async () => {
   const { vendor, source } = await start();
   vendor.append(10);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
@@ -230,7 +230,7 @@ test('a log that has grown past the old position is told by its epoch alone', as
   expect(gaps).toEqual(['recreated']);
 });
 
-test('a quiet stream is left alone: the same question again and again, no failure and no restart', async () => {
+test('a quiet stream is asked the same question again, without failures and restarts', async () => {
   for (const saysUpToDate of [true, false]) {
     for (const bounds of ['inclusive', 'inclusive-last', 'exclusive'] as const) {
       const { vendor, source } = await start({ bounds, saysUpToDate });
@@ -245,20 +245,20 @@ test('a quiet stream is left alone: the same question again and again, no failur
   }
 });
 
-test('a server that ignores the offset is given up after a bounded number of reads', async () => {
+test('the reader gives up on a server that ignores the offset', async () => {
   const { vendor, source } = await start({ saysUpToDate: false, cursor: 'none' });
   vendor.append(5);
   const { position } = await drain(source, { kind: 'oldest' }, 100);
   vendor.requests.length = 0;
   vendor.expired = 'silent';
-  // Whatever is asked, it answers with everything it has.
+  // This server answers each request with all its messages.
   const ignoring = { fetch: () => source.fetch({ ask: { kind: 'oldest' } }) };
   const reading = readStream(ignoring, { from: position, waiting: patient, untilUpToDate: true }).next();
   await expect(reading).rejects.toMatchObject({ code: 'NoProgress' });
   expect(vendor.requests.length).toBeLessThan(10);
 });
 
-test('the plain dialect is what our own server speaks', () => {
+test('our own server speaks the plain dialect', () => {
   expect(plainDialect).toMatchObject({
     encoding: 'cbor',
     list: 'messages',

@@ -2,8 +2,8 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { createInterpreter } from '../../src/client/interpret.ts';
-import { messagesOf } from '../../src/client/messages-of.ts';
 import type { RawAnswer } from '../../src/client/rest-source.ts';
 import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/stream-errors.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
@@ -42,7 +42,7 @@ function interpret(body: unknown, said: Partial<RawAnswer> = {}) {
 }
 
 describe('batches', () => {
-  test('the body speaks before the headers', () => {
+  test('the body counts more than the headers', () => {
     const headers = { nextOffset: '7', upToDate: true };
     expect(
       interpret(
@@ -58,7 +58,7 @@ describe('batches', () => {
     });
   });
 
-  test('messages come back as objects with all their fields', () => {
+  test('messages become objects with all their fields', () => {
     const names = createNameTable();
     const outcome = createInterpreter(names)(
       answer([
@@ -85,7 +85,7 @@ describe('batches', () => {
       ]),
     );
     if (outcome.kind !== 'batch') throw new Error(outcome.code);
-    expect(messagesOf(outcome.columns, names)).toEqual([
+    expect(columnsToMessages(outcome.columns, names)).toEqual([
       { ...message, kind: 'telemetry' },
       {
         offset: 6n,
@@ -109,13 +109,13 @@ describe('batches', () => {
     ]);
   });
 
-  test('a field called __proto__ is a field like any other, whatever its value', () => {
+  test('a field called __proto__ is an ordinary field with any value', () => {
     for (const value of [7, 'text', null]) {
       const data = JSON.parse(`{"__proto__":${JSON.stringify(value)},"power":1}`);
       const names = createNameTable();
       const outcome = createInterpreter(names)(answer([{ ...message, data }]));
       if (outcome.kind !== 'batch') throw new Error(outcome.code);
-      const [read] = messagesOf(outcome.columns, names);
+      const [read] = columnsToMessages(outcome.columns, names);
       const fields = Object.entries((read as { data: object }).data).sort();
       expect(fields).toEqual([
         ['__proto__', value],
@@ -124,15 +124,15 @@ describe('batches', () => {
     }
   });
 
-  test('messages of a one-table reader may leave the table out', () => {
+  test('messages without a table belong to the table of the reader', () => {
     const { table: _, ...bare } = message;
     const names = createNameTable();
     const outcome = createInterpreter(names, { defaultTable: 'grid' })(answer([bare]));
     if (outcome.kind !== 'batch') throw new Error(outcome.code);
-    expect(messagesOf(outcome.columns, names)[0]!.table).toBe('grid');
+    expect(columnsToMessages(outcome.columns, names)[0]!.table).toBe('grid');
   });
 
-  test('one bad message does not cost the others', () => {
+  test('one bad message does not affect the others', () => {
     const outcome = interpret({
       messages: [message, { offset: 6n, data: 1 }, 'what', { ...message, offset: 8n }],
     });
@@ -143,7 +143,7 @@ describe('batches', () => {
     ]);
   });
 
-  test('compressed bytes are understood up to a bound', () => {
+  test('compressed bytes are read up to a limit', () => {
     const plain = Buffer.from(encodeCbor([message]));
     for (const [contentEncoding, bytes] of [
       ['gzip', gzipSync(plain)],
@@ -168,7 +168,7 @@ describe('batches', () => {
     });
   });
 
-  test('no bytes are an empty sequence, but neither a map nor an array', () => {
+  test('no bytes are an empty sequence, but no map or array', () => {
     const none = new Uint8Array();
     expect(interpret(none, { status: 204, contentType: '' })).toMatchObject({ kind: 'batch' });
     expect(interpret(none, { contentType: 'application/cbor-seq' })).toMatchObject({ kind: 'batch' });
@@ -211,7 +211,7 @@ describe('errors', () => {
     },
   );
 
-  test('the parameter decides what an invalid request is about', () => {
+  test('the parameter shows what an invalid request is about', () => {
     const body = (parameter: string) => new StreamError('InvalidRequest', 'no', { parameter }).body();
     expect(interpret(body('offset'), { status: 400 })).toMatchObject({ aboutPosition: 'yes' });
     expect(interpret(body('limit'), { status: 400 })).toMatchObject({ aboutPosition: 'no' });
@@ -237,7 +237,7 @@ describe('errors', () => {
     expect(interpret(body, { status, retryAfterMs: 5_000 })).toMatchObject({ kind: 'error', ...expected });
   });
 
-  test('a web page is a failure that may pass, under any status and any name', () => {
+  test('a web page is a failure that may pass, with any status and content type', () => {
     const page = '\ufeff\n <!doctype HTML><html><body>the offset of the proxy</body></html>';
     for (const [status, contentType] of [
       [200, 'application/cbor'],
@@ -254,7 +254,7 @@ describe('errors', () => {
     }
   });
 
-  test('no bytes whatever are a crash', () => {
+  test('no bytes cause a crash', () => {
     const interpreter = createInterpreter(createNameTable());
     fc.assert(
       fc.property(
@@ -269,7 +269,7 @@ describe('errors', () => {
     );
   });
 
-  test('no cut of a good answer is taken for one: not a message is lost in silence', () => {
+  test('an answer that was cut anywhere is never taken for a whole one', () => {
     const whole = encodeCbor({
       messages: [message, { ...message, offset: 6n }],
       nextOffset: 7n,

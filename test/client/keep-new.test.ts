@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
-import { messagesOf } from '../../src/client/messages-of.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 
 /** Messages that differ in every column. */
@@ -21,7 +21,7 @@ const messages: fc.Arbitrary<object[]> = fc.array(
   { maxLength: 12 },
 );
 
-test('the kept messages are whole, in the order asked for, and nothing of the others is left', () => {
+test('the kept messages are whole and in the requested order, and nothing else remains', () => {
   fc.assert(
     fc.property(
       messages,
@@ -29,18 +29,18 @@ test('the kept messages are whole, in the order asked for, and nothing of the ot
       fc.infiniteStream(fc.boolean()),
       (given, keys, choices) => {
         const names = createNameTable();
-        const columns = columnsFromMessages(
+        const columns = messagesToColumns(
           given.map((message, offset) => ({ ...message, offset })),
           names,
         );
-        const before = messagesOf(columns, names);
+        const before = columnsToMessages(columns, names);
         const rows = before
           .map((_, row) => ({ row, key: keys.next().value as number }))
           .filter(() => choices.next().value)
           .sort((left, right) => left.key - right.key)
           .map(({ row }) => row);
         keepNew(columns, { rows: Uint32Array.from(rows), afterOffset: undefined, throughOffset: undefined });
-        expect(messagesOf(columns, names)).toEqual(rows.map((row) => before[row]));
+        expect(columnsToMessages(columns, names)).toEqual(rows.map((row) => before[row]));
         expect(columns.other.size).toBeLessThanOrEqual(rows.length);
         expect(columns.fieldStart[0]).toBe(0);
       },
@@ -49,8 +49,8 @@ test('the kept messages are whole, in the order asked for, and nothing of the ot
   );
 });
 
-test('rejected messages that were delivered before go, so do those that come again, and those without an offset stay', () => {
-  const columns = columnsFromMessages(
+test('rejected messages are dropped if they were delivered or will come again, and kept without an offset', () => {
+  const columns = messagesToColumns(
     [{ offset: 3 }, { offset: 4 }, { offset: 5 }, 'nothing'],
     createNameTable(),
   );

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import type { Position } from '../../src/client/position.ts';
 import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
 import { createRestSource, type RestSource, type RestSourceOptions } from '../../src/client/rest-source.ts';
@@ -49,7 +49,7 @@ async function drain(source: Pick<RestSource, 'fetch'>, options: ReadStreamOptio
     pollEveryMs: 0,
     ...options,
   })) {
-    messages.push(...messagesOf(batch.columns, batch.names));
+    messages.push(...columnsToMessages(batch.columns, batch.names));
     if (batch.gap) gaps.push(batch.gap.reason);
     position = batch.position;
   }
@@ -59,7 +59,7 @@ async function drain(source: Pick<RestSource, 'fetch'>, options: ReadStreamOptio
   return { messages, values, gaps, position: position! };
 }
 
-test('a simulated day goes in through the ingest and comes out of the stream, every arrival once and in order', async () => {
+test('every arrival of a simulated day is read from the stream once and in order', async () => {
   const service = await startStreamService();
   const today = dayStart(localDateOf(Date.now(), 'Europe/Paris'), 'Europe/Paris');
   const options = {
@@ -100,7 +100,7 @@ test('a simulated day goes in through the ingest and comes out of the stream, ev
   }
 });
 
-test('a reader resumes from a kept position without losing or repeating one', async () => {
+test('a reader resumes from a stored position without losing or repeating a message', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [1, 2, 3]);
@@ -113,7 +113,7 @@ test('a reader resumes from a kept position without losing or repeating one', as
   ]);
 });
 
-test('at the head the server is asked for an answer at once, or left to wait for a message', async () => {
+test('at the head the server answers at once, or waits for a message, as requested', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [1]);
@@ -126,11 +126,11 @@ test('at the head the server is asked for an answer at once, or left to wait for
   await systemWaiting.sleep(100);
   await post(service, [2]);
   const batch = (await next).value;
-  expect(batch && messagesOf(batch.columns, batch.names)).toHaveLength(1);
+  expect(batch && columnsToMessages(batch.columns, batch.names)).toHaveLength(1);
   await waiting.return();
 });
 
-test('a filtered reader moves on past what it may not see', async () => {
+test('a filtered reader advances past messages that it may not read', async () => {
   const service = await startStreamService();
   await post(service, [1], 'solar');
   await post(service, [2, 3, 4], 'grid');
@@ -142,7 +142,7 @@ test('a filtered reader moves on past what it may not see', async () => {
   expect(position.ask).toEqual(whole.position.ask);
 });
 
-test('retention that overtakes a reader is one gap, and the reader goes on', async () => {
+test('a reader behind the retention reports one gap and continues', async () => {
   const clock = createTestClock();
   const service = await startStreamService({ clock, retentionMs: HOUR_MS });
   const source = sourceOf(service, await service.token());
@@ -153,7 +153,7 @@ test('retention that overtakes a reader is one gap, and the reader goes on', asy
   await post(service, [4]);
   clock.set(clock.now() + 20 * MINUTE_MS);
   await post(service, [5]);
-  // The token has run out with the clock.
+  // The token has expired.
   const later = sourceOf(service, await service.token());
   const after = await drain(later, { from: position });
   expect(after).toMatchObject({ values: [4, 5], gaps: ['expired'] });
@@ -161,7 +161,7 @@ test('retention that overtakes a reader is one gap, and the reader goes on', asy
   expect(await drain(later, { from: after.position })).toMatchObject({ values: [6], gaps: [] });
 });
 
-test('a log that was recreated is told apart by its epoch, whether it is behind or ahead', async () => {
+test('a recreated log is recognized by its epoch, whether it is behind or ahead', async () => {
   const first = await startStreamService();
   await post(first, [1, 2]);
   const second = await startStreamService();
@@ -176,7 +176,7 @@ test('a log that was recreated is told apart by its epoch, whether it is behind 
   }
 });
 
-test('a token that is revoked is renewed in mid-stream, and where there is none to be had the reader stops', async () => {
+test('a revoked token is renewed during reading, and without a new one the reader stops', async () => {
   const service = await startStreamService();
   const issue = () =>
     service.access.issue({
@@ -204,7 +204,7 @@ test('a token that is revoked is renewed in mid-stream, and where there is none 
   });
 });
 
-test('a server that drains answers with a position, and the reader waits for the next one to come up', async () => {
+test('a draining server answers with a position, and the reader waits for the next server', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [1]);

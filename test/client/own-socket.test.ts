@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import type { Position } from '../../src/client/position.ts';
 import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
 import {
@@ -46,14 +46,14 @@ async function post(service: StreamService, values: number[], table = 'solar'): 
   expect(answer.status).toBe(200);
 }
 
-/** Reads until that many messages are there. */
+/** Reads until `count` messages have arrived. */
 async function read(source: SocketSource, count: number, options: ReadStreamOptions = {}) {
   const values: unknown[] = [];
   const gaps: unknown[] = [];
   let position: Position | undefined;
   const signal = AbortSignal.timeout(20_000);
   for await (const batch of readStream(source, { waitSeconds: 0.2, signal, ...options })) {
-    for (const message of messagesOf(batch.columns, batch.names))
+    for (const message of columnsToMessages(batch.columns, batch.names))
       values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
     if (batch.gap) gaps.push(batch.gap.reason);
     position = batch.position;
@@ -65,7 +65,7 @@ async function read(source: SocketSource, count: number, options: ReadStreamOpti
 
 const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, index) => first + index);
 
-test('what is retained and what comes later is delivered over one subscription, once and in order', async () => {
+test('stored and new messages are delivered over one subscription, once and in order', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, upTo(5_000));
@@ -79,7 +79,7 @@ test('what is retained and what comes later is delivered over one subscription, 
   await until('nothing is held for the client', () => service.socket.counts().sockets === 0);
 });
 
-test('a message is there as soon as it has come', async () => {
+test('a message arrives as soon as it is stored', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, [0]);
@@ -96,7 +96,7 @@ test('a message is there as soon as it has come', async () => {
   expect(median).toBeLessThan(100);
 });
 
-test('offsets of socket and REST are the same: they may take turns at any message', async () => {
+test('socket and REST use the same offsets and may change at any message', async () => {
   const service = await startStreamService();
   const token = await service.token();
   const values: unknown[] = [];
@@ -116,7 +116,7 @@ test('offsets of socket and REST are the same: they may take turns at any messag
   expect(values).toEqual(upTo(1_000));
 });
 
-test('only the table that is asked for is delivered', async () => {
+test('only the requested table is delivered', async () => {
   const service = await startStreamService();
   await post(service, [1], 'solar');
   await post(service, [2, 3], 'grid');
@@ -125,7 +125,7 @@ test('only the table that is asked for is delivered', async () => {
   expect((await read(source, 2)).values).toEqual([1, 4]);
 });
 
-test('retention that overtakes a reader while it is away is one gap', async () => {
+test('a reader behind the retention reports one gap', async () => {
   const clock = createTestClock();
   const service = await startStreamService({ clock, retentionMs: HOUR_MS });
   await post(service, [1, 2]);
@@ -140,7 +140,7 @@ test('retention that overtakes a reader while it is away is one gap', async () =
   expect(after).toMatchObject({ values: [4], gaps: ['expired'], transport: 'socket' });
 });
 
-test('a log that was recreated is told apart by its epoch, whether it is behind or ahead', async () => {
+test('a recreated log is recognized by its epoch, whether it is behind or ahead', async () => {
   const first = await startStreamService();
   await post(first, [1, 2]);
   const second = await startStreamService();
@@ -155,7 +155,7 @@ test('a log that was recreated is told apart by its epoch, whether it is behind 
   }
 });
 
-test('a token that is revoked is renewed in mid-stream; where there is none to be had, REST says so', async () => {
+test('a revoked token is renewed during reading; without a new one REST reports it', async () => {
   const service = await startStreamService();
   const issue = () =>
     service.access.issue({
@@ -185,7 +185,7 @@ test('a token that is revoked is renewed in mid-stream; where there is none to b
   });
 });
 
-test('a server that drains sends its readers away with nothing lost', async () => {
+test('a draining server disconnects its readers and nothing is lost', async () => {
   const service = await startStreamService();
   const source = sourceOf(service, await service.token());
   await post(service, upTo(10));

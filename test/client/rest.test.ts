@@ -17,7 +17,7 @@ async function vendorAnd(options: Partial<RestSourceOptions> = {}) {
   return { vendor, source };
 }
 
-/** A server that answers as told. */
+/** Starts a server with this listener. */
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -37,7 +37,7 @@ function sourceOf(url: string, options: Partial<RestSourceOptions> = {}) {
 const oldest = { ask: { kind: 'oldest' } } as const;
 
 describe('the request', () => {
-  test('asks for an offset, a time or the start, with its token, plain bytes and the wait it wants', async () => {
+  test('has an offset, a time or the start, a token, plain bytes and the requested wait', async () => {
     const { vendor, source } = await vendorAnd({ table: 'solar power' });
     await source.fetch({ ask: { kind: 'offset', offset: 2n ** 64n - 1n }, waitSeconds: 2 });
     await source.fetch({ ask: { kind: 'timestamp', timestampMs: 1_760_000_000_123 }, messagesMax: 5 });
@@ -59,7 +59,7 @@ describe('the request', () => {
 });
 
 describe('tokens', () => {
-  test('a token that has run out is renewed once, at the same offset', async () => {
+  test('an expired token is renewed once, at the same offset', async () => {
     const asked: boolean[] = [];
     let current = 'old';
     const { vendor, source } = await vendorAnd({
@@ -79,7 +79,7 @@ describe('tokens', () => {
     ]);
   });
 
-  test('a token that stays refused is the answer: no second renewal, and none where nothing new is to be had', async () => {
+  test('a token that is refused again is not renewed again', async () => {
     let renewals = 0;
     const { vendor, source } = await vendorAnd({ token: (renew) => (renew ? `new-${++renewals}` : 'old') });
     vendor.tokens = new Set(['other']);
@@ -101,7 +101,7 @@ describe('redirects', () => {
     expect(Buffer.from(answer.bytes).toString()).toBe('there');
   });
 
-  test('never take the token to another origin, and end', async () => {
+  test('never send the token to another origin, and are bounded', async () => {
     const seen: unknown[] = [];
     const asked: unknown[] = [];
     const other = await serve((request, response) => {
@@ -127,7 +127,7 @@ describe('redirects', () => {
 describe('the watchdog', () => {
   const timeouts = { headersMs: 150, bodyMs: 150, totalMs: 400 };
 
-  test('ends a request that is never answered, one whose body stops, and one that trickles', async () => {
+  test('ends a request without an answer, one whose body stops, and one that is too slow', async () => {
     const { vendor, source } = await vendorAnd({ timeouts: { ...timeouts, totalMs: 60_000 } });
     vendor.append(50);
     vendor.faults = ['hang', 'stall'];
@@ -141,16 +141,16 @@ describe('the watchdog', () => {
     await expect(sourceOf(trickling, { timeouts }).fetch(oldest)).rejects.toMatchObject({
       code: 'AnswerTimeout',
     });
-    // The source is as good as before.
+    // The source still works.
     expect((await source.fetch(oldest)).status).toBe(200);
   });
 
-  test('leaves a server alone that takes its time within the bounds', async () => {
+  test('does not end slow answers within the limits', async () => {
     const url = await serve((_, response) => void setTimeout(() => response.end('late'), 100));
     expect((await sourceOf(url, { timeouts }).fetch(oldest)).status).toBe(200);
   });
 
-  test('an abort ends a request at once, with its own reason', async () => {
+  test('an abort ends a request at once with its reason', async () => {
     const { vendor, source } = await vendorAnd();
     vendor.faults = ['hang'];
     const controller = new AbortController();
@@ -190,7 +190,7 @@ describe('the body', () => {
     }
   });
 
-  test('goes into a buffer that was handed back, and never into one that is still in use', async () => {
+  test('goes into a buffer that was handed back, but not into one that is in use', async () => {
     const url = await serve((request, response) => {
       const size = Number(new URL(request.url ?? '', 'http://x').searchParams.get('limit'));
       response.end(Buffer.alloc(size, String(size)));
@@ -217,7 +217,7 @@ describe('the body', () => {
     expect((await source.fetch({ ...oldest, messagesMax: 60_000 })).bytes.length).toBe(60_000);
   });
 
-  test('is refused beyond the cap, before it has been read where its size is announced', async () => {
+  test('is refused beyond the limit, and before it is read if its size is announced', async () => {
     const announced = await serve((_, response) =>
       response.writeHead(200, { 'content-length': '1001' }).write('a'),
     );
@@ -232,7 +232,7 @@ describe('the body', () => {
     }
   });
 
-  test('that breaks off is a failure that may pass, and so is no server at all', async () => {
+  test('that breaks off is a failure that may pass, like a missing server', async () => {
     const { vendor, source } = await vendorAnd();
     vendor.append(50);
     vendor.faults = ['truncated', 'reset'];
@@ -244,7 +244,7 @@ describe('the body', () => {
     await expect(source.fetch(oldest)).rejects.toBeInstanceOf(TransientError);
   });
 
-  test('any status is an answer, with the headers that matter', async () => {
+  test('any status is an answer with its headers', async () => {
     const url = await serve((_, response) =>
       response
         .writeHead(429, {

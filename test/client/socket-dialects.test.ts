@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
 import { readStream, type StreamBatch } from '../../src/client/read-stream.ts';
 import {
@@ -30,7 +30,7 @@ interface Started {
   close(): Promise<void>;
 }
 
-/** A socket that was lost is tried again at the next read. */
+/** A lost socket is opened again at the next read. */
 const hasty: Waiting = { ...systemWaiting, random: () => 0, sleep: async () => {} };
 
 async function start(
@@ -48,7 +48,7 @@ async function start(
     token: 'secret',
     logger: silentLogger,
     random: hasty.random,
-    // However busy the machine is.
+    // Long enough for a busy machine.
     bounds: { graceMs: 10_000, ...bounds },
     ...rest,
   });
@@ -72,7 +72,7 @@ interface Delivered {
   transports: Set<string>;
 }
 
-/** Reads until that many messages are there, and whatever has come with them. */
+/** Reads until at least `count` messages have arrived. */
 async function read(source: SocketSource, from: Position | Ask, count: number): Promise<Delivered> {
   const delivered: Delivered = {
     values: [],
@@ -97,14 +97,14 @@ async function read(source: SocketSource, from: Position | Ask, count: number): 
 }
 
 function note(delivered: Delivered, batch: StreamBatch, source: SocketSource): void {
-  for (const message of messagesOf(batch.columns, batch.names))
+  for (const message of columnsToMessages(batch.columns, batch.names))
     delivered.values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
   if (batch.gap) delivered.gaps.push(batch.gap.reason);
   delivered.position = batch.position;
   delivered.transports.add(source.transport);
 }
 
-/** What a consumer keeps across a restart: never more than the checkpoint's columns. */
+/** Stores and loads a position as a consumer does: with the columns of its checkpoint only. */
 function throughCheckpoint(position: Position): Position {
   return startPosition(position.ask, {
     ...(position.epoch !== undefined && { epoch: position.epoch }),
@@ -147,7 +147,7 @@ const faults: fc.Arbitrary<Array<SocketFault | undefined>> = fc.array(
   { maxLength: 4 },
 );
 
-test('every message is delivered once and in order, whatever the dialect and whatever goes wrong', async () => {
+test('every message is delivered once and in order, for any dialect and any faults', async () => {
   await fc.assert(
     fc.asyncProperty(
       socketDialects,
@@ -159,7 +159,7 @@ test('every message is delivered once and in order, whatever the dialect and wha
       async (socketDialect, offsetsAs, timesAs, wrong, batches, step) => {
         const bounds = socketDialect.bounds!;
         const { vendor, socket, source, close } = await start({
-          // Objects lose the digits of large integers, so no server can send them.
+          // No server sends objects, because large integers lose digits in them.
           dialect: { offsetsAs: socketDialect.form === 'objects' ? 'text' : offsetsAs, timesAs, bounds },
           socket: socketDialect,
         });
@@ -220,7 +220,7 @@ test('offsets beyond 2^53 keep every digit, and a server that loses them is read
   }
 });
 
-test('frames are acknowledged once they have landed, so a server that waits is never far ahead', async () => {
+test('frames are acknowledged after they have landed, so the server is never far ahead', async () => {
   const { vendor, socket, source } = await startForTest({ socket: { messagesPerFrame: 1 } });
   vendor.append(50);
   const answer = await source.fetch({ ask: oldest });
@@ -233,14 +233,14 @@ test('frames are acknowledged once they have landed, so a server that waits is n
   expect(socket.unacknowledgedMax).toBe(4);
 });
 
-test('what was fetched and has not landed is asked for again, at its place', async () => {
+test('messages that were fetched and did not land are requested again at their position', async () => {
   const { vendor, socket, source } = await startForTest();
   vendor.append(3);
   const { position } = await read(source, oldest, 3);
   vendor.append(3);
   const { ask } = position;
   const first = await source.fetch({ ask });
-  // Its landing failed: REST is asked, then a new subscription.
+  // After a failed landing the source asks over REST, and then subscribes again.
   const second = await source.fetch({ ask });
   expect(source.transport).toBe('rest');
   const third = await source.fetch({ ask });
@@ -249,7 +249,7 @@ test('what was fetched and has not landed is asked for again, at its place', asy
   expect(socket.subscriptions.at(-1)).toMatchObject({ offset: String((ask as { offset: bigint }).offset) });
 });
 
-test('a server that pushes faster than messages land is left for REST, and nothing is lost', async () => {
+test('a server that pushes faster than messages land is read over REST, and nothing is lost', async () => {
   const { vendor, source } = await startForTest({
     socket: { asksAcknowledgement: false, messagesPerFrame: 1 },
     bounds: { bufferBytesMax: 2_000 },
@@ -260,7 +260,7 @@ test('a server that pushes faster than messages land is left for REST, and nothi
   expect(found.transports).toContain('rest');
 });
 
-test('a subscription that begins elsewhere than it was asked to is not believed', async () => {
+test('a subscription that starts at another position than requested is not used', async () => {
   const { vendor, socket, source } = await startForTest();
   socket.faults = ['elsewhere'];
   const expected = valuesOf(vendor.append(5));
@@ -268,7 +268,7 @@ test('a subscription that begins elsewhere than it was asked to is not believed'
   expect(found).toMatchObject({ values: expected, gaps: [] });
 });
 
-test('cut off before any frame, a subscription has said where to resume', async () => {
+test('a subscription that ends before its first frame still gives a position to resume from', async () => {
   const { vendor, socket, source } = await startForTest();
   socket.faults = ['cut-before-data'];
   vendor.append(3);
@@ -290,7 +290,7 @@ test.each([
     if (await source.fetch({ ask: position.ask, waitSeconds: 0.1 })) source.landed(position.ask);
     transports.add(source.transport);
   }
-  // REST looks whether the socket has missed something.
+  // REST checks if the socket has missed a message.
   expect(transports).toEqual(new Set(idleEveryMs === undefined ? ['socket', 'rest'] : ['socket']));
   if (idleEveryMs === undefined) expect(socket.handshakes.length).toBeGreaterThan(1);
   else expect(socket.handshakes).toHaveLength(1);
@@ -298,7 +298,7 @@ test.each([
   expect(await read(source, position, 2)).toMatchObject({ values: later, gaps: [] });
 });
 
-test('a server that lets in and then ignores the subscription does not keep messages back', async () => {
+test('a server that accepts the connection and ignores the subscription does not delay messages', async () => {
   const { vendor, socket, source } = await startForTest({ bounds: { silenceMs: 300 } });
   socket.faults = ['ignore'];
   const expected = valuesOf(vendor.append(3));
@@ -306,7 +306,7 @@ test('a server that lets in and then ignores the subscription does not keep mess
   expect(found).toMatchObject({ values: expected, transports: new Set(['rest']) });
 });
 
-test('a socket that is refused is tried again later and later, while REST reads', async () => {
+test('a refused socket is tried again at growing intervals while REST reads', async () => {
   const clock = createTestClock();
   const { vendor, socket, source } = await startForTest({ clock, random: () => 0.999 });
   socket.faults = Array.from({ length: 20 }, () => 'refuse' as const);
@@ -333,7 +333,7 @@ test('a socket that is refused is tried again later and later, while REST reads'
   ({ position } = found);
 });
 
-test('a token that is refused or runs out is renewed, and reading goes on at the same offset', async () => {
+test('a refused or expired token is renewed, and reading continues at the same offset', async () => {
   const issued: string[] = [];
   const { vendor, socket, source } = await startForTest({
     token: (renew) => {
@@ -365,7 +365,7 @@ test('a token that is refused or runs out is renewed, and reading goes on at the
   });
 });
 
-test('who asks for a few messages gets them over REST', async () => {
+test('a request for a few messages uses REST', async () => {
   const { vendor, source } = await startForTest();
   vendor.append(30);
   await read(source, oldest, 30);
@@ -373,7 +373,7 @@ test('who asks for a few messages gets them over REST', async () => {
   expect(source.transport).toBe('rest');
 });
 
-test('where neither can be had, the failure is that of REST', async () => {
+test('if socket and REST fail, the failure of REST is reported', async () => {
   const { vendor, source } = await startForTest();
   await vendor.close();
   await expect(source.fetch({ ask: oldest })).rejects.toMatchObject({
@@ -382,7 +382,7 @@ test('where neither can be had, the failure is that of REST', async () => {
   });
 });
 
-test('closing frees everything, also while a connection is being made that never is', async () => {
+test('closing frees everything, also a connection that never opens', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void silent.close());
@@ -406,7 +406,7 @@ test('closing frees everything, also while a connection is being made that never
   await until('nothing is left', () => countHandles() <= before, 3_000);
 });
 
-test('aborting ends a wait at once, and the subscription goes on with the next', async () => {
+test('an abort ends a wait at once, and the next read continues the subscription', async () => {
   const { vendor, socket, source } = await startForTest();
   vendor.append(3);
   const { position } = await read(source, oldest, 3);

@@ -21,13 +21,13 @@ function fakeWaiting(random = 0.5): Waiting & { sleptMs: number[] } {
 }
 
 describe('backoffMs', () => {
-  test('draws from nothing up to a ceiling that doubles and then stays', () => {
+  test('draws from 0 to a maximum that doubles up to a limit', () => {
     const ceilings = [1, 2, 3, 4, 5, 6, 7, 8, 99].map((attempt) => backoffMs(attempt, () => 1));
     expect(ceilings).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
     expect(backoffMs(5, () => 0)).toBe(0);
   });
 
-  test('never comes back before a server said, and never waits for ever because it said so', () => {
+  test('waits at least as long as the server requires, up to a limit', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -43,7 +43,7 @@ describe('backoffMs', () => {
   });
 });
 
-test('Retry-After is seconds or a date, and nothing else', () => {
+test('Retry-After is a number of seconds or a date', () => {
   const nowMs = Date.parse('2026-11-20T10:00:00Z');
   expect(parseRetryAfter(' 3 ', nowMs)).toBe(3_000);
   expect(parseRetryAfter('Fri, 20 Nov 2026 10:00:30 GMT', nowMs)).toBe(30_000);
@@ -54,7 +54,7 @@ test('Retry-After is seconds or a date, and nothing else', () => {
 });
 
 describe('withRetries', () => {
-  test('tries until it succeeds, waiting in between', async () => {
+  test('repeats until it succeeds, with waits in between', async () => {
     const waiting = fakeWaiting();
     let tries = 0;
     const result = await withRetries(
@@ -69,7 +69,7 @@ describe('withRetries', () => {
     expect(waiting.sleptMs).toEqual([125, 9_125, 500]);
   });
 
-  test('does not try again what will not change', async () => {
+  test('does not repeat failures that will not pass', async () => {
     let tries = 0;
     const failing = withRetries(
       async () => {
@@ -82,7 +82,7 @@ describe('withRetries', () => {
     expect(tries).toBe(1);
   });
 
-  test('gives up after a bounded number of tries and says why', async () => {
+  test('gives up after a bounded number of attempts and reports why', async () => {
     let tries = 0;
     const failing = withRetries(
       async () => {
@@ -98,7 +98,7 @@ describe('withRetries', () => {
     expect(tries).toBe(defaultBackoff.attemptsMax);
   });
 
-  test('an abort ends it while it waits, with the reason given', async () => {
+  test('ends during a wait if it is aborted, with the reason', async () => {
     const controller = new AbortController();
     const reason = new Error('stop');
     const failing = withRetries(async () => Promise.reject(new Error('x')), {

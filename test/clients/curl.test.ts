@@ -21,12 +21,12 @@ interface CurlAnswer {
   body: Record<string, unknown>;
 }
 
-/** Runs curl itself, as a person would, and decodes what it saved. */
+/** Runs curl as a person would, and decodes the saved answer. */
 async function curl(service: StreamService, path: string, args: string[]): Promise<CurlAnswer> {
   const folder = tempDir();
   const [head, body] = [join(folder, 'head'), join(folder, 'body')];
   await promisify(execFile)('curl', ['-sS', '-D', head, '-o', body, ...args, `${service.baseUrl}${path}`]);
-  // After "100 Continue" comes a head of its own.
+  // After "100 Continue" a second head follows.
   const lines = readFileSync(head, 'latin1').trim().split('\r\n\r\n').at(-1)!.split('\r\n');
   const headers = lines.slice(1).map((line) => /^([^:]+): *(.*)$/.exec(line)!);
   return {
@@ -40,7 +40,7 @@ interface Provocation {
   error: Exclude<StreamErrorCode, 'DuplicateRequest'>;
   path?: string;
   args?: string[];
-  /** What the token may do; `null` for no token. */
+  /** The permissions of the token; null for no token. */
   permissions?: string[] | null;
   service?: () => Promise<StreamService>;
   headers?: Record<string, unknown>;
@@ -145,7 +145,7 @@ const provocations: Provocation[] = [
   },
 ];
 
-/** One token for each service and what it may do, so that requests count for the same caller. */
+/** One token for each service and set of permissions, so that requests count for the same caller. */
 const tokens = new WeakMap<StreamService, Map<string, Promise<string>>>();
 function tokenOf(service: StreamService, permissions?: string[]): Promise<string> {
   const known = tokens.get(service) ?? new Map<string, Promise<string>>();

@@ -44,7 +44,7 @@ test.each(examples)(
   40_000,
 );
 
-test('the example in Python goes on where it stood once its connection was cut', async () => {
+test('the Python example continues at its position after its connection was cut', async () => {
   const { name: _, file, code, command } = examples[1]!;
   if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
   const service = await startStreamService();
@@ -66,7 +66,7 @@ test('the example in Python goes on where it stood once its connection was cut',
   expect(output().match(/'msg_id': \d+/g)).toEqual(["'msg_id': 1001", "'msg_id': 1002", "'msg_id': 1003"]);
 }, 60_000);
 
-test('the example in Python handles frames in order and each once, under load and across cuts', async () => {
+test('the Python example handles frames in order and once, under load and across reconnects', async () => {
   const { name: _, file, code, command } = examples[1]!;
   if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
   const service = await startStreamService();
@@ -94,7 +94,7 @@ test('the example in Python handles frames in order and each once, under load an
   expect(numbers).toEqual(Array.from({ length: MESSAGES }, (_, number) => number));
 }, 90_000);
 
-/** Runs an example as a reader of the page would, with another address and workgroup. @returns what it has printed */
+/** Runs an example as a reader of the page would, with another address and workgroup. Returns its output. */
 function run(url: string, file: string, code: string, command: string, token: string): () => string {
   const folder = tempDir();
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -93,7 +93,7 @@ describe('a client in Python', () => {
     expectAll(result, await stored());
   });
 
-  test('reads over socket.io, what is stored and what comes', async ({ skip }) => {
+  test('reads stored and new messages over socket.io', async ({ skip }) => {
     skip(python === undefined, MISSING);
     const { log, run, stored } = await setUp();
     const { firstOffset } = await log.append(encodeMessages(items.slice(0, 5), 'solar'));
@@ -105,7 +105,7 @@ describe('a client in Python', () => {
     expectAll(result, await stored());
   });
 
-  test('sends what cbor2 encodes, which is stored as it was', async ({ skip }) => {
+  test('sends messages encoded by cbor2, which are stored unchanged', async ({ skip }) => {
     skip(python === undefined, MISSING);
     const { run, stored } = await setUp();
     const result = await run({ do: 'send', device: deviceId(7) });

@@ -3,25 +3,25 @@ import type { Breakage, Passing, Returning } from './breaking-proxy.ts';
 
 type Messages = Array<Record<string, unknown>>;
 
-/** A way to be broken, and all the rules that see it. */
+/** A broken server, and all rules that notice it. */
 export interface Case extends Breakage {
   name: string;
   fails: string[];
 }
 
-export const messagesOf = ({ body }: Returning) => (body.messages ?? []) as Messages;
+export const answerMessages = ({ body }: Returning) => (body.messages ?? []) as Messages;
 export const isBatch = ({ body }: Returning) => Array.isArray(body.messages);
 export const isError = ({ status }: Returning) => status >= 400;
-/** The message of the sample that breakages of messages change: its number is used nowhere else. */
-export const ofSample = (answer: Returning) => messagesOf(answer).filter(({ msg_id }) => msg_id === 5);
+/** The message of the sample that breakages change. Its number is used nowhere else. */
+export const ofSample = (answer: Returning) => answerMessages(answer).filter(({ msg_id }) => msg_id === 5);
 
-/** Does it to every batch. */
+/** Changes every batch. */
 export const onBatch = (change: (answer: Returning, passing: Passing) => void): Breakage => ({
   response: (answer, passing) => {
     if (isBatch(answer)) change(answer, passing);
   },
 });
-/** Does it to every error of that code. */
+/** Changes every error with this code. */
 export const onError = (code: string, change: (answer: Returning, passing: Passing) => void): Breakage => ({
   response: (answer, passing) => {
     if (answer.body.error === code) change(answer, passing);
@@ -34,13 +34,13 @@ export function refuse(answer: Returning, status: number, error: string): void {
   answer.status = status;
   answer.body = { error, message: 'no', status, retryable: false };
 }
-/** Where it is a single one, and no absurd one. */
+/** Changes the offset of a query if it has one valid offset. */
 export function changeOffset(query: URLSearchParams, change: (offset: bigint) => bigint): void {
   const offsets = query.getAll('offset');
   if (offsets.length === 1 && /^\d{1,19}$/.test(offsets[0]!))
     query.set('offset', String(change(BigInt(offsets[0]!))));
 }
-/** Replaces the first occurrence of some bytes, given as hex. */
+/** Replaces the first occurrence of some bytes, in hex. */
 export function patch(answer: Returning, from: string, to: string): void {
   const hex = Buffer.from(encodeCbor(answer.body)).toString('hex');
   answer.bytes = Buffer.from(hex.replace(from, to), 'hex');

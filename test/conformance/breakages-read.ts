@@ -1,8 +1,8 @@
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import {
+  answerMessages,
   type Case,
   changeOffset,
-  messagesOf,
   ofSample,
   onBatch,
   onError,
@@ -12,7 +12,7 @@ import {
 } from './breakage.ts';
 import type { Breakage } from './breaking-proxy.ts';
 
-/** Ways to answer reads wrongly. */
+/** Servers that answer reads wrongly. */
 export const readCases: Case[] = [
   {
     name: 'device status is telemetry',
@@ -125,13 +125,13 @@ export const readCases: Case[] = [
   {
     name: 'messages come last first',
     fails: ['message.order', 'offset.exact', 'offset.pages', 'table.wildcard', 'limit.count'],
-    ...onBatch((answer) => messagesOf(answer).reverse()),
+    ...onBatch((answer) => answerMessages(answer).reverse()),
   },
   {
     name: 'store times are a second late',
     fails: ['message.store-time', 'timestamp.first', 'timestamp.forms', 'timestamp.unclamped'],
     ...onBatch((answer) => {
-      for (const message of messagesOf(answer)) message.store_time = Number(message.store_time) + 1_000;
+      for (const message of answerMessages(answer)) message.store_time = Number(message.store_time) + 1_000;
     }),
   },
   {
@@ -179,7 +179,7 @@ export const readCases: Case[] = [
     name: 'nextOffset is the last message',
     fails: ['answer.bounds', 'offset.pages'],
     ...onBatch((answer) => {
-      answer.body.nextOffset = messagesOf(answer).at(-1)?.offset ?? answer.body.nextOffset;
+      answer.body.nextOffset = answerMessages(answer).at(-1)?.offset ?? answer.body.nextOffset;
       answer.headers['stream-next-offset'] = String(answer.body.nextOffset);
     }),
   },
@@ -204,7 +204,7 @@ export const readCases: Case[] = [
     fails: ['offset.filtered-tail'],
     ...onBatch((answer, { query }) => {
       const offset = query.get('offset');
-      if (messagesOf(answer).length > 0 || offset === null) return;
+      if (answerMessages(answer).length > 0 || offset === null) return;
       answer.body.nextOffset = BigInt(offset);
       answer.headers['stream-next-offset'] = offset;
     }),
@@ -242,7 +242,7 @@ export const readCases: Case[] = [
     name: 'a table without messages is never up to date',
     fails: ['table.empty'],
     ...onBatch((answer) => {
-      if (messagesOf(answer).length === 0) answer.body.upToDate = false;
+      if (answerMessages(answer).length === 0) answer.body.upToDate = false;
     }),
   },
   {
@@ -350,9 +350,9 @@ export const readCases: Case[] = [
   },
 ];
 
-/** Does it to every message about a device. */
+/** Changes every message about a device. */
 function onStatus(change: (status: Record<string, unknown>) => void): Breakage {
   return onBatch((answer) => {
-    for (const message of messagesOf(answer)) if (message.table === 'devices') change(message);
+    for (const message of answerMessages(answer)) if (message.table === 'devices') change(message);
   });
 }

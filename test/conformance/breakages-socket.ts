@@ -7,7 +7,7 @@ export interface SocketCase extends SocketBreakage {
 }
 
 const isData = (event: string) => event === 'stream:latest:data';
-/** Does it to every data frame. */
+/** Changes every data frame. */
 const onFrame = (change: (frame: Payload & { messages: Payload[] }) => void): SocketBreakage => ({
   toClient: (event, payload) => {
     if (!isData(event)) return [[event, payload]];
@@ -166,7 +166,7 @@ export const frameCase: SocketCase = {
   }),
 };
 
-/** Frames that say nothing, too soon. */
+/** Empty frames that come too early. */
 export const heartbeatCase: SocketCase = {
   name: 'an empty frame comes at once',
   fails: ['socket.heartbeat'],

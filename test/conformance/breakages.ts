@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeCbor, encodeCbor } from '../../src/cbor/cbor-codec.ts';
-import { type Case, isError, messagesOf, onBatch, onError, patch, refuse } from './breakage.ts';
+import { answerMessages, type Case, isError, onBatch, onError, patch, refuse } from './breakage.ts';
 import type { Breakage, Passing } from './breaking-proxy.ts';
 
 export const accessCases = (token: string, restrictedToken: string): Case[] => [
@@ -77,7 +77,7 @@ export const ingestCases: Case[] = [
     name: 'large integers lose digits',
     fails: ['ingest.cbor'],
     ...onBatch((answer) => {
-      for (const { data } of messagesOf(answer) as Array<{ data: Record<string, unknown> }>)
+      for (const { data } of answerMessages(answer) as Array<{ data: Record<string, unknown> }>)
         if (typeof data.least === 'bigint') data.least += 1n;
     }),
   },
@@ -169,7 +169,7 @@ export const errorCases: Case[] = [
   },
 ];
 
-/** Those of which time is an ingredient. */
+/** Servers that break rules on time. */
 export const waitCases: Case[] = [
   {
     name: 'reads are answered at once',
@@ -199,7 +199,7 @@ export const waitCases: Case[] = [
   },
 ];
 
-/** A read during which something is written takes longer. */
+/** A read takes longer if messages are written during it. */
 function slowedByWrites(): Breakage {
   let writes = 0;
   const writesBefore = new WeakMap<Buffer, number>();
@@ -214,7 +214,7 @@ function slowedByWrites(): Breakage {
   };
 }
 
-/** What only large answers show. */
+/** Servers that only large answers reveal. */
 export const sizeCases: Case[] = [
   {
     name: 'answers are half as large, and padded to 9 MB',
@@ -223,7 +223,7 @@ export const sizeCases: Case[] = [
       if (!query.has('limit')) query.set('limit', '5000');
     },
     response: (answer) => {
-      if (messagesOf(answer).length > 1_000) answer.body.padding = Buffer.alloc(9_000_000);
+      if (answerMessages(answer).length > 1_000) answer.body.padding = Buffer.alloc(9_000_000);
     },
   },
   {
@@ -233,7 +233,7 @@ export const sizeCases: Case[] = [
   },
 ];
 
-/** What only a long request shows. */
+/** A server that only a long request reveals. */
 export const holdCase: Case = {
   name: 'reads end after three seconds, whatever comes',
   fails: ['wait.hold'],
@@ -242,7 +242,7 @@ export const holdCase: Case = {
   },
 };
 
-/** What only a log shows that has lost messages. */
+/** A server that only a log with lost messages reveals. */
 export const expiredCase: Case = {
   name: 'an expired offset does not say which log it is',
   fails: ['offset.expired'],

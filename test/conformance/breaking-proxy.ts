@@ -20,11 +20,11 @@ export interface Returning {
   status: number;
   headers: Record<string, string>;
   body: Record<string, unknown>;
-  /** Sent instead of `body` where it is given. */
+  /** Sent instead of `body`, if given. */
   bytes?: Uint8Array;
 }
 
-/** What is wrong with a server: how it misunderstands a request, and how it answers wrongly. */
+/** A defect of a server: how it changes requests and answers. */
 export interface Breakage extends SocketBreakage {
   request?(passing: Passing): void;
   response?(
@@ -34,7 +34,7 @@ export interface Breakage extends SocketBreakage {
   ): void | Promise<void>;
 }
 
-/** A server that is broken in one way, in front of one that is not. */
+/** Starts a proxy that makes a correct server broken in one way. */
 export async function startBreakingProxy(upstream: string, breakage: Breakage) {
   const agent = new Agent({ connections: 8 });
   const forward = async ({ method, workgroup, table, query, headers, body }: Passing): Promise<Returning> => {

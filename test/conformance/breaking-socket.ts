@@ -5,21 +5,21 @@ import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
 
 export type Payload = Record<string, unknown>;
 
-/** What is wrong with a server's socket half. */
+/** A defect of a server's sockets. */
 export interface SocketBreakage {
-  /** Changes what a client says of itself. */
+  /** Changes the authentication of a client. */
   handshake?(handshake: { auth: Payload; query: Payload; headers: Payload }): void;
-  /** Changes what a client hears that is refused. */
+  /** Changes the error of a refused client. */
   refusal?(data: Payload): unknown;
-  /** Changes an event of a client. @returns its payload; undefined: it is lost */
+  /** Changes an event of a client. Returns its payload, or undefined to drop it. */
   fromClient?(event: string, payload: Payload): Payload | undefined;
   /** Changes the answer to a subscription, as an event or as an acknowledgement. */
   answer?(payload: Payload, as: 'event' | 'acknowledgement'): Payload;
-  /** Changes an event of the server. @returns the events that come instead */
+  /** Changes an event of the server. Returns the events to send instead. */
   toClient?(event: string, payload: unknown): Array<[event: string, payload: unknown]>;
 }
 
-/** Puts a socket.io server on `server` that passes everything on to `upstream`, but for what is broken. */
+/** Adds a socket.io server to `server`. It forwards everything to `upstream`, with the defect. */
 export function attachBreakingSocket(server: HttpServer, upstream: string, breakage: SocketBreakage) {
   const sockets = new Server(server, { path: SOCKET_PATH, serveClient: false, transports: ['websocket'] });
   sockets.use((socket, next) => {

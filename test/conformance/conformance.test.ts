@@ -46,7 +46,7 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
   return { service, target };
 }
 
-/** Two devices come and go, so that there is something to look at in their table. */
+/** Sends states of two devices, so that their table has messages. */
 async function tellStatus(service: StreamService): Promise<void> {
   const log = await service.stream.logOf('acme');
   for (const state of ['online', 'offline'] as const)
@@ -102,7 +102,7 @@ async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
 const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
-/** The rules that see a breakage. */
+/** The rules that notice a breakage. */
 async function failuresOf(breakage: Case, target: Target, picked: typeof rules) {
   const proxy = await startBreakingProxy(target.url, breakage);
   try {
@@ -119,11 +119,11 @@ const expected = (cases: readonly Case[]) =>
   Object.fromEntries(cases.map(({ name, fails }) => [name, fails]));
 
 describe('our own server', () => {
-  test('keeps every rule over REST and socket.io, whatever its log', async () => {
+  test('keeps every rule over REST and socket.io, with any log', async () => {
     const checked = await Promise.all(
       logs.map(async ([name, openLog]) => {
         const { target, service } = await setUp({ openLog });
-        // Of others there is more than a server looks at for one answer.
+        // The other tables have more messages than a server scans for one answer.
         if (name === 'memory') await fill(service, 260_000);
         await tellStatus(service);
         const findings = await findingsOf(target);
@@ -148,7 +148,7 @@ describe('our own server', () => {
     expect(withResult(await findingsOf({ ...target, slow: true }, sizes), 'pass')).toHaveLength(sizes.length);
   });
 
-  test('says when messages are gone', async () => {
+  test('reports expired messages', async () => {
     const { target } = await setUp({ retentionMs: 50 });
     await findingsOf(target, rulesOf('ingest.json'));
     await new Promise((resolve) => setTimeout(resolve, 60));
@@ -157,7 +157,7 @@ describe('our own server', () => {
     expect(await failuresOf(expiredCase, target, expired)).toEqual([expiredCase.name, expiredCase.fails]);
   });
 
-  test('is only read where it may not be written to', async () => {
+  test('is only read without the right to write', async () => {
     const { target, service } = await setUp();
     const findings = await findingsOf({ ...target, table: 'solar', write: false });
     expect(withResult(findings, 'fail')).toEqual([]);
@@ -173,7 +173,7 @@ describe('a server that is broken in one way', () => {
     ...errorCases,
   ];
 
-  test('fails exactly the rules that are about it', async () => {
+  test('fails exactly the rules on its defect', async () => {
     const { target, service } = await setUp();
     await tellStatus(service);
     const failures: Array<readonly [string, string[]]> = [];
@@ -181,7 +181,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected(readCases));
   }, 60_000);
 
-  test('fails those of access, ingest and errors', async () => {
+  test('fails the rules on access, ingest and errors', async () => {
     const { target } = await setUp();
     const cases = otherCases(target);
     const failures: Array<readonly [string, string[]]> = [];
@@ -189,7 +189,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected(cases));
   });
 
-  test('fails those of its sockets', async () => {
+  test('fails the rules on sockets', async () => {
     const { target } = await setUp();
     const failures = await Promise.all([
       ...socketCases.map((breakage) => failuresOf(breakage, target, sockets)),
@@ -198,7 +198,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected([...socketCases, heartbeatCase]));
   }, 60_000);
 
-  test('fails those of time', async () => {
+  test('fails the rules on time', async () => {
     const { target } = await setUp();
     const failures = await Promise.all([
       ...waitCases.map((breakage) => failuresOf(breakage, target, waits)),
@@ -207,7 +207,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected([...waitCases, holdCase]));
   }, 60_000);
 
-  test('fails those of size', async () => {
+  test('fails the rules on size', async () => {
     const { target } = await setUp();
     const failures = [];
     for (const breakage of [...sizeCases, frameCase])
@@ -215,7 +215,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected([...sizeCases, frameCase]));
   });
 
-  test('can fail every rule that there is', async () => {
+  test('exists for every rule', async () => {
     const { target } = await setUp();
     const cases = [
       ...readCases,

@@ -5,7 +5,7 @@ import { nextOffset, OFFSET_MAX, offsetMs, offsetOf, parseOffset } from '../../s
 const instant = fc.nat(4_000_000_000_000);
 
 describe('nextOffset', () => {
-  it('always grows, whatever the clock does', () => {
+  it('always grows, also if the clock steps back', () => {
     fc.assert(
       fc.property(fc.array(instant, { minLength: 2, maxLength: 100 }), (clock) => {
         let last: bigint | undefined;
@@ -19,17 +19,17 @@ describe('nextOffset', () => {
     );
   });
 
-  it('begins a millisecond at its first offset when the clock has moved on', () => {
+  it('is the first offset of a millisecond when the clock has moved on', () => {
     expect(nextOffset(offsetOf(999) + 5n, 1_000)).toBe(offsetOf(1_000));
     expect(nextOffset(undefined, 1_000)).toBe(offsetOf(1_000));
   });
 
-  it('counts up within a millisecond and when the clock steps back', () => {
+  it('counts up within a millisecond, and when the clock steps back', () => {
     expect(nextOffset(offsetOf(1_000), 1_000)).toBe(offsetOf(1_000) + 1n);
     expect(nextOffset(offsetOf(1_000), 1)).toBe(offsetOf(1_000) + 1n);
   });
 
-  it('carries a full sequence into the next millisecond', () => {
+  it('continues a full sequence in the next millisecond', () => {
     const last = offsetOf(1_001) - 1n;
     expect(offsetMs(last)).toBe(1_000);
     expect(nextOffset(last, 1_000)).toBe(offsetOf(1_001));
@@ -37,7 +37,7 @@ describe('nextOffset', () => {
 });
 
 describe('offsets', () => {
-  it('have the order of append times, and give them back', () => {
+  it('have the order of append times and contain them', () => {
     fc.assert(
       fc.property(instant, instant, fc.bigInt({ min: 0n, max: 2n ** 20n - 1n }), (a, b, sequence) => {
         expect(offsetMs(offsetOf(a) + sequence)).toBe(a);

@@ -17,7 +17,7 @@ import { messageKinds } from '../../src/decode/message-columns.ts';
 
 const WIRE_HASH = '026a7c04c5635f38';
 
-/** Everything that another program relies on, as JSON. The bytes of messages are pinned in wire.test.ts. */
+/** Everything that other programs rely on, as JSON. wire.test.ts has the bytes of messages. */
 function wire(): string {
   const schemas = { telemetryItemSchema, deviceStatusItemSchema, tableNameSchema, workgroupIdSchema };
   return JSON.stringify(
@@ -34,7 +34,7 @@ function wire(): string {
   );
 }
 
-/** As others see it: what may be sent, with integers of up to 64 bits, for which JSON Schema has no word. */
+/** The schema of what may be sent. Integers have up to 64 bits, which JSON Schema cannot express. */
 function jsonSchema(schema: z.ZodType): unknown {
   return z.toJSONSchema(schema, {
     io: 'input',
@@ -46,7 +46,7 @@ function jsonSchema(schema: z.ZodType): unknown {
   });
 }
 
-it('is the wire that other programs know', () => {
+it('the wire has not changed for other programs', () => {
   const hash = createHash('sha256').update(wire()).digest('hex').slice(0, 16);
   expect(
     hash,

@@ -8,13 +8,13 @@ import { limits } from '../../src/contract/wire-limits.ts';
 import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
-/** The same, as a head of text of 36 bytes and its characters. */
+/** The same id as CBOR text of 36 bytes. */
 const DEVICE_HEX = `7824
   30663866616435622d643963622d343639662d613136352d373038363737323839353065`;
 const OFFSET = 0x0123456789abcdefn;
 const TIME_MS = 1_000_000_000_000;
 
-/** Hex digits with the white space and comments that make them readable. */
+/** Hex digits with white space and comments. */
 const bytesOf = (text: string) => Buffer.from(text.replace(/;.*|\s/g, ''), 'hex').toString('hex');
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 

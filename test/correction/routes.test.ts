@@ -69,7 +69,6 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
       ),
     list: (_, asked) =>
       answered(shard.read((connection) => listCorrections(connection, asked, site.timezone))),
-    access,
     workgroups,
     ...instead,
   });

@@ -14,12 +14,12 @@ export interface ColumnMessage {
   eventTimeMs: number;
   storeTimeMs: number;
   messageId: number | null;
-  /** Numeric fields in the order of their names: which came first in the message means nothing. */
+  /** Numeric fields by name, because their order in the message has no meaning. */
   fields: Array<[name: string, value: number]>;
   other: unknown;
 }
 
-/** Columns as messages that can be compared: names for ids, and nothing of what lies beyond the counts. */
+/** Columns as messages that can be compared, with names instead of ids. */
 export function columnMessages(columns: MessageColumns, names: NameTable): ColumnMessage[] {
   return Array.from({ length: columns.count }, (_, index) => {
     const fields: Array<[string, number]> = [];
@@ -46,7 +46,7 @@ function pair(words: Uint32Array, index: number): number {
   return words[index * 2 + 1]! * 0x1_0000_0000 + words[index * 2]!;
 }
 
-/** Strict equality, also of objects with a member called "constructor", which toStrictEqual takes for their type. */
+/** Strict equality. It also works for objects with a member "constructor", which toStrictEqual takes for their type. */
 export function expectSame(actual: unknown, expected: unknown, about = ''): void {
   if (isDeepStrictEqual(actual, expected)) return;
   const text = (value: unknown) => inspect(value, { depth: 20, maxArrayLength: null, sorted: true });

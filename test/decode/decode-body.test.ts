@@ -28,7 +28,7 @@ const empty = {
   requestId: undefined,
 };
 
-/** The same body in every format the client reads, each decoded; all must say the same. */
+/** Decodes the same body in every format that the client reads. All results must be equal. */
 function everyWay(...roots: unknown[]): { body: DecodedBody; offsets: bigint[]; rejected: number } {
   const forms: Record<string, Uint8Array> = {
     cbor: Buffer.concat(roots.map(encodeCbor)),
@@ -55,7 +55,7 @@ function everyWay(...roots: unknown[]): { body: DecodedBody; offsets: bigint[]; 
   };
 }
 
-/** A map or array as an encoder writes it that does not know how long it will be. */
+/** A map or array of indefinite length. */
 function indefinite(value: unknown): Buffer {
   if (Array.isArray(value))
     return Buffer.concat([Buffer.from([0x9f]), ...value.map(indefinite), Buffer.from([0xff])]);
@@ -65,7 +65,7 @@ function indefinite(value: unknown): Buffer {
 }
 
 describe('an answer', () => {
-  it('is read as ours', () => {
+  it('is read in the form of our server', () => {
     const facts = {
       nextOffset: 2n ** 60n,
       earliestOffset: 1n,
@@ -89,11 +89,11 @@ describe('an answer', () => {
     ).toStrictEqual([1n, 2n]);
   });
 
-  it('has its messages in a root array', () => {
+  it('may have its messages in a root array', () => {
     expect(everyWay([message(1), message(2)])).toMatchObject({ offsets: [1n, 2n], body: empty });
   });
 
-  it('believes the first of two lists, wherever it stands', () => {
+  it('has the first of two lists as its messages, in any order of members', () => {
     expect(everyWay({ items: [message(9), 5], records: [message(1)], data: [message(3)] })).toMatchObject({
       offsets: [1n],
       rejected: 0,
@@ -111,19 +111,19 @@ describe('an answer', () => {
     expect(everyWay({ [key]: value }).body).toMatchObject({ kind: 'batch', nextOffset: 9n });
   });
 
-  it('says it under the first of several names, and not at all with a cursor that is not a number', () => {
+  it('has its next position under one of several names, and none with a cursor that is no number', () => {
     expect(everyWay({ messages: [], offset: 1, cursor: 2, nextOffset: 3 }).body.nextOffset).toBe(3n);
     expect(everyWay({ messages: [], cursor: 'b3BhcXVl' }).body.nextOffset).toBeUndefined();
   });
 
-  it('is malformed where the next position has lost digits', () => {
+  it('is malformed if the next position has lost digits', () => {
     const decoder = createMessageDecoder(createNameTable());
     const lossy = Buffer.from(encodeCbor({ messages: [], nextOffset: 2 ** 60 }));
     expect(() => decoder.decode(lossy)).toThrow(/nextOffset is not an offset/);
     expect(() => decoder.decode(Buffer.from('{"messages":[],"nextOffset":1e18}'))).toThrow(MalformedError);
   });
 
-  it('may be messages one after another, and answers in between', () => {
+  it('may be a sequence of messages, with answers in between', () => {
     const roots = [
       message(1),
       message(2),
@@ -135,14 +135,14 @@ describe('an answer', () => {
     expect(everyWay(message(1))).toMatchObject({ offsets: [1n], body: empty });
   });
 
-  it('rejects in a sequence what is neither', () => {
+  it('rejects other items of a sequence', () => {
     expect(everyWay(message(1), { status: 'ok' }, message(2))).toMatchObject({
       offsets: [1n, 2n],
       rejected: 1,
     });
   });
 
-  it('may be nothing at all', () => {
+  it('may be empty', () => {
     expect(createMessageDecoder(createNameTable()).decode(new Uint8Array())).toMatchObject({
       kind: 'batch',
       ...empty,
@@ -160,7 +160,7 @@ describe('an answer', () => {
     expect(() => createMessageDecoder(createNameTable()).decode(Buffer.from(body))).toThrow(MalformedError);
   });
 
-  it('is malformed where it is CBOR of something else', () => {
+  it('is malformed if it is other CBOR', () => {
     const decoder = createMessageDecoder(createNameTable());
     for (const value of [{ status: 'ok' }, 5, 'text', null]) {
       expect(() => decoder.decode(Buffer.from(encodeCbor(value)))).toThrow(/an answer without messages/);
@@ -174,7 +174,7 @@ describe('an answer', () => {
     expect(() => decoder.decode(Buffer.from('a10180', 'hex'))).toThrow(/not text/);
   });
 
-  it('with too many messages is refused before they have used the memory', () => {
+  it('with too many messages is refused before it uses the memory', () => {
     const decoder = createMessageDecoder(createNameTable());
     const many = limits.messagesPerBodyMax + 1;
     const cbor = Buffer.concat([
@@ -186,7 +186,7 @@ describe('an answer', () => {
     expect(() => decoder.decode(Buffer.from(`[${'0,'.repeat(many)}0]`))).toThrow(/more than 100000 messages/);
   });
 
-  it('tells where to go on by its last message where it does not say', () => {
+  it('without a next position has one after its last message', () => {
     const decoder = createMessageDecoder(createNameTable());
     const goOnAt = (messages: unknown[]) => {
       const body = decoder.decode(Buffer.from(encodeCbor(messages)));
@@ -199,7 +199,7 @@ describe('an answer', () => {
 });
 
 describe('an error', () => {
-  it('is read as ours', () => {
+  it('is read in the form of our server', () => {
     const error = new StreamError('OffsetExpired', 'gone', {
       earliestOffset: 2n ** 60n,
       nextOffset: 2n ** 61n,
@@ -233,7 +233,7 @@ describe('an error', () => {
     });
   });
 
-  it('is read of values that have been decoded elsewhere', () => {
+  it('is read from decoded values', () => {
     expect(bodyFromRoots([{ error: 'x' }], createNameTable())).toMatchObject({ kind: 'error', error: 'x' });
   });
 });

@@ -6,7 +6,7 @@ import { clearColumns, createColumns } from '../../src/decode/columns-buffer.ts'
 import { beginBody, createFastReader, readMessage } from '../../src/decode/fast-reader.ts';
 import type { MessageColumns } from '../../src/decode/message-columns.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 import { itemBytes, referenceDecode } from '../cbor/cbor-items.ts';
@@ -25,17 +25,17 @@ function columnsOf(body: DecodedBody): MessageColumns {
   return body.columns;
 }
 
-describe('the walker', () => {
-  it('makes the same columns as cbor-x and the tolerant road, of every message of our shape', () => {
+describe('the message decoder', () => {
+  it('gives the same columns as cbor-x and parseMessage, for all messages of our server', () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     fc.assert(
       fc.property(fc.array(regularMessages, { maxLength: 6 }), (items) => {
         const messages = items.map(itemBytes);
         const columns = columnsOf(decoder.decode(bodyOf(messages)));
-        // cbor-x has another name for this one member.
+        // cbor-x renames this member.
         const expected = messages.map((bytes) => renamed(referenceDecode(bytes)));
-        const reference = columnsFromMessages(expected, names);
+        const reference = messagesToColumns(expected, names);
         expect(columns.rejected).toStrictEqual([]);
         expectSame(columnMessages(columns, names), columnMessages(reference, names));
         expect(columns.count).toBe(items.length);
@@ -44,7 +44,7 @@ describe('the walker', () => {
     );
   });
 
-  it('needs the tolerant road for few messages of our shape', () => {
+  it('needs parseMessage for few messages of our server', () => {
     const columns = createColumns();
     const reader = createFastReader(createNameTable(), columns);
     let slow = 0;
@@ -63,7 +63,7 @@ describe('the walker', () => {
     expect(slow).toBeLessThan(250);
   });
 
-  it('makes the same columns and rejects the same as the tolerant road, whatever the messages are', () => {
+  it('gives the same columns and rejections as parseMessage, for any messages', () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     let rejected = 0;
@@ -90,7 +90,7 @@ describe('the walker', () => {
     expect(accepted).toBeGreaterThan(600);
   });
 
-  it('reads what encodeMessages wrote', () => {
+  it('reads what encodeMessages has written', () => {
     const names = createNameTable();
     const items: IngestItem[] = [
       {
@@ -159,7 +159,7 @@ describe('the walker', () => {
     ]);
   });
 
-  it('grows its columns as far as a batch needs, and starts the next one afresh', () => {
+  it('grows its columns for a batch and empties them for the next one', () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     const items: IngestItem[] = Array.from({ length: 5_000 }, (_, index) => ({
@@ -189,7 +189,7 @@ describe('the walker', () => {
     expect(columnsOf(decoder.decode(bodyOf([]))).count).toBe(0);
   });
 
-  it('keeps a batch with a bad message in it, and the bytes of the bad one', () => {
+  it('keeps a batch with a bad message, and the bytes of the bad one', () => {
     const names = createNameTable();
     const batch = encodeMessages([{ device: DEVICE, event_time: 5, data: { p: 1 } }], 'solar');
     const bad = Buffer.from('a2616101616102', 'hex');
@@ -215,7 +215,7 @@ describe('the walker', () => {
     expect(columns.rejected[0]!.detail).toContain('UTF-8');
   });
 
-  it('refuses a body that breaks off, wherever it does', () => {
+  it('refuses a body that breaks off anywhere', () => {
     const batch = encodeMessages(
       [{ device: DEVICE, source: 'grid', event_time: 5, data: { p: 1.1, q: 'x' } }],
       'solar',
@@ -228,7 +228,7 @@ describe('the walker', () => {
     expect(columnsOf(decoder.decode(body)).count).toBe(1);
   });
 
-  it('reads bytes that lie within a larger buffer', () => {
+  it('reads a part of a larger buffer', () => {
     const batch = encodeMessages([{ device: DEVICE, event_time: 5, data: { p: 1.1 } }], 'solar');
     const body = bodyOf([batch.bytes]);
     const larger = Buffer.concat([Buffer.alloc(13, 0xff), body, Buffer.alloc(50, 0xff)]);
@@ -238,11 +238,11 @@ describe('the walker', () => {
   });
 });
 
-/** One message by the tolerant road alone. */
+/** Decodes one message without the fast reader. */
 function slowly(bytes: Uint8Array, names: ReturnType<typeof createNameTable>) {
   let value: unknown;
   try {
-    value = decodeCbor(bytes, { knownTags: true });
+    value = decodeCbor(bytes, { plainTags: true });
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
     const { message: detail } = error;
@@ -251,7 +251,7 @@ function slowly(bytes: Uint8Array, names: ReturnType<typeof createNameTable>) {
       rejected: [{ offset: undefined, reason: 'malformed', detail, bytes: Buffer.from(bytes) }],
     };
   }
-  const columns = columnsFromMessages([value], names);
+  const columns = messagesToColumns([value], names);
   return {
     accepted: columnMessages(columns, names),
     rejected: columns.rejected.map((each) => ({ ...each, bytes: Buffer.from(bytes) })),

@@ -57,7 +57,7 @@ const datas = fc
   )
   .map(([fields, width]) => mapItem(fields, width));
 
-/** Telemetry of our own shape as any encoder may write it: members in any order, numbers in any width. */
+/** Telemetry of our server as any encoder may write it: members in any order, numbers in any width. */
 export const regularMessages: fc.Arbitrary<Item> = fc
   .record({
     offset: offsets,
@@ -153,7 +153,7 @@ const oddKeys = fc.constantFrom(
   ],
 );
 
-/** What could be done to a message on its way: by another vendor, another encoder, or a broken one. */
+/** Messages as other servers, other encoders or broken programs may send them. */
 export const oddMessages: fc.Arbitrary<Item> = fc.oneof(
   { weight: 1, arbitrary: anything },
   {
@@ -170,7 +170,7 @@ function change(): fc.Arbitrary<(item: Item) => Item> {
     (item: Item): Item =>
       item.is === 'map' ? { ...item, members: apply(item.members) } : item;
   return fc.oneof(
-    // A member is missing, is called otherwise, has another value, comes twice or is added.
+    // A member is missing, renamed, changed, repeated or added.
     fc.nat(8).map((at) => onMembers((members) => members.toSpliced(at, 1))),
     fc
       .tuple(fc.nat(8), oddKeys)
@@ -185,7 +185,7 @@ function change(): fc.Arbitrary<(item: Item) => Item> {
     fc
       .tuple(oddKeys, anything)
       .map(([name, value]) => onMembers((members) => [...members, [key(name), value]])),
-    // The same to a field of its data.
+    // The same for a field of its data.
     fc
       .tuple(fc.oneof(fieldNames, oddKeys), anything)
       .map(([name, value]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { columnMessages } from './column-messages.ts';
 
@@ -33,7 +33,7 @@ const expected = {
 
 function read(messages: unknown[], defaultTable?: string) {
   const names = createNameTable();
-  const columns = columnsFromMessages(messages, names, { defaultTable });
+  const columns = messagesToColumns(messages, names, { defaultTable });
   return { messages: columnMessages(columns, names), rejected: columns.rejected, names };
 }
 
@@ -66,7 +66,7 @@ describe('a message', () => {
     expect(read([message])).toMatchObject({ messages: [expected], rejected: [] });
   });
 
-  it('is of the table that was asked for where it names none', () => {
+  it('without a table belongs to the default table', () => {
     expect(read([without('table')], 'solar').messages).toStrictEqual([expected]);
   });
 
@@ -78,11 +78,11 @@ describe('a message', () => {
     expect(read([{ ...telemetry, source }]).messages[0]!.source).toBeNull();
   });
 
-  it('takes a time for milliseconds, never guessing that it might be seconds', () => {
+  it('has times in milliseconds, never in seconds', () => {
     expect(read([{ ...telemetry, event_time: 1_763_640_300 }]).messages[0]!.eventTimeMs).toBe(1_763_640_300);
   });
 
-  it('keeps every field: numbers apart, the rest as JSON that has kept every digit', () => {
+  it('keeps every field: numbers in lists, all others as JSON with every digit', () => {
     const data = {
       nan: Number.NaN,
       infinity: Number.NEGATIVE_INFINITY,
@@ -110,7 +110,7 @@ describe('a message', () => {
     });
   });
 
-  it('keeps what the contract does not name under $extra, a counter of another kind included', () => {
+  it('keeps members that the contract does not name under $extra, also a counter of another type', () => {
     const [message] = read([
       { ...telemetry, msg_id: 'a-7', quality: 'good', nested: { a: [1] }, timestamp: 5, data: { note: 'x' } },
     ]).messages;
@@ -121,7 +121,7 @@ describe('a message', () => {
     });
   });
 
-  it('keeps __proto__ as a field and as a member like any other', () => {
+  it('keeps __proto__ as an ordinary field and member', () => {
     const message = JSON.parse(
       `{"offset":1,"table":"solar","device":"${DEVICE}","event_time":1,"store_time":1,"data":{"__proto__":5,"constructor":"x"},"__proto__":{"offset":9}}`,
     );
@@ -130,7 +130,7 @@ describe('a message', () => {
     expect(JSON.stringify(read_!.other)).toBe('{"constructor":"x","$extra":{"__proto__":{"offset":9}}}');
   });
 
-  it('is a device status by its kind, its table or its state', () => {
+  it('is a device status because of its kind, its table or its state', () => {
     const status = { offset: 1, device: OTHER_DEVICE, state: 'online', event_time: 5, store_time: 6 };
     const wanted = {
       kind: 'device_status',
@@ -150,7 +150,7 @@ describe('a message', () => {
     });
   });
 
-  it('is an audit message with all of its members, though it has no device', () => {
+  it('is an audit message with all its members, without a device', () => {
     const audit = {
       offset: 1,
       table: 'audit_logs',
@@ -176,7 +176,7 @@ describe('a message', () => {
       'its offset is a float beyond 2^53',
       { ...telemetry, offset: 2 ** 60 },
       'invalid_offset',
-      'kept all its digits',
+      'without lost digits',
     ],
     ['its offset is negative', { ...telemetry, offset: -1 }, 'invalid_offset', 'offset'],
     ['its offset is beyond 64 bits', { ...telemetry, offset: 2n ** 64n }, 'invalid_offset', 'offset'],
@@ -250,7 +250,7 @@ describe('a message', () => {
     ).toStrictEqual(['grid', 'power', 'solar']);
   });
 
-  it('is rejected with everything that is wrong, its offset where that is right, and itself as JSON', () => {
+  it('is rejected with all its problems, a valid offset, and itself as JSON', () => {
     const { rejected } = read([{ ...telemetry, device: 1, data: null, event_time: 'noon' }]);
     expect(rejected[0]).toMatchObject({ offset: OFFSET, reason: 'invalid_device' });
     expect(rejected[0]!.detail).toMatch(/^device .*; event_time .*; data .*/);

@@ -3,7 +3,7 @@ import { addName, createNameCache, findName } from '../../src/decode/name-cache.
 import { createNameTable } from '../../src/decode/name-table.ts';
 
 describe('a name table', () => {
-  it('gives each name one id for good, and runs on from those it knows', () => {
+  it('gives each name one id for ever, after the ids it knows', () => {
     const names = createNameTable([
       { id: 4, name: 'power' },
       { id: 2, name: 'solar' },
@@ -17,7 +17,7 @@ describe('a name table', () => {
     expect(() => names.nameOf(77)).toThrow(RangeError);
   });
 
-  it('tells every new name once', () => {
+  it('returns each new name once', () => {
     const names = createNameTable([{ id: 0, name: 'power' }]);
     names.idOf('power');
     names.idOf('a');
@@ -58,7 +58,7 @@ describe('a name cache', () => {
     expect(findName(cache, unknown, 0, unknown.length)).toBe(-1);
   });
 
-  it('stops taking names in before a stranger has filled the memory', () => {
+  it('stops adding names before they fill the memory', () => {
     const cache = createNameCache();
     let refused = 0;
     for (let id = 0; id < 40_000; id++) {

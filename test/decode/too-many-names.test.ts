@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
-import { messagesOf } from '../../src/client/messages-of.ts';
+import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
 import { createMessageDecoder } from '../../src/decode/message-decoder.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { jsonText } from '../../src/lib/json-text.ts';
 import { decodeParts, deviceId } from '../support/messages.ts';
 
-/** Messages of our own shape, each with these fields. */
+/** Telemetry messages with these fields. */
 function messagesWith(...fields: Array<Record<string, number | string>>) {
   const items = fields.map((data) => ({ device: deviceId(1), event_time: 1, data }));
   const batch = encodeMessages(items, 'solar');
@@ -21,7 +21,7 @@ test.each([
 ])(
   'of more names than there may be, %s messages with a new one are set aside, and all others go on',
   (_, body) => {
-    // The table `solar` is a name too.
+    // The table `solar` is also a name.
     const names = createNameTable([], 3);
     const decoder = createMessageDecoder(names);
     const messages = messagesWith(
@@ -35,7 +35,7 @@ test.each([
       const decoded = decoder.decode(body(messages));
       if (decoded.kind !== 'batch') throw new Error(decoded.error);
       const { columns } = decoded;
-      const fields = messagesOf(columns, names).map((message) => 'data' in message && message.data);
+      const fields = columnsToMessages(columns, names).map((message) => 'data' in message && message.data);
       expect(fields).toEqual([{ a: 1 }, { b: 2, a: 3 }, { a: 6, b: 7 }, { d: 'text', b: 8 }]);
       expect(columns.rejected).toMatchObject([
         {
@@ -49,7 +49,7 @@ test.each([
   },
 );
 
-test('names that are known keep their ids, also where there are more than there may be', () => {
+test('known names keep their ids, also beyond the limit', () => {
   const names = createNameTable(
     [
       { id: 3, name: 'a' },

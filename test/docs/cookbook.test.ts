@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
 import { storeCorrection } from '../../src/correction/store-correction.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
@@ -55,7 +55,7 @@ async function publishSite(): Promise<string> {
     }));
     const landed = await shard.land({
       origin: 'stream',
-      columns: columnsFromMessages(whole, shard.names),
+      columns: messagesToColumns(whole, shard.names),
       fromOffset: at?.nextOffset,
       nextOffset: whole.at(-1)!.offset + 1n,
       logEpoch: 'test',

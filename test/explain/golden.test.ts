@@ -10,7 +10,7 @@ import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { handSum, stepSum } from './by-hand.ts';
 
 /** A few cases of one zone at a time: each brings energy streams of its own, which a workgroup has few of. */
-const SITE_CASES_MAX = 15;
+const SITE_CASES_MAX = 40;
 /** Of so many days one, so that the test stays short. */
 const DAYS_STEP = rounds(25, 5);
 

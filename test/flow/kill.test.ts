@@ -4,7 +4,7 @@ import { rounds } from '../support/rounds.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-const KILLS = rounds(5, 30);
+const KILLS = rounds(3, 30);
 const BATCH = 200;
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 

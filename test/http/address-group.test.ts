@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addressGroup } from '../../src/http/address-group.ts';
 
-test('an IPv4 address is one caller, also where it is written as IPv6; of IPv6 a /64 network is', () => {
+test('an IPv4 address is one caller in any spelling, and a /64 network of IPv6 is', () => {
   expect(addressGroup('192.0.2.1')).toBe('192.0.2.1');
   expect(addressGroup('::ffff:192.0.2.1')).toBe('192.0.2.1');
   const network = addressGroup('2001:db8:1:2:3:4:5:6');

@@ -1,35 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Access, createAccess } from '../../src/access/access.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
-import { registerHealth } from '../../src/http/health-routes.ts';
-import { createHttpServer, type HttpServerOptions, rejectOtherMethods } from '../../src/http/http-server.ts';
-import { createRateLimit } from '../../src/http/rate-limit.ts';
+import { rejectOtherMethods } from '../../src/http/http-server.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import type { Logger } from '../../src/lib/logger.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemClock } from '../../src/lib/time.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock } from '../support/test-clock.ts';
+import { createTestAccess, recordingLog, setUp } from './start-http-server.ts';
 
-let access: Access;
-beforeEach(async () => {
-  access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
-});
-
-function setUp(options: Partial<HttpServerOptions> = {}): FastifyInstance {
-  const app = createHttpServer({
-    logger: silentLogger,
-    access,
-    requestsPerMinuteMax: 1_000,
-    ...options,
-  });
-  onTestFinished(() => app.close());
-  return app;
-}
+beforeEach(createTestAccess);
 
 describe('errors outside the stream', () => {
   test('are JSON maps with 64-bit integers as text', async () => {
@@ -64,7 +43,7 @@ describe('errors outside the stream', () => {
     expect((await app.inject('/report?startDate=2026-11-20')).json()).toEqual({ ok: true });
   });
 
-  test('a report without parameters of its own takes none, and the stream passes over unknown ones', async () => {
+  test('a report without parameters refuses all, and the stream ignores unknown ones', async () => {
     const app = setUp();
     for (const url of ['/api/v1/orgs/:workgroupId/things', '/api/v1/tables/:workgroupId/things'])
       app.get(url, async () => ({ ok: true }));
@@ -77,13 +56,13 @@ describe('errors outside the stream', () => {
     expect((await app.inject('/api/v1/tables/home/things?verbose=1')).json()).toEqual({ ok: true });
   });
 
-  test('a report whose parameters cannot be known is refused when it is registered', async () => {
+  test('a report with unknown parameters is refused when it is registered', async () => {
     const app = setUp();
     app.get('/api/v1/orgs/:workgroupId/things', { schema: { querystring: z.any() } }, async () => 'ok');
     await expect(app.ready()).rejects.toThrow('/api/v1/orgs/:workgroupId/things must be a z.object');
   });
 
-  test('what was thrown by mistake stays inside; the log has it under the correlation id', async () => {
+  test('of unexpected kinds hide their text; the log has it under the correlation id', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
     const app = setUp({ logger: recordingLog(events) });
     app.get('/broken', async () => {
@@ -100,7 +79,7 @@ describe('errors outside the stream', () => {
     ]);
   });
 
-  test('a body that is too large, not JSON, or of another type', async () => {
+  test('are clear for a body that is too large, not JSON, or of another type', async () => {
     const app = setUp({ bodyBytesMax: 100 });
     app.post('/budget', async () => ({}));
     const post = (payload: string, type: string) =>
@@ -115,14 +94,14 @@ describe('errors outside the stream', () => {
     expect((await post('<a/>', 'application/xml')).json()).toMatchObject({ error: 'UnsupportedMediaType' });
   });
 
-  test('an address that cannot be decoded, and one that does not exist', async () => {
+  test('are clear for an address that cannot be decoded or does not exist', async () => {
     const app = setUp();
     app.get('/a/:name', async () => ({}));
     expect((await app.inject('/a/%zz')).json()).toMatchObject({ error: 'InvalidRequest', status: 400 });
     expect((await app.inject('/b')).json()).toMatchObject({ error: 'NotFound', status: 404 });
   });
 
-  test('other methods of an address are 405 with what it takes', async () => {
+  test('for other methods of an address are 405 with its methods', async () => {
     const app = setUp();
     app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
@@ -131,7 +110,7 @@ describe('errors outside the stream', () => {
     expect(answer.json()).toMatchObject({ error: 'MethodNotAllowed' });
   });
 
-  test('HEAD is answered as GET is, without the body', async () => {
+  test('of HEAD are those of GET without the body', async () => {
     const app = setUp();
     app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
@@ -140,7 +119,7 @@ describe('errors outside the stream', () => {
   });
 });
 
-test('every answer forbids sniffing, and log events hold neither query strings nor tokens', async () => {
+test('every answer forbids sniffing, and log events contain no query strings and tokens', async () => {
   const events: Array<[string, Record<string, unknown>]> = [];
   const app = setUp({ logger: recordingLog(events) });
   app.get('/a/:name', async () => ({}));
@@ -152,151 +131,6 @@ test('every answer forbids sniffing, and log events hold neither query strings n
     expect.objectContaining({ route: '/a/:name', status: 200 }),
   ]);
   expect(JSON.stringify(events)).not.toContain('sesame');
-});
-
-describe('the rate limit', () => {
-  async function setUpLimited(requestsPerMinuteMax: number) {
-    const clock = createTestClock();
-    const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock });
-    const app = setUp({ requestsPerMinuteMax, clock, access });
-    app.get('/a', async () => ({}));
-    const issue = async () =>
-      access.issue({ subject: 't', scopes: { home: { permissions: ['search:read'] } }, lifetimeMs: 600_000 });
-    const ask = (authorization?: string, remoteAddress = '192.0.2.1') =>
-      app.inject({ url: '/a', remoteAddress, headers: authorization === undefined ? {} : { authorization } });
-    const status = async (...args: Parameters<typeof ask>) => (await ask(...args)).statusCode;
-    return { clock, access, app, issue, ask, status };
-  }
-
-  test('counts each token for itself, says when to come back, and leaves health checks alone', async () => {
-    const { clock, app, issue, ask, status } = await setUpLimited(3);
-    registerHealth(app);
-    const [one, two] = [`Bearer ${(await issue()).token}`, `Bearer ${(await issue()).token}`];
-    for (let round = 0; round < 3; round++) expect(await status(one)).toBe(200);
-    const refused = await ask(one);
-    expect(refused.statusCode).toBe(429);
-    expect(refused.headers['retry-after']).toBe('20');
-    expect(refused.json()).toMatchObject({
-      error: 'RateLimited',
-      message: 'too many requests with this token',
-      status: 429,
-      retryable: true,
-    });
-    expect(await status(two)).toBe(200);
-    expect(await status()).toBe(200);
-    for (let round = 0; round < 10; round++) expect((await app.inject('/health')).statusCode).toBe(200);
-    await clock.advance(19_999);
-    expect(await status(one)).toBe(429);
-    await clock.advance(1);
-    expect(await status(one)).toBe(200);
-    expect(await status(one)).toBe(429);
-  });
-
-  test('counts a token once, in whatever way its header is written and from wherever it comes', async () => {
-    const { issue, status } = await setUpLimited(4);
-    const { token } = await issue();
-    const spellings = [`Bearer ${token}`, `bearer ${token}`, `Bearer  ${token}`, `BEARER    ${token}  `];
-    for (const [index, spelling] of spellings.entries())
-      expect(await status(spelling, `192.0.2.${index}`)).toBe(200);
-    for (const [index, spelling] of spellings.entries())
-      expect(await status(`${spelling} `, `192.0.2.${index}`)).toBe(429);
-  });
-
-  test('counts what no token stands behind for its address, and costs the tokens of that address nothing', async () => {
-    const { access, clock, issue, ask, status } = await setUpLimited(6);
-    const [good, revoked] = [await issue(), await issue()];
-    access.revoke(revoked.tokenId);
-    const invented = [
-      undefined,
-      'Bearer x',
-      'Bearer y',
-      'Basic abc',
-      `Bearer ${revoked.token}`,
-      `Bearer ${good.token}A`,
-    ];
-    for (const each of invented) expect(await status(each)).toBe(200);
-    for (const each of [...invented, 'Bearer another', 'Basic other']) expect(await status(each)).toBe(429);
-    expect((await ask('Bearer z')).json()).toMatchObject({
-      message: 'too many requests from this address without a token that is valid',
-    });
-    expect(await status(`Bearer ${good.token}`)).toBe(200);
-    expect(await status('Bearer x', '192.0.2.2')).toBe(200);
-    await clock.advance(10_000);
-    expect(await status('Bearer x')).toBe(200);
-  });
-
-  test('takes the addresses of one IPv6 network of 64 bits for one', async () => {
-    const { status } = await setUpLimited(1);
-    expect(await status(undefined, '2001:db8:1:2::1')).toBe(200);
-    expect(await status(undefined, '2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe(429);
-    expect(await status(undefined, '2001:db8:1:3::1')).toBe(200);
-    expect(await status(undefined, '2001:db8::1')).toBe(200);
-    expect(await status(undefined, '2001:db8:0:0:5::')).toBe(429);
-    expect(await status(undefined, '198.51.100.1')).toBe(200);
-    expect(await status(undefined, '::ffff:198.51.100.1')).toBe(429);
-    expect(await status(undefined, '::ffff:198.51.100.2')).toBe(200);
-  });
-
-  test('a clock that steps back gives nothing and takes nothing', () => {
-    const clock = createTestClock();
-    const limit = createRateLimit({ perMinute: 2, clock });
-    const a = { tokenId: 'a' };
-    expect([limit.take(a), limit.take(a), limit.take(a)]).toEqual([0, 0, 30]);
-    clock.set(clock.now() - 3_600_000);
-    expect(limit.take(a)).toBe(30);
-    clock.set(clock.now() + 30_000);
-    expect(limit.take(a)).toBe(0);
-  });
-
-  test('remembers a bounded number of callers, and no number of addresses makes it forget a token', () => {
-    const limit = createRateLimit({ perMinute: 1, clock: createTestClock() });
-    const [first, token] = [{ address: '192.0.2.1' }, { tokenId: '192.0.2.1' }];
-    expect([limit.take(first), limit.take(first)]).toEqual([0, 60]);
-    expect([limit.take(token), limit.take(token)]).toEqual([0, 60]);
-    for (let caller = 0; caller < 50_000; caller++) limit.take({ address: `caller ${caller}` });
-    expect(limit.take(first)).toBe(0);
-    expect(limit.take(token)).toBe(60);
-  });
-});
-
-test('health and readiness come from the checks that the roles add', async () => {
-  const app = setUp();
-  const health = registerHealth(app);
-  expect((await app.inject('/ready')).json()).toEqual({ ok: true, checks: {} });
-  health.addReadiness('stream', () => ({ ok: true, detail: { logs: 2 } }));
-  health.addReadiness('worker', async () => {
-    throw new Error('no tick for 10 s');
-  });
-  const answer = await app.inject('/ready');
-  expect(answer.statusCode).toBe(503);
-  expect(answer.json()).toEqual({
-    ok: false,
-    checks: {
-      stream: { ok: true, detail: { logs: 2 } },
-      worker: { ok: false, detail: { problem: 'no tick for 10 s' } },
-    },
-  });
-  expect(answer.headers['retry-after']).toBe('5');
-  expect((await app.inject('/health')).statusCode).toBe(200);
-  // What balances load asks with HEAD.
-  const head = await app.inject({ method: 'HEAD', url: '/health' });
-  expect([head.statusCode, head.body]).toEqual([200, '']);
-  expect((await app.inject({ method: 'HEAD', url: '/ready' })).statusCode).toBe(503);
-  expect((await app.inject({ method: 'POST', url: '/ready' })).headers.allow).toBe('GET, HEAD');
-});
-
-test('a check hears whether the asker may hear names, and one that does not answer has failed', async () => {
-  const app = setUp();
-  const health = registerHealth(app);
-  health.addReadiness('who', ({ mayHearNames }) => ({ ok: true, detail: { mayHearNames } }));
-  const heard = async (headers: Record<string, string>) =>
-    (await app.inject({ url: '/ready', headers })).json().checks.who.detail.mayHearNames;
-  expect(await heard({})).toBe(true);
-  for (const header of ['x-forwarded-for', 'forwarded', 'via'])
-    expect(await heard({ [header]: 'a' })).toBe(false);
-  health.addReadiness('disk', () => new Promise(() => undefined));
-  const { statusCode, body } = await app.inject('/ready');
-  expect([statusCode, body]).toEqual([503, expect.stringContaining('has not answered within 3 s')]);
 });
 
 describe('connections', () => {
@@ -312,7 +146,7 @@ describe('connections', () => {
     return received;
   }
 
-  test('two Host headers are refused, whatever they say', async () => {
+  test('two Host headers are refused with any values', async () => {
     const app = setUp();
     app.get('/a', async () => ({}));
     const received = await talk(app, 'GET /a HTTP/1.1\r\nHost: a\r\nhOST: a\r\nConnection: close\r\n\r\n');
@@ -320,7 +154,7 @@ describe('connections', () => {
     expect(received).toContain('"message":"Host: one only; this request has several"');
   });
 
-  test('what is not HTTP gets an answer in our form and is cut off', async () => {
+  test('data that is no HTTP request gets an error in our form, and the connection ends', async () => {
     const received = await talk(setUp(), 'nonsense\r\n\r\n');
     expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
@@ -331,7 +165,7 @@ describe('connections', () => {
     });
   });
 
-  test('a caller that goes away in the middle of its body is no fault of ours', async () => {
+  test('a caller that disconnects during its body causes no error log', async () => {
     const events: Array<[string, Record<string, unknown>]> = [];
     const app = setUp({ logger: recordingLog(events) });
     app.post('/upload', async () => ({}));
@@ -348,7 +182,7 @@ describe('connections', () => {
     expect(events.map(([event]) => event)).not.toContain('http.internal-error');
   });
 
-  test('a request without Host is told what is missing, and one that expects something is answered', async () => {
+  test('a request without Host gets a clear error, and other expectations are ignored', async () => {
     const app = setUp();
     app.get('/here', async () => ({ ok: true }));
     const close = 'Connection: close\r\n\r\n';
@@ -367,7 +201,7 @@ describe('connections', () => {
     );
   });
 
-  test('a request that offers another protocol, or names the whole address, is answered as any other', async () => {
+  test('a request that offers another protocol or names the whole URL is answered like any other', async () => {
     const close = 'Connection: close, Upgrade, HTTP2-Settings\r\n\r\n';
     for (const head of [
       `GET /here HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n${close}`,
@@ -385,7 +219,7 @@ describe('connections', () => {
     expect(received).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test('neither a slow upload nor a reader that takes nothing holds up a server that closes', async () => {
+  test('a slow upload and a reader that does not read cannot hold up a closing server', async () => {
     const app = setUp({ closeWithinMs: 50 });
     app.post('/upload', async () => ({}));
     app.get('/large', async () => 'x'.repeat(50_000_000));
@@ -415,15 +249,3 @@ describe('connections', () => {
     expect(server.maxConnections).toBe(10_000);
   });
 });
-
-function recordingLog(events: Array<[string, Record<string, unknown>]>): Logger {
-  const record = (fields: Record<string, unknown>, event: string) => {
-    events.push([event, fields]);
-  };
-  return Object.assign(Object.create(silentLogger) as Logger, {
-    debug: record,
-    info: record,
-    warn: record,
-    error: record,
-  });
-}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { InputError } from '../../src/lib/errors.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
@@ -39,7 +39,7 @@ async function landFromStream(shard: Shard, index: number, time: string, total: 
   const times = { event_time: Date.parse(time), store_time: Date.UTC(2026, 0) };
   const landed = await shard.land(() => ({
     origin: 'stream',
-    columns: columnsFromMessages([{ ...message, ...times }], shard.names),
+    columns: messagesToColumns([{ ...message, ...times }], shard.names),
     fromOffset: offset,
     nextOffset: offset + 1n,
     logEpoch: 'log-1',

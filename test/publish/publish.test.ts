@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { readCurrent } from '../../src/publish/lake-commit.ts';
 import { generationPath } from '../../src/publish/lake-layout.ts';
@@ -103,6 +103,34 @@ test('many messages become several files, each of whole batches, and every messa
   expect(
     await analyse('SELECT count(*)::INTEGER, count(DISTINCT stream_offset)::INTEGER FROM messages'),
   ).toEqual([[480_001, 480_001]]);
+});
+
+test('messages of a month or a day that is over become one file of it, those of today one for each hour', async () => {
+  const { shard, publish, head, analyse } = await fixture();
+  const land = async (...hours: string[]) => {
+    for (const hour of hours)
+      await landMessages(shard, { count: 2, storeTimeMs: Date.parse(`${hour}:10:00Z`) });
+    await publish();
+    const files = (await head()).files.filter(({ dataset }) => dataset === 'messages');
+    return files
+      .map(({ period, folder, rows }) => [period, folder === `table=solar/hour=${period}`, rows])
+      .sort();
+  };
+  expect(await land('2026-09-30T23', '2026-10-01T00', '2026-10-20T12')).toEqual([
+    ['2026-09-30T23', true, 2],
+    ['2026-10', true, 4],
+  ]);
+  // Files that are there stay as they are.
+  const hours = ['2026-10-21T00', '2026-10-31T23', '2026-11-18T01', '2026-11-18T23', '2026-11-20T10'];
+  expect(await land(...hours, '2026-11-20T11')).toEqual([
+    ['2026-09-30T23', true, 2],
+    ['2026-10', true, 4],
+    ['2026-10', true, 4],
+    ['2026-11-18', true, 4],
+    ['2026-11-20T10', true, 2],
+    ['2026-11-20T11', true, 2],
+  ]);
+  expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[18n, 18n]]);
 });
 
 test('nothing new, no new generation', async () => {
@@ -327,7 +355,7 @@ test('quarantined messages are appended with their batches, whatever moves them 
     }));
     const landed = await shard.land({
       origin: 'stream',
-      columns: columnsFromMessages(broken, shard.names),
+      columns: messagesToColumns(broken, shard.names),
       fromOffset: (await shard.checkpoint('stream'))?.nextOffset,
       nextOffset: from + BigInt(count),
       logEpoch: 'test',

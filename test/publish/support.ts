@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
 import { type Commit, readHead } from '../../src/publish/lake-commit.ts';
@@ -12,6 +13,7 @@ import type { DeclaredDevices } from '../../src/warehouse/declared-devices.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
 import type { TestClock } from '../support/test-clock.ts';
+import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 
 export const WORKGROUP = 'acme';
 
@@ -21,11 +23,13 @@ export async function openTestShard(
 ): Promise<{ shard: Shard; lakeDir: string }> {
   const { clock, folders = [] } = options;
   const lakeDir = join(dataDir, 'lake');
+  const path = join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`);
+  if (!existsSync(path)) await putEmptyWarehouse(path);
   const shard = await openShard({
-    path: join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`),
+    path,
     workgroupId: WORKGROUP,
     memoryMegabytes: 512,
-    threads: 2,
+    threads: 1,
     folders: [lakeDir, ...folders],
     clock,
     logger: silentLogger,
@@ -58,7 +62,7 @@ export async function landMessages(shard: Shard, options: TestMessages): Promise
   const at = await shard.checkpoint('stream');
   const landed = await shard.land({
     origin: 'stream',
-    columns: columnsFromMessages(messages, shard.names),
+    columns: messagesToColumns(messages, shard.names),
     fromOffset: at?.nextOffset,
     nextOffset: offsetOf(storeTimeMs + count),
     logEpoch: 'test',

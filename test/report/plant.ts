@@ -1,5 +1,5 @@
 import { offsetOf } from '../../src/contract/offset.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { dayBounds, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
@@ -203,7 +203,7 @@ async function landStates({ shard }: MeterFixture, atMs: number): Promise<void> 
   }));
   const landed = await shard.land({
     origin: 'states',
-    columns: columnsFromMessages(messages, shard.names),
+    columns: messagesToColumns(messages, shard.names),
     fromOffset: undefined,
     nextOffset: messages.at(-1)!.offset + 1n,
     logEpoch: 'test',

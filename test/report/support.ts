@@ -51,7 +51,6 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   registerReportRoutes(app, {
     lake,
     explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),
-    access,
     workgroups: [workgroup],
     clock,
     logger: silentLogger,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import {
   daysOf,
@@ -24,7 +25,7 @@ if (chosen.length === 0) throw new Error(`WATTLINE_TEST_CASE: no golden case is 
 /** Cases of one zone share a warehouse, each with tables and devices of its own: to open one for each would take most of the time. */
 const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
 /** In how many pieces the cases come: a few, because properties.test.ts has every order for a thousand streams. */
-const ROUNDS_MAX = 4;
+const ROUNDS_MAX = rounds(2, 4);
 
 test('every golden case has a name of its own', () => {
   const ids = goldenCases().map(({ id }) => id);

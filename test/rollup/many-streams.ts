@@ -56,7 +56,7 @@ export async function rolledUp(
   parts: readonly (readonly CaseReading[])[],
   nowsMs: readonly UtcMs[] = [],
 ): Promise<Shard> {
-  const shard = await openTestShard();
+  const shard = await openTestShard({ threads: 2 });
   for (const [index, part] of parts.entries()) {
     if (part.length > 0) await landReadings(shard, part);
     await rollUpSite(shard, site, nowsMs[index]);
@@ -161,7 +161,7 @@ export async function expectAll<Stream extends RandomStream>(
   site: EnergySite,
   arbitrary: fc.Arbitrary<Stream>,
   check: Check<Stream>,
-  count = rounds(300, 1_000),
+  count = rounds(150, 1_000),
 ): Promise<void> {
   const failing = await failingOf(fc.sample(new Kept(arbitrary), { numRuns: count, seed: SEED }), check);
   if (failing.length === 0) return;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
@@ -45,7 +45,7 @@ async function land(shard: Shard, messages: ReadonlyArray<Record<string, unknown
   const placed = messages.map((message, index) => ({ offset: from + BigInt(index), ...message }));
   const landed = await shard.land({
     origin: 'stream',
-    columns: columnsFromMessages(placed, shard.names),
+    columns: messagesToColumns(placed, shard.names),
     fromOffset: from,
     nextOffset: from + BigInt(placed.length),
     logEpoch: 'log-1',

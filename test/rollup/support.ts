@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkgroupConfig } from '../../src/config/config.ts';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type UtcMs } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/rollup.ts';
@@ -62,7 +62,7 @@ export async function landReadings(
   messages.sort((a, b) => Number(a.offset - b.offset));
   const landed = await shard.land({
     origin,
-    columns: columnsFromMessages(messages, shard.names),
+    columns: messagesToColumns(messages, shard.names),
     fromOffset: from,
     nextOffset: (messages.at(-1)?.offset ?? from) + 1n,
     logEpoch: 'log-1',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/rollup.ts';
@@ -8,7 +8,7 @@ import { createSite, type Site } from '../../src/simulate/create-site.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 
-/** Lands what arrives up to an instant, and rolls it up. */
+/** Lands the arrivals up to an instant, and rolls them up. */
 async function live(shard: Shard, site: Site, untilMs: number): Promise<void> {
   const checkpoint = await shard.checkpoint('stream');
   const fromOffset = checkpoint?.nextOffset ?? 1n;
@@ -16,7 +16,7 @@ async function live(shard: Shard, site: Site, untilMs: number): Promise<void> {
     .flatMap(({ table, items }) => items.map((item) => ({ ...item, table, store_time: untilMs })))
     .map((message, index) => ({ ...message, offset: fromOffset + BigInt(index) }));
   const nextOffset = fromOffset + BigInt(messages.length);
-  const columns = columnsFromMessages(messages, shard.names);
+  const columns = messagesToColumns(messages, shard.names);
   await shard.land({ origin: 'stream', columns, fromOffset, nextOffset, logEpoch: 'log' });
   const { timezone, energyStreams, devices } = site;
   const config = configSchema.parse({ workgroups: [{ id: 'acme', timezone, energyStreams, devices }] });
@@ -38,7 +38,7 @@ test.each([
     const site = createSite({ seed: 4, timezone, startMs, readingEveryMs: INTERVAL_MS });
     const shard = await openTestShard();
     const days = [first, addDays(first, 1), addDays(first, 2)];
-    // With some of it still on its way, and when all has arrived.
+    // First with some messages still to arrive, then with all.
     for (const untilMs of [startMs + 20 * HOUR_MS, startMs + 40 * HOUR_MS, site.settledMs(days[2]!)]) {
       await live(shard, site, untilMs);
     }

@@ -20,7 +20,7 @@ interface Ingested {
   atMs: number;
 }
 
-/** An ingest endpoint that keeps what it accepts; `answers` are given first, one a request. */
+/** An ingest endpoint that stores what it accepts. It first gives `answers`, one for each request. */
 async function startIngest(now: () => number, answers: Array<(response: ServerResponse) => void> = []) {
   const ingested: Ingested[] = [];
   const server = createServer(async (request, response) => {
@@ -42,7 +42,7 @@ async function startIngest(now: () => number, answers: Array<(response: ServerRe
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ingested };
 }
 
-/** A clock that moves only when somebody sleeps. */
+/** A clock that moves only during sleeps. */
 function fakeTime(startMs: number): Waiting & { sleptMs: number[] } {
   let nowMs = startMs;
   const sleptMs: number[] = [];
@@ -65,7 +65,7 @@ function expected(untilMs: number): number {
   return siteOf().arrivals(startMs, untilMs).length;
 }
 
-test('a day of the past is sent in the seconds it was given, whole and to the right tables', async () => {
+test('a past day is sent in the given seconds, whole and to the right tables', async () => {
   const waiting = fakeTime(startMs + DAY_MS + 9 * HOUR_MS);
   const begunMs = waiting.clock.now();
   const { url, ingested } = await startIngest(waiting.clock.now);
@@ -119,7 +119,7 @@ test.each([40, Number.POSITIVE_INFINITY])(
   },
 );
 
-test('a busy server is asked again when it said, and nothing is lost', async () => {
+test('a busy server is asked again when it allows, and nothing is lost', async () => {
   const waiting = fakeTime(startMs + 2 * DAY_MS);
   const { url, ingested } = await startIngest(waiting.clock.now, [
     (response) => response.writeHead(503, { 'retry-after': '4' }).end(),
@@ -143,7 +143,7 @@ test('a busy server is asked again when it said, and nothing is lost', async () 
   expect(Math.max(...ingested.map(({ items }) => items.length))).toBe(100);
 });
 
-test('a refusal ends it with what the server said', async () => {
+test('a refusal ends it with the error of the server', async () => {
   const waiting = fakeTime(startMs + 2 * DAY_MS);
   const { url } = await startIngest(waiting.clock.now, [
     (response) =>

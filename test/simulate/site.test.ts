@@ -14,7 +14,7 @@ function siteOf(options: Partial<SiteOptions> = {}): Site {
   return createSite({ seed: 7, timezone: zone, startMs, readingEveryMs: 5 * MINUTE_MS, ...options });
 }
 
-/** Everything that arrives until all that was read before `untilMs` is there. */
+/** The arrivals up to the one with the last reading before `untilMs`. */
 function arrivalsThrough(site: Site, untilMs: number): Arrival[] {
   return site
     .arrivals(site.startMs, untilMs + arrivalDelayMsMax)
@@ -26,7 +26,7 @@ interface Reading {
   value: number;
 }
 
-/** A lifetime register's distinct readings by time, from the messages alone. */
+/** The distinct readings of each lifetime register by time, from the messages alone. */
 function registersIn(arrivals: Arrival[]): Map<string, Reading[]> {
   const series = new Map<string, Map<number, number>>();
   for (const { item } of arrivals) {
@@ -49,8 +49,8 @@ function registersIn(arrivals: Arrival[]): Map<string, Reading[]> {
 }
 
 /**
- * The energy between two instants as somebody would compute it who has only the messages: growth from reading to
- * reading, a fall being a new start from zero, and straight lines between readings.
+ * The energy between two instants, computed from the messages alone: growth from reading to reading, a fall as a
+ * restart at zero, and straight lines between readings.
  */
 function energyBetween(readings: Reading[], fromMs: number, toMs: number): number | undefined {
   const index: Reading[] = [];
@@ -83,7 +83,7 @@ function truthByMessages(
 ): Record<string, number> {
   const from = dayStart(day, site.timezone);
   const to = dayStart(addDays(day, 1), site.timezone);
-  // Two days on, so that the readings behind the last bound are there.
+  // Two days later, so that readings after the last bound have arrived.
   const arrivals = arrivalsThrough(site, Math.min(untilMs, to + 2 * DAY_MS));
   const energies = [...registersIn(arrivals)].map(
     ([key, readings]) => [key, energyBetween(readings, from, to)] as const,
@@ -98,7 +98,7 @@ function truthOf(site: Site, day: string, untilMs?: number): Record<string, numb
 }
 
 describe('the truth', () => {
-  test('is what the messages tell, for any seed, zone, start and day', () => {
+  test('follows from the messages, for any seed, zone, start and day', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -125,7 +125,7 @@ describe('the truth', () => {
     );
   });
 
-  test('of a day under way is what has been read so far', () => {
+  test('of a day that is not over covers the readings so far', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: 0, max: 2 * DAY_MS }), (seed, afterMs) => {
         const site = siteOf({ seed, startMs: startMs + 5 * HOUR_MS, readingEveryMs: 15 * MINUTE_MS });
@@ -147,7 +147,7 @@ describe('the truth', () => {
     expect(Object.keys(truthOf(site, day))).toHaveLength(9);
   });
 
-  test('is not touched by restarts: there are some, and the days before and after count them too', () => {
+  test('does not change with restarts of counters, which exist', () => {
     const site = siteOf();
     const readings = registersIn(arrivalsThrough(site, startMs + 4 * DAY_MS));
     const restarts = [...readings.values()].flatMap((series) =>
@@ -160,7 +160,7 @@ describe('the truth', () => {
     }
   });
 
-  test('is of the size of a house: kilowatt-hours from the sun, and the evening from the battery', () => {
+  test('has the size of a house: kilowatt-hours from the sun, and the evening from the battery', () => {
     const site = siteOf({ devices: 6 });
     const byName = Object.fromEntries(
       site.devices.map(({ id, name }) => [
@@ -177,7 +177,7 @@ describe('the truth', () => {
     expect(byName['grid meter']).toBeGreaterThan(2_000);
   });
 
-  test('is what the daily registers tell too, though some still show yesterday in the morning', () => {
+  test('equals the daily registers, although some still show yesterday in the morning', () => {
     const site = siteOf();
     const day = '2026-03-21';
     const from = dayStart(day, zone);
@@ -191,7 +191,7 @@ describe('the truth', () => {
     let stale = 0;
     for (const [key, byTime] of daily) {
       const values = [...byTime].sort(([left], [right]) => left - right).map(([, value]) => value);
-      // What stands there before the register falls is yesterday's.
+      // Before the register falls, it shows yesterday's value.
       const fall = values.findIndex((value, at) => at > 0 && value < values[at - 1]!);
       if (fall > 0) stale++;
       expect(values.at(-1)).toBe(truthOf(site, day)[key]);
@@ -201,7 +201,7 @@ describe('the truth', () => {
     expect(stale).toBeLessThan(daily.size);
   });
 
-  test('is nothing before the site began', () => {
+  test('is empty before the site began', () => {
     expect(siteOf().truth('2026-03-19')).toEqual([]);
   });
 });
@@ -226,7 +226,7 @@ describe('the messages', () => {
     },
   );
 
-  test('are handed out once, in the order of their arrival within a table', () => {
+  test('are returned once, in the order of their arrival within a table', () => {
     const site = siteOf();
     const untilMs = startMs + DAY_MS;
     const byTable = new Map<string, unknown[]>();
@@ -242,7 +242,7 @@ describe('the messages', () => {
     expect([...byTable.keys()].sort()).toEqual(['battery', 'devices', 'grid', 'solar']);
   });
 
-  test('are what the contract lets in', () => {
+  test('are valid for the contract', () => {
     for (const { item, table } of siteOf().arrivals(startMs, startMs + DAY_MS)) {
       if (table === 'devices') deviceStatusItemSchema.parse(item);
       else {
@@ -254,7 +254,7 @@ describe('the messages', () => {
     }
   });
 
-  test('never arrive before they were read, and never later than announced', () => {
+  test('never arrive before their reading, and never later than the documented delay', () => {
     const site = siteOf({ seed: 11 });
     for (const { item, arrivedMs } of site.arrivals(startMs, startMs + 5 * DAY_MS)) {
       expect(item.event_time).toBeGreaterThanOrEqual(startMs);
@@ -264,7 +264,7 @@ describe('the messages', () => {
     }
   });
 
-  test('repeat themselves, overtake each other and come in bursts after an outage', () => {
+  test('are repeated, overtake each other, and arrive together after an outage', () => {
     const arrivals = siteOf({ readingEveryMs: MINUTE_MS }).arrivals(startMs, startMs + 2 * DAY_MS);
     const readings = arrivals.filter(({ item }) => 'data' in item);
     const keys = readings.map(
@@ -289,7 +289,7 @@ describe('the messages', () => {
     expect(stragglers.length / readings.length).toBeGreaterThan(0.01);
   });
 
-  test('keep silent at night where panels do, and count at midnight where meters do', () => {
+  test('stop at night for panels, and count at midnight for meters', () => {
     const site = siteOf();
     const midnight = dayStart('2026-03-21', zone);
     const around = site
@@ -300,7 +300,7 @@ describe('the messages', () => {
     expect(exact).toEqual(expect.arrayContaining(['grid', 'battery']));
   });
 
-  test('tell when a device is out of reach, and when it is back', () => {
+  test('report when a device is unreachable and when it is back', () => {
     const site = siteOf();
     const statuses = site
       .arrivals(startMs, startMs + 3 * DAY_MS)
@@ -315,13 +315,13 @@ describe('the messages', () => {
   });
 });
 
-test('the configuration takes the streams and devices of a site as they are', () => {
+test('the configuration accepts the streams and devices of a site', () => {
   const { energyStreams, devices, timezone } = siteOf({ devices: 8 });
   const config = configSchema.parse({ workgroups: [{ id: 'demo', timezone, energyStreams, devices }] });
   expect(config.workgroups[0]!.devices).toHaveLength(8);
 });
 
-test('what cannot be simulated is refused with every problem', () => {
+test('options that cannot be simulated are refused with every problem', () => {
   const wrong = () =>
     createSite({ seed: 1, timezone: 'Mars', startMs: 0.5, devices: 0, readingEveryMs: 7_777 });
   expect(wrong).toThrow(/timezone.*[\s\S]*devices.*[\s\S]*readingEveryMs.*[\s\S]*startMs/);

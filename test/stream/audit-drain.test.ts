@@ -23,7 +23,7 @@ function setUp() {
     onTestFinished(() => log.close());
     return log;
   };
-  /** What a process that shares the folder has. */
+  /** The audit of a process that shares the folder. */
   const audit = () => createAudit({ dataDir, actor: 'someone', clock });
   const drain = (streamLog: StreamLog) =>
     createAuditDrain({ streamLog, spool: openAuditSpool(dataDir, 'home'), logger: silentLogger });
@@ -42,7 +42,7 @@ async function entriesOf(log: StreamLog): Promise<Array<Record<string, unknown>>
   return decodeParts(outcome.parts) as Array<Record<string, unknown>>;
 }
 
-test('entries of several processes come into the log in their order, whole, and leave the spool', async () => {
+test('entries of several processes move into the log whole and in order', async () => {
   const { clock, audit, drain, memoryLog, folder } = setUp();
   const log = memoryLog();
   const [cli, service] = [audit(), audit()];
@@ -65,7 +65,7 @@ test('entries of several processes come into the log in their order, whole, and 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('many entries go in at once, and those of a workgroup only into its own log', async () => {
+test('many entries move at once, each into the log of its workgroup', async () => {
   const { audit, drain, memoryLog, folder } = setUp();
   const log = memoryLog();
   mkdirSync(folder, { recursive: true });
@@ -80,7 +80,7 @@ test('many entries go in at once, and those of a workgroup only into its own log
   expect(audit().waiting('elsewhere')).toBe(1);
 });
 
-test('an entry that was stored before its file was removed is in the log once, also hours after a crash', async () => {
+test('an entry whose file was not removed is in the log once, also hours after a crash', async () => {
   const { clock, audit, drain, lmdbLog, folder } = setUp();
   let log = lmdbLog();
   audit().record('home', { action: 'token.created' });
@@ -89,7 +89,7 @@ test('an entry that was stored before its file was removed is in the log once, a
   await log.append(telemetryBatch(3));
   await drain(log)();
   await log.append(telemetryBatch(3));
-  // The crash: it is in the log, and the file is there again.
+  // The crash: the entry is in the log, and its file still exists.
   writeFileSync(join(folder, name!), kept);
   await log.close();
   await clock.advance(3 * HOUR_MS);
@@ -101,7 +101,7 @@ test('an entry that was stored before its file was removed is in the log once, a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('an append that fails loses nothing, and one that fails after it was stored doubles nothing', async () => {
+test('a failed append loses nothing, and one that failed after it was stored repeats nothing', async () => {
   const { audit, drain, memoryLog } = setUp();
   const log = memoryLog();
   const run = drain(log);
@@ -121,7 +121,7 @@ test('an append that fails loses nothing, and one that fails after it was stored
   expect((await entriesOf(log)).map(({ action }) => action)).toEqual(['token.created']);
 });
 
-test('a file that is no entry is put aside and holds nothing up', async () => {
+test('an invalid file is moved away and delays nothing', async () => {
   const { audit, drain, memoryLog, folder } = setUp();
   const log = memoryLog();
   audit().record('home', { action: 'token.created' });
@@ -131,7 +131,7 @@ test('a file that is no entry is put aside and holds nothing up', async () => {
   expect(readdirSync(folder)).toEqual(['000-broken.json.unreadable']);
 });
 
-test('long texts are cut, and only the owner of the folder can read it', async () => {
+test('long texts are cut, and only the owner can read the folder', async () => {
   const { audit, drain, memoryLog, folder } = setUp();
   const log = memoryLog();
   audit().record('home', { action: 'configuration.changed', data: { ['p'.repeat(500)]: 'x'.repeat(9_999) } });

@@ -5,10 +5,10 @@ import { createAudit } from '../../src/audit/audit.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
-import { startUpkeep } from '../../src/stream/background-tasks.ts';
+import { startBackgroundTasks } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
-import { createAdmission } from '../../src/stream/socket/socket-admission.ts';
+import { createSocketAdmission } from '../../src/stream/socket/socket-admission.ts';
 import { createStream } from '../../src/stream/stream.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -21,10 +21,10 @@ function setUp(openLog?: () => StreamLog) {
   const common = { clock, startTimer: clock.startTimer, logger: silentLogger };
   const stream = createStream({ openLog: openLog ?? (() => log), retentionMs: HOUR_MS, ...common });
   let holder: object | undefined;
-  /** As a process of its own on the same data folder. */
+  /** Starts the tasks like another process on the same data folder. */
   const start = () => {
     const self = {};
-    return startUpkeep({
+    return startBackgroundTasks({
       stream,
       workgroups: [{ id: 'home', deviceTimeoutMs: MINUTE_MS }],
       dataDir,
@@ -50,7 +50,7 @@ function setUp(openLog?: () => StreamLog) {
   return { clock, dataDir, log, stream, start, told, audit, common };
 }
 
-test('of several processes on one data folder one looks after the stream, and another takes over when it has ended', async () => {
+test('one of several processes on a data folder runs the tasks, and another takes over after its end', async () => {
   const { clock, log, start, told, audit } = setUp();
   const [first, second] = [start(), start()];
   await settle();
@@ -65,7 +65,7 @@ test('of several processes on one data folder one looks after the stream, and an
   expect(await told()).toHaveLength(3);
 });
 
-test('what is noted until the end is in the log at the end', async () => {
+test('entries that are recorded before the end are in the log at the end', async () => {
   const { start, told, audit } = setUp();
   const upkeep = start();
   await settle();
@@ -88,10 +88,10 @@ test('a log that cannot be opened is tried again', async () => {
   await upkeep.stop();
 });
 
-test('a refused handshake of a socket is noted as a refused request is', async () => {
+test('a refused handshake of a socket is recorded like a refused request', async () => {
   const { clock, dataDir, stream, start, told, audit, common } = setUp();
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
-  const admission = createAdmission({
+  const admission = createSocketAdmission({
     stream,
     access,
     groupsOf: (id) => (id === 'home' ? {} : undefined),

@@ -24,7 +24,7 @@ function setUp(openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>
   return { clock, stream, opened, memoryLog };
 }
 
-test('a log is opened once for each workgroup, when it is first needed', async () => {
+test('a log is opened once for each workgroup, at its first use', async () => {
   const { stream, opened } = setUp();
   const [a, b] = await Promise.all([stream.logOf('acme'), stream.logOf('acme')]);
   expect(a).toBe(b);
@@ -33,7 +33,7 @@ test('a log is opened once for each workgroup, when it is first needed', async (
   await stream.close();
 });
 
-test('a log that cannot be opened is a fault that may pass, and the next request tries again', async () => {
+test('a log that cannot be opened gives 503, and the next request tries again', async () => {
   let attempts = 0;
   const { stream, memoryLog } = setUp(() => {
     if (++attempts === 1) throw new Error('locked');
@@ -47,7 +47,7 @@ test('a log that cannot be opened is a fault that may pass, and the next request
   await stream.close();
 });
 
-test('old messages are trimmed as time goes on, and a trim that fails does not stop the next', async () => {
+test('old messages are trimmed regularly, also after a trim that failed', async () => {
   const { clock, stream } = setUp();
   const log = await stream.logOf('acme');
   const broken = await stream.logOf('broken');
@@ -67,7 +67,7 @@ test('old messages are trimmed as time goes on, and a trim that fails does not s
   expect(clock.timersPending).toBe(0);
 });
 
-test('closing lets held reads go, finishes appends and refuses what comes later', async () => {
+test('closing ends held reads, finishes appends and refuses later requests', async () => {
   const { stream } = setUp();
   const log = await stream.logOf('acme');
   const request = {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { processEnvironment } from './process-environment.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
@@ -16,7 +17,7 @@ export async function runCli(
 ): Promise<CliResult> {
   const child = spawn(process.execPath, [options.script ?? cli, ...args], {
     cwd: options.cwd,
-    env: { PATH: process.env.PATH, ...options.environment },
+    env: processEnvironment(options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -8,6 +8,7 @@ import { permissions } from '../../src/access/grant.ts';
 import type { Config, ConfigInput } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
+import { processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
@@ -72,7 +73,7 @@ export async function createUpProcess(
     async start() {
       const started = spawn(process.execPath, [cli, role, '--log-level', 'warn'], {
         cwd,
-        env: { PATH: process.env.PATH },
+        env: processEnvironment(),
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;

@@ -39,7 +39,6 @@ async function openRoutes(instead?: AskToTake) {
         answer: await takeUpload(shard, request, { audit, clock, logger: silentLogger }),
       })),
     dataDir,
-    access,
     workgroups,
     clock,
     logger: silentLogger,

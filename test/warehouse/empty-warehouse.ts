@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, renameSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../../src/lib/time.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
@@ -16,6 +16,7 @@ const image = join(
 /** Puts a warehouse with the schema of now and nothing else at a path. All tests share one image of it, because making one takes 100 ms. */
 export async function putEmptyWarehouse(path: string): Promise<void> {
   if (!existsSync(image)) await makeImage();
+  mkdirSync(dirname(path), { recursive: true });
   copyFileSync(image, path);
 }
 

@@ -1,5 +1,5 @@
 import { offsetOf } from '../../src/contract/offset.ts';
-import { columnsFromMessages } from '../../src/decode/messages-to-columns.ts';
+import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
@@ -29,7 +29,7 @@ export async function landStatuses(
   const at = await shard.checkpoint(origin);
   const landed = await shard.land({
     origin,
-    columns: columnsFromMessages(messages, shard.names),
+    columns: messagesToColumns(messages, shard.names),
     fromOffset: at?.nextOffset,
     nextOffset: offsetOf(TEST_START_MS + (minute + told.length) * MINUTE_MS),
     logEpoch: 'test',

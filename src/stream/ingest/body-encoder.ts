@@ -4,28 +4,28 @@ import { StreamError, type StreamErrorCode, type StreamErrorDetails } from '../.
 import { siblingModule } from '../../lib/sibling-module.ts';
 import { copyBody, type IngestRequest, rebuildBody } from './encode-body.ts';
 
-/** What the thread answers. */
+/** The answer of the thread. */
 export type ThreadAnswer =
   | (Pick<EncodedBatch, 'bytes' | 'starts' | 'devices' | 'count'> & {
       kind: 'batch';
-      /** The one table of all messages. */
+      /** The table of all messages. */
       table: string;
     })
   | { kind: 'refused'; code: StreamErrorCode; message: string; details: StreamErrorDetails };
 
-/** Makes messages of bodies without holding up the event loop: small ones at once, large ones in a thread. */
+/** Encodes bodies without blocking the event loop: small ones at once, large ones in a thread. */
 export interface BodyEncoder {
   /**
-   * @param owner whose body it is: each owner has one body in the threads at a time, so that others get their turn
+   * @param owner the owner of the body; each owner has at most one body in the threads, so that all owners get a turn
    * @throws StreamError as `encodeBody`
    */
   encode(request: IngestRequest, owner: string): Promise<EncodedBatch>;
   close(): Promise<void>;
 }
 
-/** Up to here a body takes a few milliseconds, whatever it holds. */
+/** Any body up to this size takes a few milliseconds. */
 const REBUILT_HERE_BYTES_MAX = 48 * 1024;
-/** Up to here the usual request takes a few milliseconds. */
+/** A usual body up to this size takes a few milliseconds. */
 const COPIED_HERE_BYTES_MAX = 1024 * 1024;
 const THREADS_MAX = 2;
 

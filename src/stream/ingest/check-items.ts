@@ -2,7 +2,7 @@ import type { IngestItem } from '../../contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
 import { limits } from '../../contract/wire-limits.ts';
 
-/** What is wrong with one member of one item. */
+/** A problem of one member of one item. */
 export interface ItemProblem {
   index: number;
   field: string;
@@ -11,16 +11,16 @@ export interface ItemProblem {
 
 export type CheckedItems =
   | { kind: 'valid'; items: IngestItem[] }
-  /** `problems` holds the first hundred, `badItems` counts all. */
+  /** `problems` has the first hundred problems. `badItems` counts all bad items. */
   | { kind: 'invalid'; problems: ItemProblem[]; badItems: number };
 
 export const problemsListedMax = 100;
 
 /**
- * Checks decoded items against the schemas of the contract (`telemetryItemSchema`, `deviceStatusItemSchema`), by hand
- * because zod takes five times as long: a property test holds the two together. Device ids become lower case, in
- * place. One thing differs: zod drops a field named `__proto__`, here it is refused.
- * @param devices the only devices that the caller may write for
+ * Checks decoded items against `telemetryItemSchema` and `deviceStatusItemSchema`. It does not use zod, because zod
+ * takes five times the time. A property test compares both. Device ids are changed to lower case in place. There is one
+ * difference: zod drops a field named `__proto__`, and this check refuses it.
+ * @param devices the devices that the caller may write for
  */
 export function checkItems(
   items: readonly unknown[],
@@ -117,16 +117,16 @@ function checkData(data: unknown, report: Report): void {
     if (field.length === 0 || field.length > limits.nameCharactersMax)
       report('data', `has a field whose name is not of 1 to ${limits.nameCharactersMax} characters`);
     else if (field === '__proto__')
-      report('data', 'has a field with a name that cannot be kept: "__proto__"');
-    else if (!field.isWellFormed()) report('data', `has a field whose name ${holdsHalf}`);
+      report('data', 'has a field with a name that cannot be stored: "__proto__"');
+    else if (!field.isWellFormed()) report('data', `has a field whose name ${hasLoneSurrogate}`);
     checkValue(field, data[field], report);
   }
   if (fields > limits.fieldsPerMessageMax)
     report('data', `must have at most ${limits.fieldsPerMessageMax} fields`);
 }
 
-/** UTF-8 has no bytes for it: it would come back as another character, and two names could become one. */
-const holdsHalf = 'holds half of a surrogate pair, which is no character';
+/** A lone surrogate is refused, because UTF-8 cannot hold it and two names could become one. */
+const hasLoneSurrogate = 'has a lone surrogate, which is half of a character';
 
 const INTEGER_MIN = -(2n ** 64n);
 const INTEGER_MAX = 2n ** 64n - 1n;
@@ -139,7 +139,7 @@ function checkValue(field: string, value: unknown, report: Report): void {
     case 'string':
       if (value.length > limits.textCharactersMax)
         report(`data.${field}`, `must be text of at most ${limits.textCharactersMax} characters`);
-      else if (!value.isWellFormed()) report(`data.${field}`, holdsHalf);
+      else if (!value.isWellFormed()) report(`data.${field}`, hasLoneSurrogate);
       return;
     case 'boolean':
       return;
@@ -155,13 +155,13 @@ function checkValue(field: string, value: unknown, report: Report): void {
 function checkName(field: string, value: unknown, report: Report): void {
   if (typeof value !== 'string' || value.length === 0 || value.length > limits.nameCharactersMax)
     report(field, `must be text of 1 to ${limits.nameCharactersMax} characters`);
-  else if (!value.isWellFormed()) report(field, holdsHalf);
+  else if (!value.isWellFormed()) report(field, hasLoneSurrogate);
 }
 
 function checkText(field: string, value: unknown, report: Report): void {
   if (typeof value !== 'string' || value.length > limits.textCharactersMax)
     report(field, `must be text of at most ${limits.textCharactersMax} characters`);
-  else if (!value.isWellFormed()) report(field, holdsHalf);
+  else if (!value.isWellFormed()) report(field, hasLoneSurrogate);
 }
 
 function checkEventTime(value: unknown, report: Report): void {

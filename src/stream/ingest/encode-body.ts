@@ -10,28 +10,28 @@ export interface IngestRequest {
   table: string;
   body: Uint8Array;
   type: IngestType;
-  /** The only devices that the caller may write for. */
+  /** The devices that the caller may write for. */
   devices: ReadonlySet<string> | 'all';
 }
 
 /**
- * Makes messages of a body, all of its items or none.
- * @throws StreamError InvalidRequest that lists what is wrong with which item, PayloadTooLarge
+ * Encodes all items of a body as messages, or none.
+ * @throws StreamError InvalidRequest with the problems of each item, PayloadTooLarge
  */
 export function encodeBody(request: IngestRequest): EncodedBatch {
   return copyBody(request) ?? rebuildBody(request);
 }
 
 /**
- * The usual request, telemetry in CBOR, is not taken apart.
- * @returns undefined for every other, which `rebuildBody` takes
+ * Encodes telemetry in CBOR, the usual request, without decoding it.
+ * @returns undefined for all other bodies, which `rebuildBody` encodes
  */
 export function copyBody({ table, body, type, devices }: IngestRequest): EncodedBatch | undefined {
   if (type !== 'application/cbor' || table === DEVICE_STATUS_TABLE) return undefined;
   return copyItems(body, table, devices);
 }
 
-/** Takes a body apart, says what is wrong with it, or encodes its items anew: up to some seconds for a large one. */
+/** Decodes a body, checks its items and encodes them again. This takes up to some seconds for a large body. */
 export function rebuildBody({ table, body, type, devices }: IngestRequest): EncodedBatch {
   const items = readItems(body, type);
   const checked = checkItems(items, table, devices);

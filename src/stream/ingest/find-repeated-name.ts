@@ -1,12 +1,12 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
 /**
- * Finds the first name that stands twice in one object, whichever way it is spelled.
- * @param text JSON, known to be well-formed
- * @returns the name and the character at which it comes again; undefined where there is none
+ * Finds the first name that an object of the text has twice, also if it is spelled with escapes.
+ * @param text well-formed JSON
+ * @returns the name and the position of its repetition; undefined if there is none
  */
 export function findRepeatedName(text: string): { name: string; position: number } | undefined {
-  /** The names of each object that is open; an array has none. */
+  /** The names of each open object; undefined for an array. */
   const open: Array<Set<string> | undefined> = [];
   let isName = false;
   for (const { 0: token, index } of text.matchAll(TOKEN)) {

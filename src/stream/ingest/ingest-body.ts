@@ -1,19 +1,19 @@
 import { decodeCbor, MalformedError } from '../../cbor/cbor-codec.ts';
-import { cborMajor } from '../../cbor/cbor-writer.ts';
-import { BREAK, cborBytes, headLength, headValue, skipItem } from '../../cbor/check-cbor.ts';
+import { cborInitial, cborMajor, headArgument, INDEFINITE, majorOf } from '../../cbor/cbor-head.ts';
+import { cborBytes, firstItemOf, skipItem } from '../../cbor/check-cbor.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
 import { measureJson, parseJsonExact } from '../../lib/json-text.ts';
 import { findRepeatedName } from './find-repeated-name.ts';
 
-/** How devices may send their messages. */
+/** The content types of messages from devices. */
 export const ingestTypes = ['application/cbor', 'application/json', 'application/x-ndjson'] as const;
 export type IngestType = (typeof ingestTypes)[number];
 
 /**
- * Reads the items of an ingest body, whatever they are. Integers beyond 2^53 keep all their digits, in JSON too.
- * @throws StreamError InvalidRequest with the place where the body is malformed, PayloadTooLarge for too many items
+ * Reads the items of an ingest body. Integers beyond 2^53 keep all digits, also in JSON.
+ * @throws StreamError InvalidRequest with the place of the error, PayloadTooLarge for too many items
  */
 export function readItems(body: Uint8Array, type: IngestType): unknown[] {
   const items = decode(body, type);
@@ -53,18 +53,18 @@ function decodeText(body: Uint8Array): string {
   }
 }
 
-/** Counts the items of an array by their structure alone: building millions only to refuse them takes too long. */
+/** Counts the items of an array by structure alone, because building millions of items takes too long. */
 function holdsTooManyItems(body: Uint8Array): boolean {
-  const isArray = body.length > 0 && body[0]! >> 5 === cborMajor.array >> 5;
-  if (!isArray || headLength(body[0]!) > body.length) return false;
+  if (body.length === 0 || majorOf(body[0]!) !== cborMajor.array) return false;
   const source = cborBytes(body);
-  const count = headValue(source, 0);
-  if (count >= 0) return count > limits.itemsPerIngestMax && count < body.length;
   try {
-    for (let at = 1, items = 0; body[at] !== BREAK; at = skipItem(source, at))
+    let at = firstItemOf(source, 0);
+    const count = headArgument(source.view, 0);
+    if (count !== INDEFINITE) return count > limits.itemsPerIngestMax;
+    for (let items = 0; body[at] !== cborInitial.break; at = skipItem(source, at))
       if (++items > limits.itemsPerIngestMax) return true;
   } catch (error) {
-    // Decoding says what is wrong, and where.
+    // The decoder reports what is wrong, and where.
     if (!(error instanceof MalformedError)) throw error;
   }
   return false;
@@ -85,14 +85,14 @@ function decodeLines(text: string): unknown[] {
   return items;
 }
 
-/** @param what is read, as an error names it */
+/** @param what names the text in an error */
 function decodeJson(text: string, what: string): unknown {
   const { depth, containers, outermost, widest, members } = measureJson(text);
   if (outermost > limits.itemsPerIngestMax && text.trimStart().startsWith('[')) throw tooManyItems();
   if (depth > limits.depthMax || containers > limits.decodedContainersMax || widest > limits.mapMembersMax)
     throw invalid('the JSON is nested too deep or holds too many objects or members');
   const value = parse(text, what);
-  // Of two members of one name JSON.parse keeps the last.
+  // JSON.parse keeps the last of two members with one name.
   if (countMembers(value) === members) return value;
   const { name, position } = findRepeatedName(text) ?? { name: '', position: 0 };
   const shown = JSON.stringify(name.slice(0, limits.nameCharactersMax).toWellFormed());
@@ -103,12 +103,12 @@ function parse(text: string, what: string): unknown {
   try {
     return parseJsonExact(text);
   } catch (error) {
-    // Node shows the place: its position, or a few characters around it, which may begin in the middle of one.
+    // Node's message has a position, or a few characters that may begin inside a surrogate pair.
     throw invalid(`${what} is malformed: ${errorMessage(error).toWellFormed()}`);
   }
 }
 
-/** The members of all objects in a value of JSON. Its depth is limited. */
+/** Counts the members of all objects in a value. */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let members = 0;

@@ -5,10 +5,10 @@ import type { Appended, StreamLog } from '../log/stream-log.ts';
 import { encodeBody, type IngestRequest } from './encode-body.ts';
 
 /**
- * Takes messages in, all of them or none.
- * @param encode makes messages of the body, here or in a thread
- * @returns once they are durable
- * @throws StreamError InvalidRequest that lists what is wrong with which item, PayloadTooLarge, StorageUnavailable
+ * Appends all messages of a body, or none.
+ * @param encode encodes the body, in this thread or in another one
+ * @returns once the messages are durable
+ * @throws StreamError InvalidRequest with the problems of each item, PayloadTooLarge, StorageUnavailable
  */
 export async function ingest(
   log: StreamLog,
@@ -19,8 +19,8 @@ export async function ingest(
 }
 
 /**
- * Whether a table can be written from outside.
- * @throws StreamError InvalidRequest: audit messages are the service's own, and `-` is no table
+ * Checks if devices may write to a table.
+ * @throws StreamError InvalidRequest for the audit table, which belongs to the service, and for `-`, which is no table
  */
 export function requireWritable(table: string): void {
   if (table === AUDIT_TABLE || table === WILDCARD_TABLE)

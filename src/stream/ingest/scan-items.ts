@@ -1,30 +1,35 @@
+import { cborInitial, cborMajor, headArgument, headLength, majorOf } from '../../cbor/cbor-head.ts';
 import { limits } from '../../contract/wire-limits.ts';
 
 /**
- * A look at telemetry items in CBOR that finds where their members lie and that they are as the contract says. It knows
- * the usual forms only: definite lengths, text in ASCII, no tags. Everything else it leaves to the decoder.
+ * A scan of telemetry items in CBOR. It finds their members and checks them. It knows only the usual forms: definite
+ * lengths, ASCII text, no tags. The decoder reads all other items.
  */
 export interface ItemScan {
   bytes: Uint8Array;
   view: DataView;
   at: number;
-  /** Where the 36 characters of the device id begin. */
+  /** The position of the 36 characters of the device id. */
   deviceAt: number;
-  /** The source's text item with its head; -1 where it is null or absent. */
+  /** The position of the source with its head; -1 if the source is null or absent. */
   sourceAt: number;
   sourceEnd: number;
   eventTime: number;
-  /** -1 where it is null or absent. */
+  /** -1 if it is null or absent. */
   messageId: number;
-  /** The map of fields with its head. */
+  /** The position of the map of fields with its head. */
   dataAt: number;
   dataEnd: number;
-  /** Hashes of the field names of one item, to find a name that stands twice. */
+  /** Hashes of the field names of one item, to find a repeated name. */
   hashes: Uint32Array;
 }
 
 const FIELDS_MAX = 64;
-const NULL = 0xf6;
+// Constants of this module, because V8 does not inline functions that read members of an imported object.
+const { uint64: UINT64, float16: FLOAT16, float32: FLOAT32, float64: FLOAT64 } = cborInitial;
+const { false: FALSE, true: TRUE, null: NULL, break: BREAK } = cborInitial;
+const { text: TEXT, array: ARRAY, map: MAP } = cborMajor;
+const INTEGER_MAX = cborMajor.negative | 31;
 
 export function createItemScan(bytes: Uint8Array): ItemScan {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -41,14 +46,13 @@ export function createItemScan(bytes: Uint8Array): ItemScan {
   return { bytes, view, at: 0, hashes, ...positions };
 }
 
-/** Moves past the head of an array. Returns how many items it has, -1 where it is not a plain array. */
+/** Moves past the head of an array. Returns the number of items, or -1 if it is no array of definite length. */
 export function scanArrayHead(scan: ItemScan): number {
   const initial = scan.bytes[scan.at] ?? 0;
-  if (initial >> 5 !== 4) return -1;
-  return scanLength(scan, initial);
+  return majorOf(initial) === ARRAY ? scanArgument(scan) : -1;
 }
 
-/** Scans the next item. Returns false where it is not one that this knows. */
+/** Scans the next item. Returns false if the decoder must read it. */
 export function scanItem(scan: ItemScan): boolean {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;
@@ -57,7 +61,7 @@ export function scanItem(scan: ItemScan): boolean {
   scan.deviceAt = scan.sourceAt = scan.sourceEnd = scan.eventTime = scan.messageId = scan.dataAt = -1;
   let seen = 0;
   for (let left = initial & 31; left > 0; left--) {
-    const member = memberAt(bytes, scan.at);
+    const member = itemMemberAt(bytes, scan.at);
     if (member === 0 || (seen & member) !== 0) return false;
     seen |= member;
     scan.at += 1 + (bytes[scan.at]! & 31);
@@ -80,8 +84,8 @@ const names: ReadonlyArray<readonly [member: number, name: Uint8Array]> = [
   [DATA, Buffer.from('data')],
 ];
 
-/** Which member the key at `at` names; 0 for any other. */
-function memberAt(bytes: Uint8Array, at: number): number {
+/** The member whose key is at `at`; 0 for other keys. */
+function itemMemberAt(bytes: Uint8Array, at: number): number {
   const length = (bytes[at] ?? 0) - 0x60;
   for (const [member, name] of names) {
     if (name.length !== length) continue;
@@ -131,8 +135,8 @@ function skipNull(scan: ItemScan): boolean {
 function skipFields(scan: ItemScan): boolean {
   const { bytes, hashes } = scan;
   const initial = bytes[scan.at] ?? 0;
-  if (initial >> 5 !== 5) return false;
-  const count = scanLength(scan, initial);
+  if (majorOf(initial) !== MAP) return false;
+  const count = scanArgument(scan);
   if (count < 0 || count > FIELDS_MAX) return false;
   for (let field = 0; field < count; field++) {
     const hash = skipName(scan);
@@ -141,21 +145,21 @@ function skipFields(scan: ItemScan): boolean {
     hashes[field] = hash;
     if (!skipValue(scan)) return false;
   }
-  // That it all lies within the bytes shows at the end of the last item.
+  // The end of the last item shows if all of it lies within the bytes.
   return true;
 }
 
 const UNDERSCORE = 0x5f;
 
-/** Moves past a field name. Returns a hash of it of 31 bits, -1 where it is not a plain one. */
+/** Moves past a field name. Returns a hash of 31 bits, or -1 if the decoder must read the name. */
 function skipName(scan: ItemScan): number {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;
-  if (initial >> 5 !== 3) return -1;
-  const length = scanLength(scan, initial);
+  if (majorOf(initial) !== TEXT) return -1;
+  const length = scanArgument(scan);
   const end = scan.at + length;
   if (length < 1 || length > limits.nameCharactersMax || end > bytes.length) return -1;
-  // Only names that may be `__proto__` begin like this.
+  // A name that begins like this may be `__proto__`.
   if (bytes[scan.at] === UNDERSCORE && bytes[scan.at + 1] === UNDERSCORE) return -1;
   let hash = length;
   for (let at = scan.at; at < end; at++) {
@@ -167,44 +171,30 @@ function skipName(scan: ItemScan): number {
   return hash & 0x7fff_ffff;
 }
 
-/** Moves past a number, short text, true, false or null; false for NaN, the infinities and anything else. */
+/** Moves past a finite number, short text, true, false or null. Returns false for any other item. */
 function skipValue(scan: ItemScan): boolean {
   const { bytes, at } = scan;
-  const initial = bytes[at] ?? 0xff;
-  const major = initial >> 5;
-  if (major <= 1) {
-    const info = initial & 31;
-    if (info > 27) return false;
-    scan.at = at + (info < 24 ? 1 : 1 + (1 << (info - 24)));
-    return true;
+  const initial = bytes[at] ?? BREAK;
+  if (majorOf(initial) === TEXT) {
+    const length = skipAscii(scan);
+    return length >= 0 && length <= limits.textCharactersMax;
   }
-  if (initial === 0xfb) {
-    scan.at = at + 9;
-    return (bytes[at + 1]! & 0x7f) !== 0x7f || (bytes[at + 2]! & 0xf0) !== 0xf0;
-  }
-  if (initial === 0xfa) {
-    scan.at = at + 5;
-    return (bytes[at + 1]! & 0x7f) !== 0x7f || (bytes[at + 2]! & 0x80) !== 0x80;
-  }
-  if (initial === 0xf9) {
-    scan.at = at + 3;
-    return (bytes[at + 1]! & 0x7c) !== 0x7c;
-  }
-  if (initial >= 0xf4 && initial <= NULL) {
-    scan.at = at + 1;
-    return true;
-  }
-  if (major !== 3) return false;
-  const length = skipAscii(scan);
-  return length >= 0 && length <= limits.textCharactersMax;
+  // A value that ends beyond the bytes is found at the end of the last item.
+  scan.at = at + headLength(initial);
+  if (initial <= INTEGER_MAX) return (initial & 31) <= 27;
+  // NaN and the infinities have an exponent of ones.
+  if (initial === FLOAT64) return (bytes[at + 1]! & 0x7f) !== 0x7f || (bytes[at + 2]! & 0xf0) !== 0xf0;
+  if (initial === FLOAT32) return (bytes[at + 1]! & 0x7f) !== 0x7f || (bytes[at + 2]! & 0x80) !== 0x80;
+  if (initial === FLOAT16) return (bytes[at + 1]! & 0x7c) !== 0x7c;
+  return initial === FALSE || initial === TRUE || initial === NULL;
 }
 
-/** Moves past text. Returns its length, -1 where it is not text, not ASCII or longer than the bytes. */
+/** Moves past text. Returns its length, or -1 if it is no text, is not ASCII or exceeds the bytes. */
 function skipAscii(scan: ItemScan): number {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;
-  if (initial >> 5 !== 3) return -1;
-  const length = scanLength(scan, initial);
+  if (majorOf(initial) !== TEXT) return -1;
+  const length = scanArgument(scan);
   const end = scan.at + length;
   if (length < 0 || end > bytes.length) return -1;
   for (let at = scan.at; at < end; at++) if (bytes[at]! > 0x7f) return -1;
@@ -212,30 +202,28 @@ function skipAscii(scan: ItemScan): number {
   return length;
 }
 
-/** A length of up to 32 bits in a head; -1 for an indefinite or longer one. */
-function scanLength(scan: ItemScan, initial: number): number {
+/** Reads the head of up to 5 bytes at the scan's position and moves past it. Returns its argument, or -1. */
+function scanArgument(scan: ItemScan): number {
   const { bytes, view, at } = scan;
-  const info = initial & 31;
-  const end = at + (info < 24 ? 1 : 1 + (1 << (info - 24)));
-  if (info > 26 || end > bytes.length) return -1;
+  const initial = bytes[at] ?? 0;
+  const end = at + headLength(initial);
+  if ((initial & 31) > 26 || end > bytes.length) return -1;
   scan.at = end;
-  if (info < 24) return info;
-  if (info === 24) return bytes[at + 1]!;
-  return info === 25 ? view.getUint16(at + 1) : view.getUint32(at + 1);
+  return headArgument(view, at);
 }
 
-/** An integer from 0 to 2^53 - 1, also where it was sent as a float, as some encoders send times; else -1. */
+/** Reads an integer from 0 to 2^53 - 1. It may be a float, because some encoders send times as floats. Returns -1 otherwise. */
 function scanInteger(scan: ItemScan): number {
   const { bytes, view, at } = scan;
-  const initial = bytes[at] ?? 0xff;
-  if (initial < 0x1b) return scanLength(scan, initial);
-  if ((initial !== 0x1b && initial !== 0xfb) || at + 9 > bytes.length) return -1;
-  scan.at = at + 9;
-  if (initial === 0xfb) {
+  const initial = bytes[at] ?? BREAK;
+  const end = at + headLength(initial);
+  if ((initial > UINT64 && initial !== FLOAT64) || end > bytes.length) return -1;
+  scan.at = end;
+  if (initial === FLOAT64) {
     const value = view.getFloat64(at + 1);
-    // A float of 0 may be -0, which is not the integer 0.
+    // A float of 0 is refused, because it may be -0.
     return Number.isSafeInteger(value) && value > 0 ? value : -1;
   }
-  const value = view.getUint32(at + 1) * 0x1_0000_0000 + view.getUint32(at + 5);
+  const value = headArgument(view, at);
   return value <= Number.MAX_SAFE_INTEGER ? value : -1;
 }

@@ -8,39 +8,39 @@ import type { Clock, UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
-/** What waits while a chunk is being made durable goes into the next one together, up to here. */
+/** Appends that wait for the storage share the next chunk, up to these sizes. */
 const CHUNK_MESSAGES_MAX = 20_000;
 const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
-/** Beyond this the storage does not keep up, and callers are told so. */
+/** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 const WARN_EVERY_MS = 60_000;
 
-interface Entry extends PromiseWithResolvers<Appended | 'not-seen'> {
+interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   batch: EncodedBatch;
   bytes: number;
-  /** Of an announcement, which is stored by itself. */
-  seenTo: Offset | undefined;
+  /** Set for an announcement, which gets a chunk of its own. */
+  readTo: Offset | undefined;
 }
 
 export interface AppendQueueOptions {
   /**
-   * Gives messages their offsets and stores them as one chunk; not called again before it has settled.
-   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
-   * @returns the first of their consecutive offsets, once they are durable
+   * Gives messages their offsets and stores them as one chunk. Calls never overlap.
+   * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it
+   * @returns the first of the consecutive offsets, once the messages are durable
    */
   store(
     batches: readonly EncodedBatch[],
     nowMs: UtcMs,
-    seenTo: Offset | undefined,
-  ): Promise<Offset | 'not-seen'>;
+    readTo: Offset | undefined,
+  ): Promise<Offset | 'outdated'>;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Stores appends in the order in which they arrive, one chunk at a time. Those that arrive while the storage is busy
- * share the next chunk and its sync.
+ * Stores appends in the order in which they arrive, one chunk at a time. Appends that arrive during a write share the
+ * next chunk and its sync.
  */
 export function createAppendQueue(options: AppendQueueOptions) {
   const { store, clock, logger } = options;
@@ -59,11 +59,11 @@ export function createAppendQueue(options: AppendQueueOptions) {
       bytes += entry.bytes;
       if (
         size > 0 &&
-        (messages > CHUNK_MESSAGES_MAX || bytes > CHUNK_BYTES_MAX || entry.seenTo !== undefined)
+        (messages > CHUNK_MESSAGES_MAX || bytes > CHUNK_BYTES_MAX || entry.readTo !== undefined)
       )
         break;
       size++;
-      if (entry.seenTo !== undefined) break;
+      if (entry.readTo !== undefined) break;
     }
     const group = waiting.splice(0, size);
     for (const entry of group) waitingBytes -= entry.bytes;
@@ -73,12 +73,12 @@ export function createAppendQueue(options: AppendQueueOptions) {
   const storeGroup = async () => {
     const group = takeGroup();
     const nowMs = clock.now();
-    let first: Offset | 'not-seen';
+    let first: Offset | 'outdated';
     try {
       first = await store(
         group.map((entry) => entry.batch),
         nowMs,
-        group[0]?.seenTo,
+        group[0]?.readTo,
       );
     } catch (cause) {
       logger.error({ messages: countOf(group), problem: errorMessage(cause) }, 'stream.append-failed');
@@ -86,7 +86,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
         entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
       return;
     }
-    if (first === 'not-seen') {
+    if (first === 'outdated') {
       for (const entry of group) entry.resolve(first);
       return;
     }
@@ -111,14 +111,14 @@ export function createAppendQueue(options: AppendQueueOptions) {
     running = undefined;
   };
 
-  const push = (batch: EncodedBatch, seenTo: Offset | undefined): Promise<Appended | 'not-seen'> => {
+  const push = (batch: EncodedBatch, readTo: Offset | undefined): Promise<Appended | 'outdated'> => {
     if (closed) return Promise.reject(unavailable('the log is closed'));
     if (batch.count < 1 || batch.count > messagesPerChunkMax)
       return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
     const bytes = batch.starts[batch.count]! - batch.starts[0]!;
     if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
-      return Promise.reject(unavailable('the storage does not keep up with what is sent'));
-    const entry = { batch, bytes, seenTo, ...Promise.withResolvers<Appended | 'not-seen'>() };
+      return Promise.reject(unavailable('the storage is slower than the messages arrive; send them again'));
+    const entry = { batch, bytes, readTo, ...Promise.withResolvers<Appended | 'outdated'>() };
     waiting.push(entry);
     waitingBytes += bytes;
     running ??= run();
@@ -127,8 +127,8 @@ export function createAppendQueue(options: AppendQueueOptions) {
 
   return {
     append: (batch: EncodedBatch) => push(batch, undefined) as Promise<Appended>,
-    announce: (batch: EncodedBatch, seenTo: Offset) => push(batch, seenTo),
-    /** Stores what was accepted, then takes no more. */
+    announce: (batch: EncodedBatch, readTo: Offset) => push(batch, readTo),
+    /** Stores the accepted messages. Later appends are refused. */
     async close(): Promise<void> {
       closed = true;
       await running;

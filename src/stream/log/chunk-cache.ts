@@ -1,60 +1,79 @@
 import type { Offset } from '../../contract/offset.ts';
 import type { Chunk } from './chunk.ts';
 
-/** Chunks of a log that others append to as well: the newest of those that came by, with gaps between them. */
+/** The newest chunks of a log in memory. If other processes append too, chunks may be missing in between. */
 export interface ChunkCache {
-  /** Keeps a chunk, and forgets the oldest ones where it gets too much. */
-  add(chunk: Chunk): void;
-  /** The first chunk of the log whose last message is at or after `offset`, where the cache can be sure which it is. */
+  /** Adds a chunk. Returns the newest offset that was dropped to make room. */
+  add(chunk: Chunk): Offset | undefined;
+  /** The first chunk of the log whose last message is at or after `offset`; undefined if another chunk may come before it. */
   chunkFrom(offset: Offset): Chunk | undefined;
-  /** The first chunk from there on that is here. */
+  /** The first chunk of the cache whose last message is at or after `offset`. */
   following(offset: Offset): Chunk | undefined;
-  /** Forgets chunks that lie whole before `offset`. */
-  dropBefore(offset: Offset): void;
+  /** The first offset of the oldest chunk; undefined while the cache is empty. */
+  readonly startsAt: Offset | undefined;
+  /** Drops the chunks whose messages all lie before `offset`. Returns the newest offset that was dropped. */
+  dropBefore(offset: Offset): Offset | undefined;
   clear(): void;
 }
 
-/** What a chunk costs beyond its bytes: objects, names, columns. An estimate, so that tiny chunks count too. */
+/** An estimate of the objects, names and columns of a chunk, so that many small chunks count too. */
 const CHUNK_OVERHEAD_BYTES = 1_024;
 
+/** @param bytesMax memory of the chunks; the newest chunk stays in any case */
 export function createChunkCache(bytesMax: number): ChunkCache {
   /** In the order of the log. */
   let chunks: Chunk[] = [];
+  /** Chunks before this index are dropped. The array is cut when they are half of it, because each cut copies the rest. */
+  let start = 0;
   let bytes = 0;
-  const forgetFirst = () => {
-    const chunk = chunks.shift()!;
-    bytes -= chunk.value.byteLength + CHUNK_OVERHEAD_BYTES;
+
+  const dropFirst = (): Offset => {
+    const chunk = chunks[start]!;
+    bytes -= sizeOf(chunk);
+    start++;
+    if (start * 2 > chunks.length) {
+      chunks = chunks.slice(start);
+      start = 0;
+    }
+    return chunk.lastOffset;
   };
+
   return {
     add(chunk) {
-      const index = indexReaching(chunks, chunk.firstOffset);
-      if (chunks[index]?.firstOffset === chunk.firstOffset) return;
+      const index = indexReaching(chunks, chunk.firstOffset, start);
+      if (chunks[index]?.firstOffset === chunk.firstOffset) return undefined;
       if (index === chunks.length) chunks.push(chunk);
       else chunks.splice(index, 0, chunk);
-      bytes += chunk.value.byteLength + CHUNK_OVERHEAD_BYTES;
-      while (bytes > bytesMax && chunks.length > 1) forgetFirst();
+      bytes += sizeOf(chunk);
+      let dropped: Offset | undefined;
+      while (bytes > bytesMax && chunks.length - start > 1) dropped = dropFirst();
+      return dropped;
     },
     chunkFrom(offset) {
-      const index = indexReaching(chunks, offset);
+      const index = indexReaching(chunks, offset, start);
       const chunk = chunks[index];
       if (chunk === undefined || chunk.firstOffset <= offset) return chunk;
-      const before = chunks[index - 1];
-      return before !== undefined && isNext(before, chunk) ? chunk : undefined;
+      return index > start && isNext(chunks[index - 1]!, chunk) ? chunk : undefined;
     },
-    following: (offset) => chunks[indexReaching(chunks, offset)],
+    following: (offset) => chunks[indexReaching(chunks, offset, start)],
+    get startsAt() {
+      return chunks[start]?.firstOffset;
+    },
     dropBefore(offset) {
-      while (chunks.length > 0 && chunks[0]!.lastOffset < offset) forgetFirst();
+      let dropped: Offset | undefined;
+      while (start < chunks.length && chunks[start]!.lastOffset < offset) dropped = dropFirst();
+      return dropped;
     },
     clear() {
       chunks = [];
+      start = 0;
       bytes = 0;
     },
   };
 }
 
-/** The index of the first chunk whose last message is at or after `offset`. */
-export function indexReaching(chunks: readonly Chunk[], offset: Offset): number {
-  let low = 0;
+/** The index, from `low` on, of the first chunk whose last message is at or after `offset`. */
+export function indexReaching(chunks: readonly Chunk[], offset: Offset, low = 0): number {
   let high = chunks.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -64,7 +83,11 @@ export function indexReaching(chunks: readonly Chunk[], offset: Offset): number 
   return low;
 }
 
-/** Whether no message lies between two chunks: ordinals have no gaps, offsets do. */
+/** True if no message lies between two chunks. Ordinals have no gaps, but offsets have. */
 function isNext(before: Chunk, chunk: Chunk): boolean {
   return before.firstOrdinal + before.count === chunk.firstOrdinal;
+}
+
+function sizeOf(chunk: Chunk): number {
+  return chunk.value.byteLength + CHUNK_OVERHEAD_BYTES;
 }

@@ -2,32 +2,32 @@ import { type EncodedBatch, stampMessages } from '../../contract/encode-messages
 import { type Offset, offsetMs, offsetOf } from '../../contract/offset.ts';
 import { TerminalError } from '../../lib/errors.ts';
 
-/** Where a chunk lies in its log. */
+/** The position of a chunk in its log. */
 export interface ChunkSpan {
   firstOffset: Offset;
   /** Offsets within a chunk are consecutive. */
   lastOffset: Offset;
-  /** How many messages the log had taken before this chunk, since it was created. */
+  /** The number of messages that the log had stored before this chunk. */
   firstOrdinal: number;
 }
 
 /**
- * What was appended together, stored as one value: the raw messages joined, and beside them small columns that say
- * where each begins and which table and device it belongs to. So an unfiltered read is one slice of the bytes and
- * a filter never looks inside a message.
+ * Messages that were appended together, stored as one value: the encoded messages one after another, and columns with
+ * the start, table and device of each. So an unfiltered read is one slice of the bytes, and a filter never decodes a
+ * message.
  */
 export interface Chunk extends ChunkSpan {
   count: number;
   bytes: Uint8Array;
   /** Message i is the bytes from `starts[i]` to `starts[i + 1]`. */
   starts: Uint32Array;
-  /** Indexes into `tables` and `devices`, one a message. */
+  /** Indexes into `tables` and `devices`, one for each message. */
   tableIds: Uint16Array;
   deviceIds: Uint16Array;
   tables: string[];
-  /** null stands for messages about no device. */
+  /** Null for messages without a device. */
   devices: Array<string | null>;
-  /** All of it in one buffer: what a store keeps. */
+  /** All columns and bytes in one buffer, as a store keeps them. */
   value: Uint8Array;
 }
 
@@ -40,7 +40,7 @@ const head = { format: 0, count: 1, namesBytes: 2, firstOrdinal: 4 } as const;
 const HEAD_BYTES = 24;
 
 /**
- * Joins batches into one chunk and stamps their offsets and append times.
+ * Joins batches into one chunk and writes offsets and append times into their messages.
  * @throws RangeError beyond 65,535 messages
  */
 export function joinChunk(
@@ -52,7 +52,7 @@ export function joinChunk(
 }
 
 /**
- * Joins batches into one chunk whose place in the log is not known yet: `placeChunk` gives it one.
+ * Joins batches into one chunk that has no offsets yet. `placeChunk` sets them.
  * @throws RangeError beyond 65,535 messages
  */
 export function packChunk(batches: readonly EncodedBatch[]): Chunk {
@@ -116,7 +116,7 @@ export function packChunk(batches: readonly EncodedBatch[]): Chunk {
   };
 }
 
-/** Gives a chunk its place: its messages are stamped with their offsets and append times, within the same bytes. */
+/** Sets the position of a chunk: writes offsets and append times into its messages, in the same memory. */
 export function placeChunk(chunk: Chunk, firstOffset: Offset, firstOrdinal: number): Chunk {
   const { value, count } = chunk;
   new Float64Array(value.buffer, value.byteOffset + head.firstOrdinal * 4, 1)[0] = firstOrdinal;
@@ -126,13 +126,13 @@ export function placeChunk(chunk: Chunk, firstOffset: Offset, firstOrdinal: numb
 }
 
 /**
- * Reads a stored value. The chunk is a view of it, so the value must not change any more.
- * @throws TerminalError where the value was written by a later version
+ * Reads a stored value. The chunk shares the memory of the value, so the value must not change.
+ * @throws TerminalError if a later version has written the value
  */
 export function openChunk(firstOffset: Offset, stored: Uint8Array): Chunk {
-  // Columns are read through typed arrays, which want their bytes aligned.
+  // Typed arrays need aligned memory.
   const value = stored.byteOffset % 8 === 0 ? stored : copyOf(stored);
-  const { count, namesBytes, firstOrdinal } = readHead(value);
+  const { count, namesBytes, firstOrdinal } = readChunkHead(value);
   const layout = layoutOf(count, namesBytes);
   const [tables, devices] = JSON.parse(
     Buffer.from(value.buffer, value.byteOffset + layout.names, namesBytes).toString('utf8'),
@@ -152,19 +152,19 @@ export function openChunk(firstOffset: Offset, stored: Uint8Array): Chunk {
   };
 }
 
-/** Reads only where the chunk lies, from the first bytes of its value. */
+/** Reads the position of a chunk from the first bytes of its value. */
 export function openSpan(firstOffset: Offset, stored: Uint8Array): ChunkSpan {
-  const { count, firstOrdinal } = readHead(copyOf(stored.subarray(0, HEAD_BYTES)));
+  const { count, firstOrdinal } = readChunkHead(copyOf(stored.subarray(0, HEAD_BYTES)));
   return { firstOffset, lastOffset: firstOffset + BigInt(count - 1), firstOrdinal };
 }
 
-/** The index of the first message of the chunk at or after an offset; `count` where there is none. */
+/** The index of the first message at or after an offset; `count` if there is none. */
 export function indexFrom(chunk: Chunk, offset: Offset): number {
   if (offset <= chunk.firstOffset) return 0;
   return offset > chunk.lastOffset ? chunk.count : Number(offset - chunk.firstOffset);
 }
 
-/** Stamps each run of messages of one millisecond: a full sequence carries into the next one. */
+/** Writes offsets and append times, one millisecond at a time: a full sequence continues in the next millisecond. */
 function stamp(chunk: Chunk): void {
   for (let from = 0; from < chunk.count; ) {
     const firstOffset = chunk.firstOffset + BigInt(from);
@@ -177,7 +177,7 @@ function stamp(chunk: Chunk): void {
   }
 }
 
-function readHead(value: Uint8Array): { count: number; namesBytes: number; firstOrdinal: number } {
+function readChunkHead(value: Uint8Array): { count: number; namesBytes: number; firstOrdinal: number } {
   const words = new Uint32Array(value.buffer, value.byteOffset, HEAD_BYTES / 4);
   if (words[head.format] !== FORMAT)
     throw new TerminalError(
@@ -196,7 +196,10 @@ function layoutOf(count: number, namesBytes: number) {
   return { starts, tableIds, deviceIds, names, bytes: names + namesBytes };
 }
 
-/** Names as small integers, in order of first appearance. Neighbours are often the same, so the last one is kept at hand. */
+/**
+ * Names as small integers, in the order of their first use. The last name is kept, because neighbours often have the
+ * same one.
+ */
 function dictionary<Name extends string | null>(): { names: Name[]; idOf(name: Name): number } {
   const names: Name[] = [];
   const ids = new Map<Name, number>();
@@ -219,7 +222,9 @@ function dictionary<Name extends string | null>(): { names: Name[]; idOf(name: N
   };
 }
 
-/** Not zeroed, and never part of a pool, which would leave it unaligned and pin its neighbours. */
+/**
+ * Memory that is not zeroed and not from Node's pool, because the pool is unaligned and keeps its other users alive.
+ */
 function newBytes(length: number): Uint8Array {
   const buffer = Buffer.allocUnsafeSlow(length);
   return new Uint8Array(buffer.buffer, buffer.byteOffset, length);

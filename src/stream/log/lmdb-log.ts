@@ -9,41 +9,42 @@ import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
 export interface LmdbLogOptions extends LogOptions {
-  /** A folder of this log's own. */
+  /** The folder of this log alone. */
   path: string;
-  /** Bytes that can still be written to the disk a path is on. */
+  /** Free bytes on the disk of a path. */
   freeBytes?: (path: string) => number;
 }
 
-/** Address space, not disk: the file grows as it is written, and its pages are used again after a trim. */
+/** Address space, not disk space: the file grows as it is written, and trimmed pages are used again. */
 const MAP_BYTES = 16 * 1024 ** 3;
-/** Chunks removed in one transaction, so that appends in between do not wait long. */
+/** Chunks that one transaction removes. Appends wait for this transaction. */
 const TRIM_CHUNKS_MAX = 500;
 /**
- * Appends stop before the disk is full: lmdb 3.5 writes beyond a buffer of its own when the system refuses a write,
- * which may end the process. Trims go on for longer, since they make room.
+ * Appends stop before the disk is full, because lmdb 3.5 may end the process if the system refuses a write. Trims
+ * continue for longer, because they free space.
  */
 const FREE_BYTES_MIN = { append: 64 * 1024 ** 2, trim: 4 * 1024 ** 2 } as const;
 const FORMAT = 1;
 
 /**
- * Opens the log of a workgroup on disk, a new one where there is none. Each workgroup has an environment of its own:
- * LMDB has one writer an environment, so none waits for another's sync, and a log is moved or deleted as a folder.
+ * Opens the log of a workgroup on disk, and creates it if needed. Each workgroup has its own LMDB environment, because
+ * an environment has one writer. So no workgroup waits for another one's sync, and a log can be moved or deleted as a
+ * folder.
  *
- * A second process that opens the same log takes it over: the first can append no more.
- * @throws TerminalError where the log was written by a later version
+ * If a second process opens the same log, the first process can append no more.
+ * @throws TerminalError if a later version has written the log
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   return createSequencedLog(openLmdbStore(options.path, options.freeBytes ?? freeBytesOnDisk), options);
 }
 
-/** What the log keeps about itself, under one key, beside its chunks. */
+/** The log's own data, under one key. */
 interface LogHead {
   format: number;
   epoch: string;
-  /** Decimal text; absent until something was trimmed. */
+  /** Decimal text; absent until the first trim. */
   trimmedThrough?: string;
-  /** How many messages had been taken up to there. */
+  /** The number of messages that the log had stored up to `trimmedThrough`. */
   trimmedOrdinal: number;
 }
 
@@ -54,9 +55,9 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
   const environment: RootDatabase = open({
     path,
     mapSize: MAP_BYTES,
-    // A commit resolves after its own sync; overlapping syncs take four times as long for a chunk and report no failure.
+    // With overlapping syncs a chunk takes four times as long, and failures are not reported.
     overlappingSync: false,
-    // With event-turn batches a failed commit also rejects a promise that nobody can catch, which ends the process.
+    // With batches of event turns a failed commit also rejects a promise that cannot be caught, which ends the process.
     eventTurnBatching: false,
   });
   const chunks: Database<Buffer, Buffer> = environment.openDB('chunks', {
@@ -69,14 +70,14 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     useVersions: true,
   });
 
-  let head = readHead(heads, path);
+  let head = readLogHead(heads, path);
   const ownership = (owners.getEntry(OWNER_KEY)?.version ?? 0) + 1;
   owners.putSync(OWNER_KEY, randomUUID(), ownership);
   let tail = readTail(chunks, head);
 
   /**
    * Applies writes in one durable transaction.
-   * @throws TransientError on a disk that is almost full, TerminalError once another process has taken the log over
+   * @throws TransientError if the disk is almost full, TerminalError if another process has opened the log
    */
   const write = async (freeBytesMin: number, action: () => void): Promise<void> => {
     const free = freeBytes(path);
@@ -91,7 +92,10 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
       throw await commitFault(error);
     }
     if (!owned)
-      throw new TerminalError('LogTakenOver', 'another process has opened the log; this one writes no more');
+      throw new TerminalError(
+        'LogTakenOver',
+        'another process has opened the log; this process cannot append any more',
+      );
   };
 
   return {
@@ -140,7 +144,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
   };
 }
 
-function readHead(heads: Database<LogHead, string>, path: string): LogHead {
+function readLogHead(heads: Database<LogHead, string>, path: string): LogHead {
   const found = heads.get(HEAD_KEY);
   if (found === undefined) {
     const head = { format: FORMAT, epoch: randomUUID(), trimmedOrdinal: 0 };
@@ -164,7 +168,10 @@ function readTail(chunks: Database<Buffer, Buffer>, head: LogHead): StoreTail {
   return { lastOffset: trimmedThrough, trimmedThrough, nextOrdinal: head.trimmedOrdinal };
 }
 
-/** The first chunk whose last message is at or after `offset`: the one that begins there or before it, or the next. */
+/**
+ * The first chunk whose last message is at or after `offset`: the last chunk that begins there or before, or the one
+ * after it.
+ */
 function findSpan(chunks: Database<Buffer, Buffer>, offset: Offset) {
   for (const key of chunks.getKeys({ start: keyOf(offset), reverse: true, limit: 1 })) {
     const span = spanOf(chunks, key);
@@ -201,7 +208,7 @@ function freeBytesOnDisk(path: string): number {
   return bavail * bsize;
 }
 
-/** The cause of a failed commit hangs on the error as a promise of its own, which must be looked at. */
+/** lmdb attaches the cause of a failed commit as a promise, which must be awaited. */
 async function commitFault(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   try {

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Offset } from '../../contract/offset.ts';
+import { createChunkCache } from './chunk-cache.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
-import { createChunkWindow } from './tail-cache.ts';
 
 export interface MemoryLogOptions extends Omit<LogOptions, 'cacheBytesMax'> {
-  /** Beyond this much the oldest messages go, whatever their age; readers that still need them are told. */
+  /** If the messages need more bytes, the oldest are dropped at any age. Readers that still need them get an error. */
   bytesMax: number;
 }
 
-/** A log that lives as long as its process: for tests, and where an hour of messages is worth no disk. */
+/** Creates a log in memory that ends with the process: for tests, and for services that need no durable log. */
 export function createMemoryLog(options: MemoryLogOptions): StreamLog {
   const store = createMemoryStore(options.bytesMax);
   return createSequencedLog(store, { ...options, cacheBytesMax: 0 });
 }
 
 function createMemoryStore(bytesMax: number): ChunkStore {
-  const window = createChunkWindow(bytesMax);
+  const cache = createChunkCache(bytesMax);
   let lastOffset: Offset | undefined;
   let trimmedThrough: Offset | undefined;
   let nextOrdinal = 0;
@@ -25,17 +25,17 @@ function createMemoryStore(bytesMax: number): ChunkStore {
     epoch: randomUUID(),
     tail: () => ({ lastOffset, trimmedThrough, nextOrdinal }),
     async append(chunk) {
-      trimmedThrough = window.push(chunk) ?? trimmedThrough;
+      trimmedThrough = cache.add(chunk) ?? trimmedThrough;
       lastOffset = chunk.lastOffset;
       nextOrdinal += chunk.count;
     },
-    chunkFrom: (offset) => window.chunkFrom(offset),
-    spanFrom: (offset) => window.chunkFrom(offset),
+    chunkFrom: (offset) => cache.following(offset),
+    spanFrom: (offset) => cache.following(offset),
     async trimBefore(offset) {
-      trimmedThrough = window.dropBefore(offset) ?? trimmedThrough;
+      trimmedThrough = cache.dropBefore(offset) ?? trimmedThrough;
     },
     async close() {
-      window.clear();
+      cache.clear();
     },
   };
 }

@@ -1,25 +1,24 @@
 import { laterOffset, type Offset } from '../../contract/offset.ts';
 import { type Chunk, indexFrom } from './chunk.ts';
-import { type Selection, selectFrom, type VisibleNames } from './select-messages.ts';
-import type { LogBounds, ReadFilter, ReadOutcome, ReadRequest } from './stream-log.ts';
+import { type MessageSelection, selectFrom, type VisibleNames } from './select-messages.ts';
+import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
 
-/** Messages one `read` looks at before it comes back, so that a selective reader never holds up the event loop. */
+/** A read returns after this many messages, so that a reader with a narrow filter never blocks the event loop. */
 const MESSAGES_SCANNED_MAX = 200_000;
 const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
 
 /**
- * Reads forward from a position that can be read, until the request has what it asked for, nothing is left or enough was
- * scanned.
- * @param chunkFrom the first chunk whose last message is at or after a position. As long as it needs no waiting, the
- * whole read is one step, with no append in between.
+ * Reads forward until the request is satisfied, nothing is left, or the scan limits are reached.
+ * @param chunkFrom returns the first chunk whose last message is at or after a position; if it never returns a promise,
+ * no append can happen during the read
  */
 export async function readChunks(
-  request: ReadRequest & { from: Offset },
+  request: LogReadRequest & { from: Offset },
   bounds: LogBounds,
   chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
-): Promise<ReadOutcome & { kind: 'batch' }> {
+): Promise<LogReadOutcome & { kind: 'batch' }> {
   const names = visibleNames(request.filter);
-  const selection: Selection = {
+  const selection: MessageSelection = {
     parts: [],
     count: 0,
     bytes: 0,

@@ -2,30 +2,35 @@ import type { Chunk } from './chunk.ts';
 
 type Names = Pick<ReadonlySet<string>, 'has'>;
 
-/** The names a caller may see; an absent member does not filter. */
+/** The names a caller may see. An absent member does not filter. */
 export interface VisibleNames {
   tables?: Names | undefined;
   devices?: Names | undefined;
 }
 
-/** What a read still takes, and how far it has come. */
-export interface Selection {
+/** The state of a read: what it has selected, and its limits. */
+export interface MessageSelection {
   parts: Uint8Array[];
   count: number;
   bytes: number;
   limit: number;
   bytesMax: number;
-  /** Whether a message that is larger than `bytesMax` is taken where it is the first. */
+  /** True if the first message may exceed `bytesMax`. */
   oneAtLeast: boolean;
-  /** Whether the limit or the byte cap has ended the read. */
+  /** True once the limit or the byte cap is reached. */
   full: boolean;
 }
 
 /**
- * Takes the visible messages of a chunk from `index` on, until the selection is full.
+ * Selects the visible messages of a chunk from `index` on, until the selection is full.
  * @returns one past the last message that was scanned
  */
-export function selectFrom(chunk: Chunk, index: number, names: VisibleNames, selection: Selection): number {
+export function selectFrom(
+  chunk: Chunk,
+  index: number,
+  names: VisibleNames,
+  selection: MessageSelection,
+): number {
   const tables = visibility(chunk.tables, names.tables);
   const devices = visibility(chunk.devices, names.devices);
   if (tables === 'none' || devices === 'none') return chunk.count;
@@ -33,7 +38,7 @@ export function selectFrom(chunk: Chunk, index: number, names: VisibleNames, sel
   return takeVisible(chunk, index, tables, devices, selection);
 }
 
-/** Which names of a chunk may be seen: one byte a name, or a word for the two cases that need no look at messages. */
+/** The visible names of a chunk: one byte for each name, or a word if all or none are visible. */
 type Visibility = 'all' | 'none' | Uint8Array;
 
 function visibility<Name extends string | null>(
@@ -51,8 +56,8 @@ function visibility<Name extends string | null>(
   return count === names.length ? 'all' : count === 0 ? 'none' : visible;
 }
 
-/** Everything is visible: one slice, cut where the selection is full. */
-function takeRun(chunk: Chunk, index: number, selection: Selection): number {
+/** Selects one slice, because all messages are visible. */
+function takeRun(chunk: Chunk, index: number, selection: MessageSelection): number {
   const { starts } = chunk;
   let end = Math.min(chunk.count, index + selection.limit - selection.count);
   const from = starts[index]!;
@@ -85,7 +90,7 @@ function takeVisible(
   index: number,
   tables: 'all' | Uint8Array,
   devices: 'all' | Uint8Array,
-  selection: Selection,
+  selection: MessageSelection,
 ): number {
   const { starts, tableIds, deviceIds } = chunk;
   const picked = new Uint32Array(chunk.count - index);
@@ -115,11 +120,11 @@ function takeVisible(
   return end;
 }
 
-function isFull(selection: Selection): boolean {
+function isFull(selection: MessageSelection): boolean {
   return selection.count >= selection.limit || selection.bytes >= selection.bytesMax;
 }
 
-/** Copies the picked messages together; neighbours go in one piece. */
+/** Copies the picked messages into one buffer. Neighbours are copied together. */
 function copyPicked(chunk: Chunk, picked: Uint32Array, bytes: number): Uint8Array {
   const { starts } = chunk;
   const target = Buffer.allocUnsafeSlow(bytes);

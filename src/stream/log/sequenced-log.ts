@@ -4,10 +4,10 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import { createAppendQueue } from './append-queue.ts';
 import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
+import { createChunkCache } from './chunk-cache.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readChunks } from './read-chunks.ts';
-import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from './stream-log.ts';
-import { createChunkWindow } from './tail-cache.ts';
+import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from './stream-log.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface LogOptions {
@@ -18,10 +18,10 @@ export interface LogOptions {
   logger: Logger;
 }
 
-/** A log with one sequencer, in this process, in front of a store of chunks. */
+/** Creates a log whose offsets this process assigns, on top of a store of chunks. */
 export function createSequencedLog(store: ChunkStore, options: LogOptions): StreamLog {
   const { clock, retentionMs } = options;
-  const window = createChunkWindow(options.cacheBytesMax);
+  const cache = createChunkCache(options.cacheBytesMax);
   const waiters = createWaiters();
   const { epoch } = store;
   let closing: Promise<void> | undefined;
@@ -29,36 +29,36 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   const tail = store.tail();
   let lastOffset = tail.lastOffset;
-  /** The newest message that can no longer be read, and the oldest chunk that still can. */
+  /** The newest message that cannot be read any more, and the oldest chunk that can. */
   let goneThrough = tail.trimmedThrough;
   let oldest = store.spanFrom(goneThrough === undefined ? 0n : goneThrough + 1n);
 
   const next = (): Offset => (lastOffset === undefined ? 0n : lastOffset + 1n);
 
-  /** Offsets are given out once: those of a chunk that could not be stored are not used again. */
+  /** An offset is used once. If a chunk could not be stored, its offsets stay unused. */
   let lastGiven = lastOffset;
-  /** Of this process; there was no other while it ran. */
+  /** The newest announcement of this process. No other process can append while it runs. */
   let announcedTo: Offset | undefined;
   const queue = createAppendQueue({
     clock,
     logger: options.logger,
-    async store(batches, nowMs, seenTo) {
-      if (seenTo !== undefined && announcedTo !== undefined && announcedTo >= seenTo) return 'not-seen';
+    async store(batches, nowMs, readTo) {
+      if (readTo !== undefined && announcedTo !== undefined && announcedTo >= readTo) return 'outdated';
       const first = nextOffset(lastGiven, nowMs);
       let chunk: Chunk | undefined;
       try {
         chunk = joinChunk(batches, first, store.tail().nextOrdinal);
         lastGiven = chunk.lastOffset;
         await store.append(chunk);
-        window.push(chunk);
+        cache.add(chunk);
         oldest ??= chunk;
         becameStored(chunk.lastOffset);
       } catch (error) {
         lookForStored();
         throw error;
       } finally {
-        // Only one that is there: its author tries again where it is not, and has seen nothing newer meanwhile.
-        if (seenTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
+        // A chunk that was not stored does not count: its author tries again and has missed no newer announcement.
+        if (readTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
           announcedTo = chunk.lastOffset;
       }
       return first;
@@ -68,33 +68,33 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     lastOffset = stored;
     waiters.wake(stored);
   };
-  /** Where a fault hit late, the chunk is there all the same. */
+  /** A store may fail after the chunk became durable. Then the chunk counts as stored. */
   const lookForStored = () => {
     const stored = store.tail().lastOffset;
     if (stored === lastOffset || stored === undefined) return;
-    window.clear();
+    cache.clear();
     oldest ??= store.spanFrom(next());
     becameStored(stored);
   };
 
-  const inWindow = (position: Offset) => window.startsAt !== undefined && position >= window.startsAt;
-  /** The store may already show a chunk whose sync is under way; readers must not. */
+  const inCache = (position: Offset) => cache.startsAt !== undefined && position >= cache.startsAt;
+  /** The store may already show a chunk whose sync is not complete. Readers must not see it. */
   const served = <Span extends ChunkSpan>(span: Span | undefined) =>
     span !== undefined && span.firstOffset < next() ? span : undefined;
-  /** The last chunk that came from the store: a reader with a small limit asks for the same one many times. */
+  /** The last chunk that came from the store, because a reader with a small limit asks for the same one many times. */
   let loaded: Chunk | undefined;
   const chunkFrom = (position: Offset): Chunk | undefined => {
-    if (inWindow(position)) return served(window.chunkFrom(position));
+    if (inCache(position)) return served(cache.following(position));
     if (loaded === undefined || position < loaded.firstOffset || position > loaded.lastOffset)
       loaded = store.chunkFrom(position);
     return served(loaded);
   };
   const spanFrom = (position: Offset): ChunkSpan | undefined =>
-    served(inWindow(position) ? window.chunkFrom(position) : store.spanFrom(position));
+    served(inCache(position) ? cache.following(position) : store.spanFrom(position));
 
   /**
-   * Takes note of what is now too old or was trimmed. Messages that were once too old stay gone, though the clock may
-   * step back; those that come after them do not depend on what the clock once said.
+   * Updates which messages are too old or trimmed, and returns the bounds. A message that was too old once stays
+   * hidden, also if the clock steps back. Newer messages do not depend on earlier readings of the clock.
    */
   const refresh = (): LogBounds => {
     const trimmed = store.tail().trimmedThrough;
@@ -112,7 +112,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     return { earliest: floor, next: next(), epoch };
   };
 
-  const read = async (request: ReadRequest): Promise<ReadOutcome> => {
+  const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
     if (closed) throw new StreamError('StorageUnavailable', 'the log is closed', {}, 1);
     const bounds = refresh();
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
@@ -140,7 +140,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     async trim() {
       refresh();
       if (goneThrough === undefined) return;
-      window.dropBefore(goneThrough + 1n);
+      cache.dropBefore(goneThrough + 1n);
       await store.trimBefore(goneThrough + 1n);
     },
     close() {
@@ -155,7 +155,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 }
 
-/** A store that cannot be read is a fault of ours that may pass, never one of the request. */
+/** Turns a failure of the store into StorageUnavailable, because it may pass and is not the caller's fault. */
 async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

@@ -4,10 +4,10 @@ import type { Offset } from '../../contract/offset.ts';
 import type { Chunk } from './chunk.ts';
 import type { StreamLog } from './stream-log.ts';
 
-/** Whoever walks lets requests through this often. */
+/** The loop gives other work a turn this often. */
 const TURN_MS = 5;
 
-/** What a log stores from a position on, to its end. */
+/** The stored chunks of a log from a position to the end. */
 export async function* chunksFrom(streamLog: StreamLog, position: Offset): AsyncGenerator<Chunk> {
   let turnMs = performance.now();
   for (;;) {
@@ -21,10 +21,10 @@ export async function* chunksFrom(streamLog: StreamLog, position: Offset): Async
   }
 }
 
-/** A stored message as it is, for the few that the service itself has to look into. */
+/** A stored message, decoded. Only the service itself decodes stored messages. */
 export type StoredMessage = Readonly<Record<string, unknown>>;
 
-/** Reads message `index` of a chunk. */
+/** Decodes message `index` of a chunk. */
 export function storedMessage({ bytes, starts }: Chunk, index: number): StoredMessage {
   return decodeCbor(bytes.subarray(starts[index]!, starts[index + 1]!)) as StoredMessage;
 }

@@ -3,54 +3,55 @@ import type { Offset } from '../../contract/offset.ts';
 import type { Chunk } from './chunk.ts';
 
 /**
- * The log of one workgroup: an ordered, append-only record of the messages of about one hour. Tables are filters on
- * it, so all of them share one order. Every implementation passes test/stream/log-conformance.ts.
+ * The log of one workgroup: an ordered, append-only record of about one hour of messages. A table is a filter on it, so
+ * all tables share one order. Every implementation passes test/stream/log/log-conformance.ts.
  *
- * - A reader never sees message N + 1 before N, and nothing that is not stored.
- * - Offsets never go back, whatever the clock does, across restarts too.
+ * - A reader never sees message N + 1 before N, and never a message that is not stored.
+ * - Offsets never go back, whatever the clock does, also across restarts.
  * - Messages older than the retention are never served, trimmed or not.
  */
 export interface StreamLog {
   /**
-   * Appends messages together: consecutive offsets, all or none.
-   * The log owns the batch from here on.
-   * @returns once the messages would survive a crash of the process and the machine
-   * @throws StreamError StorageUnavailable when they could not be stored; then none of them is ever served,
-   * unless the fault hit after the disk had them
+   * Appends messages together: all or none, with consecutive offsets. The batch then belongs to the log.
+   * @returns once the messages would survive a crash of the process and of the machine
+   * @throws StreamError StorageUnavailable if they could not be stored. They are then never served, unless the failure
+   * came after they were on disk
    */
   append(batch: EncodedBatch): Promise<Appended>;
 
   /**
-   * Appends what the service itself has to say, of those that follow the log only one: whoever has not read what was announced at
-   * or after `seenTo` is refused, and has to read on before it judges again.
+   * Appends messages of the service itself that follow from the log. Several processes may want to announce the same
+   * thing, so the log accepts an announcement only from a caller that has read all earlier ones.
+   * @param readTo the offset up to which the caller has read the log
+   * @returns 'outdated' if there is an announcement at or after `readTo`; the caller must read it and decide again
    * @throws StreamError as `append` does
    */
-  announce(batch: EncodedBatch, seenTo: Offset): Promise<Appended | 'not-seen'>;
+  announce(batch: EncodedBatch, readTo: Offset): Promise<Appended | 'outdated'>;
 
-  /** Reads forward from a position without waiting. Large backlogs take several calls: see `upToDate`. */
-  read(request: ReadRequest): Promise<ReadOutcome>;
+  /** Reads forward from a position and does not wait. A large backlog takes several calls; see `upToDate`. */
+  read(request: LogReadRequest): Promise<LogReadOutcome>;
 
   bounds(): Promise<LogBounds>;
 
   /**
-   * The first messages at or after `position` that were stored together, as they are stored: for the service itself, which looks
-   * at who they are about without a look into them. Goes as far back as there is storage, beyond the retention too.
+   * The first chunk with a message at or after `position`. The service reads tables and devices from it without
+   * decoding messages. It also returns stored messages that are older than the retention.
    */
   chunkFrom(position: Offset): Promise<Chunk | undefined>;
 
   /**
-   * Resolves once a message at or after `position` is stored, the signal aborts or the log closes; it never
-   * rejects, so that the caller looks again with `read`.
+   * Resolves if a message at or after `position` is stored, the signal aborts or the log closes. It never rejects; the
+   * caller reads again.
    */
   waitFor(position: Offset, signal: AbortSignal): Promise<void>;
 
-  /** How many messages are at or after `position`, whatever their table: a reader's lag. */
+  /** The number of messages at or after `position`, of all tables. */
   countFrom(position: Offset): Promise<number>;
 
-  /** Gives storage of messages older than the retention back. Reads do not depend on it. */
+  /** Frees the storage of messages older than the retention. Reads do not depend on it. */
   trim(): Promise<void>;
 
-  /** Finishes what was accepted and lets go of everything. Calling it again changes nothing. */
+  /** Stores the accepted messages and closes. Further calls change nothing. */
   close(): Promise<void>;
 }
 
@@ -61,51 +62,51 @@ export interface Appended {
 }
 
 export interface LogBounds {
-  /** The oldest message a reader can get; the same as `next` where there is none. */
+  /** The oldest message that can be read, or `next` if there is none. */
   earliest: Offset;
-  /** One past the newest message: where a reader that has everything stands. */
+  /** One past the newest message. A reader at this offset has read everything. */
   next: Offset;
-  /** A random id made when the log was created: another one means another log. */
+  /** A random id of the log. A log that is created anew has another one. */
   epoch: string;
 }
 
-/** What a caller may see. Absent members do not filter. */
+/** The messages that a caller may see. An absent member does not filter. */
 export interface ReadFilter {
   table?: string;
-  /** Leaves out the messages of one table. */
+  /** Excludes the messages of one table. */
   exceptTable?: string;
-  /** Lower-case device ids. Messages about no device are not visible through this filter. */
+  /** Device ids in lower case. Messages without a device are then not visible. */
   devices?: ReadonlySet<string>;
 }
 
-export interface ReadRequest {
-  /** Inclusive. `oldest` never expires, a position does. */
+export interface LogReadRequest {
+  /** The first offset to read. `oldest` cannot expire, an offset can. */
   from: Offset | 'oldest';
-  /** Messages at most, from 1. */
+  /** The largest number of messages, at least 1. */
   limit: number;
-  /** Bytes of messages at most. */
+  /** The largest size of all messages, in bytes. */
   bytesMax: number;
-  /** Whether the first message is returned even where it alone is larger than `bytesMax`. */
+  /** True if the first message may exceed `bytesMax`. */
   oneAtLeast: boolean;
   filter?: ReadFilter;
 }
 
-export type ReadOutcome =
+export type LogReadOutcome =
   | {
       kind: 'batch';
-      /** Stored messages one after another, never to be changed. */
+      /** The bytes of stored messages. They must not be changed. */
       parts: Uint8Array[];
       count: number;
       bytes: number;
-      /** One past the last message that was scanned, visible or not. */
+      /** One past the last message that was scanned, filtered messages included. */
       nextOffset: Offset;
-      /** Whether nothing is stored at or after `nextOffset`. */
+      /** True if nothing is stored at or after `nextOffset`. */
       upToDate: boolean;
-      /** Whether the limit or the byte cap ended the read. */
+      /** True if the limit or the byte cap ended the read. */
       full: boolean;
       bounds: LogBounds;
     }
-  /** Messages at or after the asked position are gone. */
+  /** Messages at or after the position existed and cannot be read any more. */
   | { kind: 'expired'; bounds: LogBounds }
-  /** The position lies past the tail: it belongs to another log or to a lost tail. */
+  /** The position lies past the end, so it belongs to another log or to a lost end of this log. */
   | { kind: 'ahead'; bounds: LogBounds };

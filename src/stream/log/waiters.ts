@@ -1,10 +1,10 @@
 import type { Offset } from '../../contract/offset.ts';
 
-/** Readers that have everything and wait for more. */
+/** Readers that wait for new messages. */
 export interface Waiters {
-  /** Resolves when a message at or after `position` is there, all are woken, or the signal aborts. */
+  /** Resolves if a message at or after `position` is stored, `wakeAll` is called or the signal aborts. */
   wait(position: Offset, signal: AbortSignal): Promise<void>;
-  /** Wakes those who wait for this offset or an earlier one. */
+  /** Wakes the readers that wait for this offset or an earlier one. */
   wake(lastOffset: Offset): void;
   wakeAll(): void;
   readonly size: number;

@@ -7,7 +7,7 @@ import { replaceFileInPieces } from '../../lib/durable-files.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { DevicePresence } from './presence.ts';
 
-/** Who was there at a position of a log: what came after it is read from the log again. */
+/** The presence of devices at a position of a log. The log has everything after it. */
 export interface StoredPresence {
   epoch: string;
   position: Offset;
@@ -20,13 +20,15 @@ const fileSchema = z.object({
   format: z.literal(FORMAT),
   epoch: z.string(),
   position: z.string().regex(/^\d+$/),
-  /** Device, state, heard, reported offline, back. */
+  /** Each row: device, state, last heard, reported offline, back since. */
   devices: z.array(
     z.tuple([z.string(), z.enum(['online', 'offline']).nullable(), z.number(), instantSchema, instantSchema]),
   ),
 });
 
-/** @returns undefined where there is none; one that cannot be read counts as none, because the log has the last hour all the same */
+/**
+ * Returns undefined if there is no file. A file that cannot be read counts as none, because the log has the last hour.
+ */
 export function readPresence(path: string, logger: Logger): StoredPresence | undefined {
   let text: string;
   try {
@@ -54,7 +56,7 @@ export function readPresence(path: string, logger: Logger): StoredPresence | und
   };
 }
 
-/** Writes it piece by piece, so that requests get their turn. The devices must not change meanwhile. */
+/** Writes the file in parts, so that other work gets a turn. The devices must not change meanwhile. */
 export async function writePresence(path: string, stored: StoredPresence): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await replaceFileInPieces(path, piecesOf(stored));

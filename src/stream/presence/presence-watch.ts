@@ -12,33 +12,34 @@ import { readPresence, writePresence } from './presence-file.ts';
 
 export interface PresenceWatchOptions {
   streamLog: StreamLog;
-  /** A device that was heard is offline after this much silence. */
+  /** A device is offline after this much silence. */
   timeoutMs: number;
   /** Devices that are watched. */
   devicesMax?: number | undefined;
-  /** Where it is kept who was there. */
+  /** The file for the presence of devices. */
   path: string;
   clock: Clock;
   logger: Logger;
 }
 
-/** Follows a log, and says in it who has come and who has gone. */
+/** Follows a log, and announces in it which devices came online or went offline. */
 export interface PresenceWatch {
-  /** Looks once: reads the log to its end, then announces what is due. To be called every second or so. */
+  /** Reads the log to its end, then announces the transitions that are due. To be called about every second. */
   look(): Promise<void>;
-  /** Keeps who is there, for the next start. */
+  /** Stores the presence for the next start. */
   save(): Promise<void>;
 }
 
-/** Between two looks that are this far apart the process did not run: nobody could be heard. */
+/** If two calls are this far apart, the process was not running and could receive nothing. */
 const STALLED_MS = 10 * SECOND_MS;
 /** After a crash this much of the log is read again. */
 const SAVE_EVERY_MS = MINUTE_MS;
 const ITEMS_MAX = 10_000;
 
 /**
- * Every state is in the log before it counts, the log is read to its end before anything is announced, and it takes no announcement
- * of one who has not read the last: so a transition is announced once, whatever was cut off in between, and by however many.
+ * Each state is in the log before it counts. The log is read to its end before anything is announced, and it refuses an
+ * announcement of a process that has not read the last one. So each transition is announced once, after any
+ * interruption and with any number of processes.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
   const { streamLog, timeoutMs, path, clock, logger } = options;
@@ -50,7 +51,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   let savedPosition = position;
   let savedAtMs = clock.now();
   let lookedAtMs = clock.now();
-  /** Devices that could not be heard while nobody listened get all of their time again. */
+  /** After an interruption all devices get their full time again, because nothing could be received meanwhile. */
   let listeningSinceMs: UtcMs = clock.now();
 
   const follow = async () => {
@@ -59,18 +60,18 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
       presence.take(chunk, position);
       position = chunk.lastOffset + 1n;
     }
-    // What was not there to be read is gone for good.
+    // Messages that were trimmed before they were read are lost.
     position = laterOffset(position, next);
   };
 
   const announce = async (items: readonly DeviceStatusItem[]) => {
-    let seenTo = position;
+    let readTo = position;
     for (let from = 0; from < items.length; from += ITEMS_MAX) {
       const batch = encodeMessages(items.slice(from, from + ITEMS_MAX), DEVICE_STATUS_TABLE);
-      const announced = await streamLog.announce(batch, seenTo);
-      // Another service has said something first: what is still due is found by the next look.
-      if (announced === 'not-seen') return;
-      seenTo = announced.lastOffset + 1n;
+      const announced = await streamLog.announce(batch, readTo);
+      // Another process announced something first. The next look finds what is still due.
+      if (announced === 'outdated') return;
+      readTo = announced.lastOffset + 1n;
     }
     const offline = items.filter(({ state }) => state === 'offline').length;
     logger.info({ online: items.length - offline, offline }, 'presence.announced');
@@ -96,7 +97,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
         try {
           await announce(due);
         } catch (error) {
-          // Whoever sent something meanwhile was refused as well.
+          // Devices that sent data meanwhile were refused too.
           listeningSinceMs = clock.now();
           logger.warn({ problem: errorMessage(error) }, 'presence.not-announced');
         }

@@ -6,46 +6,49 @@ import { DAY_MS, type UtcMs } from '../../lib/time.ts';
 import { type Chunk, indexFrom } from '../log/chunk.ts';
 import { type StoredMessage, storedMessage } from '../log/stored-messages.ts';
 
-/** What the service gives as the reason of the states that it finds out by itself. */
+/** The reasons of states that the service itself finds. */
 export const presenceReasons = { offline: 'timeout', online: 'data received' } as const;
 
-/** What is known of a device, by append times: as the service has heard it. */
+/** The state of a device, in append times. */
 export interface DevicePresence {
   device: string;
-  /** As the log last said it; undefined where the log has never said anything. */
+  /** The last state in the log; undefined if the log has none. */
   state: DeviceStatusItem['state'] | undefined;
-  /** Its last sign of life. */
+  /** The append time of its last data. */
   heardMs: UtcMs;
-  /** When somebody reported it offline, by the reporter's clock: data from before then does not bring it back. */
+  /** The time of the last offline report, by the reporter's clock. Older data does not bring the device back. */
   reportedOfflineMs: UtcMs | undefined;
-  /** Since when there has been data of a device that is not online, which is to be announced. */
+  /** The time of the first data since the device went offline, while this is not announced yet. */
   backMs: UtcMs | undefined;
 }
 
 /**
- * Who is there, from what is in the log: its data are signs of life, its device status messages are the states, whoever sent
- * them. The same log gives the same presence, so that nothing has to be kept in step with it.
+ * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages set its
+ * state, also those of other senders. The same log always gives the same presence.
  */
 export interface Presence {
-  /** Takes in the messages of a chunk from a position on. Costs a look at its list of devices, where none changes its state. */
+  /**
+   * Applies the messages of a chunk from a position on. If no message is a device status, it only reads the list of
+   * devices.
+   */
   take(chunk: Chunk, position: Offset): void;
   /**
-   * The transitions that the log does not tell yet: data of a device that is not online, and silence of one that is.
-   * @param listeningSinceMs silence counts from here on: before, the service could not have heard anybody
+   * The transitions that are not in the log yet: offline devices that sent data, and online devices that are silent.
+   * @param listeningSinceMs silence counts from here, because the service received nothing before
    */
   due(nowMs: UtcMs, listeningSinceMs: UtcMs): DeviceStatusItem[];
   /**
-   * Forgets devices that have been offline for long, and where there is little room left those that were heard longest ago. One
-   * that is heard again is announced like a new one.
-   * @returns how many new devices there was no room for since the last call
+   * Forgets devices that have been offline for long and, if there is little room, the offline devices that sent data
+   * longest ago. A forgotten device that sends data is announced like a new one.
+   * @returns the number of new devices without room since the last call
    */
   forget(nowMs: UtcMs): number;
   devices(): Iterable<DevicePresence>;
 }
 
-/** A device that is not online is forgotten after this much silence. */
+/** An offline device is forgotten after this much silence. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
-/** Devices that are online are never forgotten; of the others room is made beyond this. */
+/** Beyond this share of the room, offline devices are forgotten. Online devices never are. */
 const DEVICES_KEPT_SHARE = 0.9;
 
 export function createPresence(
@@ -54,9 +57,9 @@ export function createPresence(
   devicesMax: number = serviceLimits.watchedDevicesPerWorkgroup,
 ): Presence {
   const devices = new Map<string, DevicePresence>();
-  /** Those that are to be announced as online. */
+  /** Devices that are to be announced as online. */
   const back = new Set<DevicePresence>();
-  /** Nobody's time is up before this. */
+  /** No device is due before this instant. */
   let lookAgainMs = Number.NEGATIVE_INFINITY;
   for (const one of known) {
     devices.set(one.device, one);
@@ -83,7 +86,7 @@ export function createPresence(
     else back.add(entry);
   };
 
-  /** @param isBefore whether all of the data was measured before an instant */
+  /** @param isBefore true if all of the data was measured before an instant */
   const hear = (device: string, atMs: UtcMs, isBefore: (instantMs: UtcMs) => boolean) => {
     const entry = entryOf(device);
     if (entry === undefined) return;
@@ -103,15 +106,15 @@ export function createPresence(
     entry.reportedOfflineMs = undefined;
     setBack(entry, undefined);
     if (state === 'online') {
-      // The service's own word is no sign of life.
+      // States that the service itself announced do not show that the device is alive.
       if (reason !== presenceReasons.online && atMs > entry.heardMs) entry.heardMs = atMs;
       lookAgainMs = Math.min(lookAgainMs, entry.heardMs + timeoutMs);
     } else if (reason !== presenceReasons.offline) entry.reportedOfflineMs = Number(eventTimeMs);
-    // Its data and the end of its time have crossed.
+    // Data may arrive while its silence is being announced.
     else if (atMs - entry.heardMs < timeoutMs) setBack(entry, entry.heardMs);
   };
 
-  /** Messages in their order, because a device may send data and be reported in the same chunk. */
+  /** Applies messages in order, because a chunk may contain both data and a report of one device. */
   const takeOneByOne = (chunk: Chunk, from: number) => {
     const statusTable = chunk.tables.indexOf(DEVICE_STATUS_TABLE);
     for (let index = from; index < chunk.count; index++) {
@@ -131,7 +134,7 @@ export function createPresence(
         const device = chunk.devices[deviceId];
         if (!device) continue;
         const known = devices.get(device);
-        // Nearly always.
+        // This is the usual case.
         if (known?.state === 'online') known.heardMs = Math.max(known.heardMs, atMs);
         else hear(device, atMs, (instantMs) => allBefore(chunk, deviceId, instantMs));
       }
@@ -147,7 +150,7 @@ export function createPresence(
         const untilMs = Math.max(heardMs, listeningSinceMs) + timeoutMs;
         if (untilMs <= nowMs)
           items.push({ device, state: 'offline', event_time: untilMs, reason: presenceReasons.offline });
-        // One that is due stays so until the log says it.
+        // A due transition stays due until the log has it.
         lookAgainMs = Math.min(lookAgainMs, untilMs);
       }
       return items;
@@ -169,7 +172,7 @@ export function createPresence(
   };
 }
 
-/** When a device was heard or spoken of; one that was only reported has never been heard. */
+/** The last time at which a device sent data or was reported. */
 function lastSignMs({ heardMs, reportedOfflineMs = 0 }: DevicePresence): UtcMs {
   return Math.max(heardMs, reportedOfflineMs);
 }
@@ -180,13 +183,13 @@ function allBefore(chunk: Chunk, deviceId: number, instantMs: UtcMs): boolean {
   return true;
 }
 
-/** When it was measured; where that cannot be read, not before anything. */
+/** The time of measurement; if it cannot be read, the latest possible time. */
 function eventTimeOf(chunk: Chunk, index: number): UtcMs {
   const { event_time: eventTimeMs } = readable(chunk, index) ?? {};
   return typeof eventTimeMs === 'number' ? eventTimeMs : Number.POSITIVE_INFINITY;
 }
 
-/** A message that is no CBOR of ours tells nothing but that its device is there, and stops nobody else. */
+/** A message that cannot be decoded only shows that its device is alive. */
 function readable(chunk: Chunk, index: number): StoredMessage | undefined {
   try {
     return storedMessage(chunk, index);

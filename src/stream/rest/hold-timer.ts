@@ -1,18 +1,17 @@
 import type { StartTimer } from '../../lib/timer.ts';
 
-/** How long one request waits: in all, and since it last had something to hope for. */
+/** Measures how long a request is held: in total, and since the caller had everything or got a message. */
 export interface HoldTimer {
-  /** The backlog is exhausted; the idle time starts, or starts anew where a message came that the caller may see. */
+  /** The backlog is exhausted. The idle time starts, and starts again if the caller got a message. */
   exhausted(sawMessage: boolean): void;
-  /** Whether it is time to answer. Idleness counts only for a caller that has everything. */
+  /** True if the request must be answered. The idle time counts only if the caller has everything. */
   isOver(upToDate: boolean): boolean;
-  /** Runs a wait whose signal aborts as soon as it is time to answer. */
+  /** Runs a wait. Its signal aborts when the request must be answered. */
   during(wait: (stop: AbortSignal) => Promise<void>): Promise<void>;
-  /** Stops the timers. */
   end(): void;
 }
 
-/** Timers alone decide, never the clock: it may be set back while a request is held. */
+/** Only timers decide, because the clock may be set back during a request. */
 export function createHoldTimer(options: {
   startTimer: StartTimer;
   holdMs: number;

@@ -3,12 +3,12 @@ import { parseOffset } from '../../contract/offset.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { parseInstant, SECOND_MS } from '../../lib/time.ts';
-import type { ReadStart } from '../log/read-start.ts';
+import type { ReadStart } from '../log/read-cursor.ts';
 
-/** Query parameters as a parser leaves them: text, a list where one was repeated. */
+/** Parsed query parameters. A repeated parameter is a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What holds where a query says nothing, and at most: a REST read's, or a subscription's. */
+/** The values that are used if a query has none. `limit` is also the maximum. */
 export interface ReadDefaults {
   start: ReadStart;
   limit: number;
@@ -16,8 +16,8 @@ export interface ReadDefaults {
 const restDefaults: ReadDefaults = { start: { kind: 'oldest' }, limit: limits.messagesPerReadMax };
 
 /**
- * Reads where to start and how many messages to return. `offset` wins over `timestamp`, which is then not even
- * looked at; parameters that are not known are ignored.
+ * Reads the start and the limit of a read. If `offset` is present, `timestamp` is ignored. Unknown parameters are
+ * ignored too.
  * @throws StreamError InvalidOffset, InvalidTimestamp or InvalidLimit, each with its parameter
  */
 export function parseReadQuery(
@@ -60,7 +60,7 @@ function parseLimit(limit: string | string[] | undefined, limitMax: number): num
 }
 
 /**
- * Reads a table name from the address, or from another parameter.
+ * Reads a table name from the path or another parameter.
  * @throws StreamError InvalidRequest
  */
 export function parseTable(tableName: unknown, parameter = 'tableName'): string {
@@ -70,14 +70,14 @@ export function parseTable(tableName: unknown, parameter = 'tableName'): string 
   throw new StreamError('InvalidRequest', `the table name ${issue?.message ?? ''}`, { parameter });
 }
 
-/** Whether reading this table shows audit messages. */
+/** True if a read of this table returns audit messages. */
 export function showsAudit(tableName: string): boolean {
   return tableName === WILDCARD_TABLE || tableName === AUDIT_TABLE;
 }
 
 /**
- * How long the caller wants to be held at most (RFC 7240 `wait`, fractions allowed); undefined where it says nothing
- * that can be honoured, since a preference is never an error.
+ * The milliseconds that the caller wants to be held at most (RFC 7240 `wait`, fractions allowed). Undefined if there is
+ * no valid preference, because a preference is never an error.
  */
 export function parseWaitPreference(prefer: string | string[] | undefined): number | undefined {
   const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '');

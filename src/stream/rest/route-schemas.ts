@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { limits } from '../../contract/wire-limits.ts';
 import { ingestTypes } from '../ingest/ingest-body.ts';
 
-/** What the stream's routes take and answer, for whoever reads the API's description. The contract itself is in `src/contract`. */
+/** Schemas of the stream's routes for the API description. The contract itself is in `src/contract`. */
 
 export const CBOR = 'application/cbor';
 
@@ -28,7 +28,7 @@ const readBodySchema = z.object({
   count: z.int(),
   upToDate: z.boolean(),
   earliestOffset: offsetSchema,
-  epoch: z.string().meta({ description: 'Changes when the log is made anew' }),
+  epoch: z.string().meta({ description: 'Changes when the log is created anew' }),
   clamped: z.enum(['retention', 'future']).optional(),
   messages: z.array(z.record(z.string(), z.unknown())),
 });

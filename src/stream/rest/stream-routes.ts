@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
 import type { Authorization } from '../../access/authorize.ts';
-import { bearerToken } from '../../access/bearer.ts';
 import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
@@ -10,7 +9,7 @@ import { serviceLimits } from '../../contract/service-limits.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
-import { rejectOtherMethods } from '../../http/http-server.ts';
+import { authenticationOf, rejectOtherMethods } from '../../http/http-server.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
@@ -24,14 +23,14 @@ import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 
 export interface StreamRoutesOptions extends Gate {
   stream: Stream;
-  access: Pick<Access, 'authenticate' | 'recheck'>;
+  access: Pick<Access, 'recheck'>;
   /** A read is held at most this long. Default: 20 s. */
   readHoldMsMax?: number;
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
 
-/** Many small parts are cheaper to copy together than to hand to the system one by one. */
+/** Many small parts are copied into one, because this is cheaper than many writes to the socket. */
 const PARTS_WRITTEN_MAX = 64;
 
 const UNDER_WAY_AGAIN_SECONDS = 1;
@@ -42,8 +41,8 @@ interface Address {
 }
 
 /**
- * The REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
- * Everything is answered in CBOR, errors included.
+ * Registers the REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`. All
+ * answers and errors are in CBOR.
  */
 export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
   const { stream, readHoldMsMax = serviceLimits.readHoldMs } = options;
@@ -58,7 +57,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       );
     const encoder = createBodyEncoder();
     scope.addHook('onClose', () => encoder.close());
-    // Schemas describe the routes; the contract has an error of its own for each parameter.
+    // The schemas only describe the routes, because the contract has its own error for each parameter.
     scope.setValidatorCompiler(() => (value) => ({ value }));
     const authorizations = new WeakMap<
       FastifyRequest,
@@ -66,12 +65,12 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     >();
     const underWay = createQuota(
       limits.bytesUnderWayMax,
-      'this token has too much under way: read what was answered, and finish what is being sent',
+      'this token has too many unread answers and unfinished requests: read the answers, and finish the requests',
       UNDER_WAY_AGAIN_SECONDS,
     );
-    /** Takes memory for a request until it has ended. @throws StreamError RateLimited */
+    /** Counts memory for a request until its connection closes. @throws StreamError RateLimited */
     const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
-      // Whoever has gone already does not go again.
+      // A destroyed connection emits no further close event.
       if (raw.destroyed) return;
       raw.once('close', underWay.take(tokenId, bytes));
     };
@@ -80,13 +79,13 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
         const { workgroupId, tableName } = request.params as Address;
         if (stream.draining.aborted) await stream.logOf(workgroupId);
-        const token = bearerToken(request.headers.authorization);
-        const { devices, grant } = await admit(options, token, workgroupId, requiredOf(tableName));
+        const authentication = authenticationOf(request);
+        const { devices, grant } = admit(options, authentication, workgroupId, requiredOf(tableName));
         authorizations.set(request, { devices, log: await stream.logOf(workgroupId), grant });
       };
     const guarded = (request: FastifyRequest) => {
       const authorized = authorizations.get(request);
-      if (authorized === undefined) throw new Error('a stream route was reached without authorization');
+      if (authorized === undefined) throw new Error('a stream route ran before its guard');
       return authorized;
     };
 
@@ -136,7 +135,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           requireWritable((request.params as Address).tableName);
           const encoding = request.headers['content-encoding'] ?? 'identity';
           if (encoding !== 'identity')
-            throw new StreamError('UnsupportedMediaType', 'bodies are taken without a content encoding');
+            throw new StreamError('UnsupportedMediaType', 'send the body without a content encoding');
           const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
           hold(guarded(request).grant.tokenId, Math.min(announced, limits.ingestBytesMax), reply);
         },
@@ -159,8 +158,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
 }
 
 /**
- * The head of the answer is made here; the messages follow as they were stored, straight from the log's memory: copying
- * them into one buffer first takes as long as sending them. Corking is safe only because the length is told.
+ * Sends the head of the answer and then the stored messages from the log's memory, because copying them into one buffer
+ * takes as long as sending them. Corking needs a Content-Length.
  */
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;

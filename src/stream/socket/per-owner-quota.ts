@@ -1,16 +1,16 @@
 import { StreamError } from '../../contract/stream-errors.ts';
 
-/** Counts what there may be only so much of for each owner. */
+/** Limits an amount for each owner. */
 export interface Quota {
   /**
-   * Counts it from now on.
-   * @returns gives it back, once however often it is called
-   * @throws StreamError RateLimited where this owner would have more than it may have; nothing is counted then
+   * Counts an amount until it is given back.
+   * @returns a function that gives the amount back; further calls change nothing
+   * @throws StreamError RateLimited if the owner would exceed the limit; nothing is counted then
    */
   take(owner: string, amount?: number): () => void;
 }
 
-/** @param refusal what an owner is told that has all it may have */
+/** @param refusal the error text for an owner that has reached the limit */
 export function createQuota(max: number, refusal: string, retryAfterSeconds?: number): Quota {
   const sums = new Map<string, number>();
   const sumOf = (owner: string) => sums.get(owner) ?? 0;

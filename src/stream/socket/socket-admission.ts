@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
+import { checkToken, grantOrThrow } from '../../access/authentication.ts';
 import { bearerToken } from '../../access/bearer.ts';
 import type { Grant } from '../../access/grant.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
@@ -7,17 +9,18 @@ import { callerOf, type RateLimit, tooMany } from '../../http/rate-limit.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { Stream } from '../stream.ts';
-import type { Admission } from './socket-connection.ts';
+import type { ConnectionContext } from './socket-connection.ts';
 import { createFrameSource, type FrameSource } from './socket-frames.ts';
 
-export interface AdmissionOptions extends Gate {
+export interface SocketAdmissionOptions extends Gate {
+  access: Pick<Access, 'authenticate'>;
   stream: Stream;
   rateLimit: RateLimit;
   retentionMs: number;
   clock: Clock;
 }
 
-/** What a client says of itself when it connects; all of it is a stranger's. */
+/** The data that a client sends when it connects. None of it is trusted. */
 export interface Handshake {
   auth: unknown;
   query: unknown;
@@ -29,14 +32,14 @@ const textSchema = z.string().min(1).optional().catch(undefined);
 const authSchema = z.object({ token: textSchema, workgroupId: z.unknown().optional() }).catch({});
 const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional() }).catch({});
 
-/** @throws StreamError with the code that a REST read would answer with */
-export type Admit = (handshake: Handshake) => Promise<Admission>;
+/** @throws StreamError with the same code as a REST read */
+export type AdmitSocket = (handshake: Handshake) => Promise<ConnectionContext>;
 
 /**
- * Decides who may connect. The token comes in the `auth` of the handshake, in the query, or in an Authorization header;
- * the workgroup in `auth` or in the query, and where neither names one it is the only one of the token.
+ * Decides which clients may connect. The token is in the `auth` of the handshake, in the query, or in an Authorization
+ * header. The workgroup is in `auth` or in the query; without one it is the only workgroup of the token.
  */
-export function createAdmission(options: AdmissionOptions): Admit {
+export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSocket {
   const { stream, access, rateLimit } = options;
   const frameSources = new WeakMap<StreamLog, FrameSource>();
 
@@ -50,30 +53,33 @@ export function createAdmission(options: AdmissionOptions): Admit {
     const auth = authSchema.parse(handshake.auth);
     const query = querySchema.parse(handshake.query);
     const token = auth.token ?? query.token ?? bearerToken(handshake.authorization);
-    const caller = await callerOf(access, token, handshake.address);
+    const authentication = await checkToken(access, token);
+    const caller = callerOf(authentication, handshake.address);
     const waitSeconds = rateLimit.take(caller);
     if (waitSeconds > 0)
       throw new StreamError('RateLimited', `${tooMany('connections', caller)}; wait ${waitSeconds} s`);
     const given = auth.workgroupId || query.orgName;
-    const workgroupId =
-      typeof given === 'string'
-        ? given
-        : onlyWorkgroup(await access.authenticate(token).catch(explainMissing), given);
-    const { grant, devices } = await admit(options, token, workgroupId, ['search:read']).catch(
-      explainMissing,
-    );
+    const { workgroupId, grant, devices } = explainMissing(() => {
+      const id = typeof given === 'string' ? given : onlyWorkgroup(grantOrThrow(authentication), given);
+      return { workgroupId: id, ...admit(options, authentication, id, ['search:read']) };
+    });
     const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');
     const log = await stream.logOf(workgroupId);
     return { workgroupId, grant, devices, seesAudit, log, frames: framesOf(log) };
   };
 }
 
-function explainMissing(error: unknown): never {
-  if (!(error instanceof StreamError) || error.code !== 'AuthenticationRequired') throw error;
-  throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
+/** Replaces the error for a missing token by one that names the handshake. */
+function explainMissing<Result>(action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof StreamError) || error.code !== 'AuthenticationRequired') throw error;
+    throw new StreamError('AuthenticationRequired', 'connect with auth: { token, workgroupId }');
+  }
 }
 
-/** What is no text names none: whoever names two in a list is not let in to another. */
+/** A workgroup that is no text is refused, so that a list of two never opens another workgroup. */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
   if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;

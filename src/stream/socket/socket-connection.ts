@@ -3,30 +3,33 @@ import type { Grant } from '../../access/grant.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { FrameSource } from './socket-frames.ts';
 
-/** What a connection was let in to: one workgroup, as far as its token reaches. */
-export interface Admission {
+/** The workgroup of a connection and the rights of its token. */
+export interface ConnectionContext {
   workgroupId: string;
   grant: Grant;
   devices: Authorization['devices'];
-  /** Whether the token may see audit messages. */
+  /** True if the token may read audit messages. */
   seesAudit: boolean;
   log: StreamLog;
   frames: FrameSource;
 }
 
-/** One client's connection, as its subscriptions see it. */
+/** The connection of one client, for its subscriptions. */
 export interface SocketConnection {
   /**
-   * Whether the client acknowledges frames, as far as is known. Told once by what it does with the first ones.
+   * True if the client acknowledges frames, false if it does not, undefined until its reaction to the first frames
+   * shows it.
    */
   acknowledges: boolean | undefined;
-  /** Sends an event of the contract. */
   emit(event: string, payload: object): void;
-  /** Sends a data frame: its head, then stored messages. Where the client acknowledges it, `acknowledged` is called. */
+  /**
+   * Sends a data frame: its head and stored messages. If `acknowledged` is given, it is called when the client
+   * acknowledges the frame.
+   */
   sendFrame(head: Uint8Array, messages: Uint8Array, acknowledged: (() => void) | undefined): void;
-  /** Whether everything that was sent has been handed to the system. */
+  /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
-  /** Calls back whenever the connection has become clear. The result ends that. */
+  /** Calls the listener whenever the connection has become clear. Returns a function that removes the listener. */
   onClear(listener: () => void): () => void;
   disconnect(): void;
 }

@@ -3,7 +3,7 @@ import { StreamError } from '../../contract/stream-errors.ts';
 import { errorMessage } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** The error map in JSON: offsets are decimal text there. */
+/** The error map as JSON. Offsets in it are decimal text. */
 export function errorPayload(error: StreamError): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(error.body()).map(([key, value]) => [
@@ -13,7 +13,7 @@ export function errorPayload(error: StreamError): Record<string, unknown> {
   );
 }
 
-/** What a client may know of anything that was thrown; a fault of ours is logged, and named by its correlation id. */
+/** The error that a client gets. A fault of the service is logged, and the client gets its correlation id. */
 export function socketError(error: unknown, logger: Logger): StreamError {
   if (error instanceof StreamError) {
     if (error.cause !== undefined) logger.error({ problem: errorMessage(error.cause) }, 'socket.unavailable');

@@ -2,18 +2,21 @@ import { limits } from '../../contract/wire-limits.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import type { SocketConnection } from './socket-connection.ts';
 
-/** Whether the reader of a subscription takes what it is sent: the log is the buffer, so nothing else piles up. */
+/** Holds a subscription back while its reader is slow. The log is the buffer, so no frames pile up. */
 export interface FlowControl {
-  /** Whether a frame may be sent now. */
+  /** True if a frame may be sent now. */
   readonly isOpen: boolean;
   /**
    * Waits until a frame may be sent.
-   * @returns false where the reader is far behind and has taken nothing for too long
+   * @returns false if the reader is far behind and has read nothing for too long
    */
   wait(): Promise<boolean>;
-  /** Takes note of a frame that is sent. The result is to be called when the client acknowledges it, if it should be asked. */
+  /**
+   * Counts a frame that is being sent. Returns the function for its acknowledgement, or undefined if the frame needs
+   * none.
+   */
   sending(): (() => void) | undefined;
-  /** Lets a wait go and stops the timers. */
+  /** Ends waits and stops the timers. */
   close(): void;
 }
 
@@ -23,9 +26,12 @@ export interface FlowControlOptions {
   isFarBehind(): Promise<boolean>;
 }
 
-/** A client that acknowledges frames has answered the first by then; one that does not is held back by its transport alone. */
+/**
+ * Without an acknowledgement in this time the client counts as one that does not acknowledge. Then only the transport
+ * holds it back.
+ */
 const FIRST_ACKNOWLEDGEMENT_MS = 3_000;
-/** A reader that is far behind has to take a frame within this time. */
+/** A reader that is far behind must read a frame within this time. */
 const STALLED_MS = 30_000;
 
 export function createFlowControl({ connection, startTimer, isFarBehind }: FlowControlOptions): FlowControl {
@@ -41,7 +47,7 @@ export function createFlowControl({ connection, startTimer, isFarBehind }: FlowC
     (connection.isClear() &&
       (connection.acknowledges === false || unacknowledged < limits.framesUnacknowledgedMax));
 
-  /** Resolves to whether anything moved in that time. */
+  /** Resolves to true if a frame was acknowledged or the transport drained within that time. */
   const movement = () =>
     new Promise<boolean>((resolve) => {
       const stopStalled = startTimer(STALLED_MS, () => resolve(false));

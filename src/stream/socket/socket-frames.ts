@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { laterOffset, OFFSET_MAX, type Offset, offsetOf } from '../../contract/offset.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Clock } from '../../lib/time.ts';
-import type { ReadFilter, ReadOutcome, StreamLog } from '../log/stream-log.ts';
+import type { LogReadOutcome, ReadFilter, StreamLog } from '../log/stream-log.ts';
 
-/** What a subscription reads at once: the messages of one frame, joined. Never to be changed: others may send them too. */
+/** The messages of one frame, joined. They must not be changed, because several subscriptions may send them. */
 export type FrameOutcome =
-  | (Omit<ReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
-  | Exclude<ReadOutcome, { kind: 'batch' }>;
+  | (Omit<LogReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
+  | Exclude<LogReadOutcome, { kind: 'batch' }>;
 
 export interface FrameRequest {
   from: Offset;
@@ -16,7 +16,7 @@ export interface FrameRequest {
   filter: ReadFilter;
 }
 
-/** Reads of one log in frames, each read once for all subscriptions that stand at the same position. */
+/** Reads a log in frames. Subscriptions at the same position share one read. */
 export interface FrameSource {
   /** @throws StreamError StorageUnavailable */
   read(request: FrameRequest): Promise<FrameOutcome>;
@@ -24,16 +24,16 @@ export interface FrameSource {
 
 interface Remembered {
   frame: Promise<FrameOutcome>;
-  /** None of its messages is older than this, as far as is known. */
+  /** No message of the frame is older than this offset. */
   notBefore: Offset;
 }
 
-/** Bytes that a frame has beside its messages, at most. */
+/** The largest size of a frame without its messages. */
 const FRAME_HEAD_BYTES_MAX = 512;
-/** What is remembered of a log for subscriptions that are a little behind the first one. */
+/** Frames that are kept for subscriptions that are a little behind. */
 const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
 const REMEMBERED_FRAMES_MAX = 256;
-/** Messages in one piece are sent as they lie in the log's memory, unless a slow reader would keep more than this alive. */
+/** A single part is sent from the log's memory, unless a slow reader would keep more than this alive. */
 const PINNED_BYTES_MAX = 4 * 1024 * 1024;
 
 export function createFrameSource(
@@ -45,7 +45,7 @@ export function createFrameSource(
     max: REMEMBERED_FRAMES_MAX,
     maxSize: REMEMBERED_BYTES_MAX,
   });
-  /** The tail, as the last read saw it. */
+  /** The end of the log at the last read. */
   let newest: Offset = 0n;
   let epoch: string | undefined;
 
@@ -67,7 +67,7 @@ export function createFrameSource(
 
   const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
     const entry: Remembered = { frame: readNow(request), notBefore: OFFSET_MAX };
-    // Its bytes are known once it was read.
+    // The size is known after the read.
     frames.set(key, entry, { size: 1 });
     const frame = await entry.frame.catch((error: unknown) => {
       if (frames.get(key) === entry) frames.delete(key);
@@ -88,7 +88,7 @@ export function createFrameSource(
       const { from, limit, filter } = request;
       const key = `${from} ${limit} ${filterKey(filter)}`;
       const known = frames.get(key);
-      // Only the log knows what is gone of messages that are too old.
+      // If messages may be too old, the log must be asked.
       const isRetained = known && known.notBefore >= offsetOf(Math.max(0, clock.now() - retentionMs));
       const frame = await (isRetained ? known.frame : readOnce(key, request));
       if (frame.kind !== 'batch' || !frame.upToDate || frame.nextOffset >= newest) return frame;
@@ -103,7 +103,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return isSmall ? first! : Buffer.concat(parts);
 }
 
-/** Sets of devices belong to grants; those of two tokens may hold the same devices. */
+/** The key of each set of devices. Two tokens may have equal sets. */
 const deviceKeys = new WeakMap<ReadonlySet<string>, string>();
 
 function filterKey({ table, exceptTable, devices }: ReadFilter): string {

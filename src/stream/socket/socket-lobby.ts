@@ -2,37 +2,37 @@ import type { IncomingMessage } from 'node:http';
 import { addressGroup } from '../../http/address-group.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 
-/** A connection of the library, as far as it is used here. */
+/** A connection of engine.io. */
 export interface LobbyConnection {
   once(event: 'close', listener: () => void): unknown;
-  /** @param discard at once, without a word */
+  /** @param discard true to close without waiting for buffered data */
   close(discard: boolean): unknown;
 }
 
 export interface LobbyOptions {
-  /** Connections in all, those that were let in among them. */
+  /** The maximum number of connections, including those that were let in. */
   connectionsMax: number;
-  /** Connections of one address that wait; of IPv6 one /64 network counts as one address. */
+  /** Connections of one address that may wait. A /64 network of IPv6 counts as one address. */
   waitingPerAddressMax: number;
   waitingMsMax: number;
-  /** How many connections were let in and are still there. */
+  /** The number of connections that were let in and are still open. */
   countInside(): number;
   startTimer: StartTimer;
 }
 
 /**
- * Where connections wait that have not said who they are: few of each address, and for a short time. Where there is no room at
- * all, the one that has waited longest makes room for the next, so that nobody can keep others out by waiting.
+ * Holds connections that have not authenticated yet: a few for each address, for a short time. If there is no room, the
+ * connection that waits longest is closed, so that waiting connections cannot keep others out.
  */
 export interface Lobby {
   /**
-   * Takes a place for a request that opens a connection: it counts from now on.
-   * @returns why there is none; undefined where it has one
+   * Takes a place for a request that opens a connection.
+   * @returns the reason if there is no place
    */
   enter(request: IncomingMessage): string | undefined;
-  /** The connection that this request has opened. */
+  /** Called when the request has opened its connection. */
   opened(request: IncomingMessage, connection: LobbyConnection): void;
-  /** It has said who it is: it waits no longer. */
+  /** Called when the connection has authenticated. It waits no longer. */
   letIn(request: IncomingMessage): void;
   readonly size: number;
 }
@@ -45,7 +45,7 @@ interface Place {
 
 export function createLobby(options: LobbyOptions): Lobby {
   const { connectionsMax, waitingPerAddressMax, waitingMsMax, countInside, startTimer } = options;
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   const places = new Map<IncomingMessage, Place>();
   const perGroup = new Map<string, number>();
 
@@ -66,7 +66,7 @@ export function createLobby(options: LobbyOptions): Lobby {
       const group = addressGroup(request.socket.remoteAddress ?? '');
       const waiting = perGroup.get(group) ?? 0;
       if (waiting >= waitingPerAddressMax)
-        return 'too many connections of this address have not said who they are';
+        return 'too many connections of this address have not authenticated';
       if (places.size + countInside() >= connectionsMax) {
         const [oldest] = places.keys();
         if (oldest === undefined) return 'too many connections';
@@ -79,7 +79,7 @@ export function createLobby(options: LobbyOptions): Lobby {
     },
     opened(request, connection) {
       const place = places.get(request);
-      // Its time was up before it was open.
+      // The time was over before the connection was open.
       if (place === undefined) return void connection.close(true);
       place.connection = connection;
       connection.once('close', () => leave(request));

@@ -1,20 +1,23 @@
-/** A packet of engine.io as it is handed over before it is sent. */
+/** A packet of engine.io before it is sent. */
 export interface EnginePacket {
   data?: unknown;
   options?: object;
 }
 
 /**
- * Makes a packet of two parts, the second of which many connections share, so that it is not copied for each of them. A
- * WebSocket gets them one after another in one frame; where the packet travels otherwise, they are joined.
+ * Builds a packet of a head and messages. Connections share the messages without a copy. A WebSocket sends both parts
+ * in one frame; for other transports they are joined.
  */
 export function joinInPacket(packet: EnginePacket, head: Uint8Array, shared: Uint8Array): void {
-  // What the library's own broadcasts use to encode a frame once for all.
+  // socket.io uses this member for broadcasts, to encode a frame once for all receivers.
   packet.options = { ...packet.options, wsPreEncodedFrame: [frameStart(head, shared.length), shared] };
   Object.defineProperty(packet, 'data', { get: () => Buffer.concat([head, shared]) });
 }
 
-/** The last frame of a binary message, not masked (RFC 6455 5.2): its header, and the first bytes of its payload. */
+/**
+ * The header of the last frame of a binary message that is not masked (RFC 6455, 5.2), and the first bytes of its
+ * payload.
+ */
 function frameStart(head: Uint8Array, bytesAfter: number): Buffer {
   const length = head.length + bytesAfter;
   const headerBytes = length < 126 ? 2 : length < 0x1_0000 ? 4 : 10;

@@ -3,15 +3,15 @@ import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { isMap } from '../../decode/parse-values.ts';
-import type { ReadStart } from '../log/read-start.ts';
+import type { ReadStart } from '../log/read-cursor.ts';
 import { parseReadQuery, parseTable, type ReadDefaults } from '../rest/read-request.ts';
 
 export interface SubscribeRequest {
   requestId: string;
   start: ReadStart;
-  /** Messages a frame, at most. */
+  /** The largest number of messages in a frame. */
   limit: number;
-  /** A table, or the wildcard; undefined where the client names none and gets all that its token may see. */
+  /** A table or the wildcard. Undefined if the client names none; it then gets everything that its token may read. */
   table: string | undefined;
 }
 
@@ -19,7 +19,7 @@ const requestIdSchema = z.guid();
 const defaults: ReadDefaults = { start: { kind: 'newest' }, limit: limits.frameMessagesMax };
 
 /**
- * Reads the payload of a subscription. Unknown members are ignored, and one that is null counts as absent.
+ * Reads the payload of a subscription. Unknown members are ignored. A member that is null counts as absent.
  * @throws StreamError InvalidRequest, InvalidOffset, InvalidTimestamp or InvalidLimit
  */
 export function parseSubscribe(payload: unknown): SubscribeRequest {
@@ -51,7 +51,7 @@ export function parseSubscribe(payload: unknown): SubscribeRequest {
 
 /**
  * The `requestId` of a payload.
- * @throws StreamError InvalidRequest where it has none
+ * @throws StreamError InvalidRequest if there is none
  */
 export function requestIdOf(payload: unknown): string {
   const parsed = requestIdSchema.safeParse(memberOf(payload, 'requestId'));
@@ -65,7 +65,7 @@ function memberOf(payload: unknown, name: string): unknown {
   return isMap(payload) ? payload[name] : undefined;
 }
 
-/** As it would stand in an address. A number that does not hold all its digits any more is not one of them. */
+/** The text of a parameter as in a URL. A number that has lost digits becomes empty text, which is invalid. */
 function parameterText(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   return Number.isSafeInteger(value) ? String(value) : '';

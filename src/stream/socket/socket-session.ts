@@ -7,13 +7,13 @@ import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
 import { showsAudit } from '../rest/read-request.ts';
-import type { Admission, SocketConnection } from './socket-connection.ts';
+import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { parseSubscribe, requestIdOf } from './socket-request.ts';
 import { createSubscription, type Subscription } from './socket-subscription.ts';
 
 export interface SessionOptions {
-  /** @throws StreamError InvalidToken once the connection's token no longer holds */
+  /** @throws StreamError InvalidToken if the connection's token is not valid any more */
   recheck(): void;
   rateLimit: RateLimit;
   subscriptionsMax: number;
@@ -25,24 +25,24 @@ export interface SessionOptions {
 
 /** The subscriptions of one connection. */
 export interface Session {
-  /** An event that a client sent, its last argument being a function where it wants an acknowledgement. */
+  /** Handles an event of the client. If the client wants an acknowledgement, the last argument is a function. */
   receive(event: string, args: readonly unknown[]): void;
-  /** Ends all subscriptions, telling the client why. */
+  /** Ends all subscriptions and tells the client why. */
   stop(reason: StopReason, error?: StreamError): Promise<void>;
-  /** Ends all subscriptions of a client that has gone. */
+  /** Ends all subscriptions of a client that has disconnected. */
   close(): void;
   readonly size: number;
 }
 
 type Answer = (payload: object) => void;
 
-/** A client that goes on for this many requests after it was told to wait is disconnected. */
+/** A client that sends this many requests although it was told to wait is disconnected. */
 const REFUSALS_MAX = 100;
 const REQUEST_ID_CHARACTERS_MAX = 64;
 
 export function createSession(
   connection: SocketConnection,
-  admission: Admission,
+  context: ConnectionContext,
   options: SessionOptions,
 ): Session {
   const { rateLimit, logger, subscriptionsMax } = options;
@@ -60,14 +60,14 @@ export function createSession(
     if (subscriptions.size >= subscriptionsMax)
       throw new StreamError(
         'RateLimited',
-        `a connection has ${subscriptionsMax} subscriptions at most: stop one, or open another connection`,
+        `a connection has at most ${subscriptionsMax} subscriptions: stop one, or open another connection`,
       );
     const subscription = createSubscription({
       ...options,
       requestId,
       connection,
-      source: admission,
-      filter: filterOf(table, admission),
+      source: context,
+      filter: filterOf(table, context),
       limit,
       logger,
       onEnd: () => subscriptions.delete(requestId),
@@ -110,11 +110,11 @@ export function createSession(
       };
       const refuse = (error: unknown) =>
         answer({ requestId: textIdOf(payload), ...errorPayload(socketError(error, logger)) });
-      const waitSeconds = rateLimit.take(admission.grant);
+      const waitSeconds = rateLimit.take(context.grant);
       if (waitSeconds > 0) {
         if (++refusals > REFUSALS_MAX) return connection.disconnect();
         return refuse(
-          new StreamError('RateLimited', `${tooMany('requests', admission.grant)}; wait ${waitSeconds} s`),
+          new StreamError('RateLimited', `${tooMany('requests', context.grant)}; wait ${waitSeconds} s`),
         );
       }
       refusals = 0;
@@ -133,8 +133,8 @@ export function createSession(
   };
 }
 
-/** What a subscription to a table shows, or one to everything that the token may see. */
-function filterOf(table: string | undefined, { devices, seesAudit }: Admission): ReadFilter {
+/** The filter of a subscription to a table, or to everything that the token may read. */
+function filterOf(table: string | undefined, { devices, seesAudit }: ConnectionContext): ReadFilter {
   if (table !== undefined && showsAudit(table) && !seesAudit)
     throw new StreamError('InsufficientScope', 'the token needs search:read and org:audit here', {
       required: ['search:read', 'org:audit'],
@@ -146,7 +146,7 @@ function filterOf(table: string | undefined, { devices, seesAudit }: Admission):
   };
 }
 
-/** Whatever a client calls its request, where that is no more than a name. */
+/** The requestId of a payload for an error answer, if it is short text. */
 function textIdOf(payload: unknown): string | null {
   const id = typeof payload === 'object' && payload !== null && 'requestId' in payload && payload.requestId;
   return typeof id === 'string' && id.length <= REQUEST_ID_CHARACTERS_MAX ? id : null;

@@ -7,9 +7,9 @@ import { readBodyHeader } from '../../decode/read-body-header.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
-import { positionError, type ReadStart, resolveStart, skipTo, startAgain } from '../log/read-start.ts';
+import { openCursor, positionError, type ReadCursor, type ReadStart } from '../log/read-cursor.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
-import type { Admission, SocketConnection } from './socket-connection.ts';
+import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { createFlowControl } from './socket-flow-control.ts';
 import type { FrameOutcome } from './socket-frames.ts';
@@ -18,35 +18,35 @@ export interface SubscriptionOptions {
   requestId: string;
   connection: SocketConnection;
   /** The log that is read, and its frames. */
-  source: Pick<Admission, 'log' | 'frames'>;
+  source: Pick<ConnectionContext, 'log' | 'frames'>;
   filter: ReadFilter;
   limit: number;
   retentionMs: number;
   clock: Clock;
   startTimer: StartTimer;
   logger: Logger;
-  /** Called once it has ended, however. */
+  /** Called once when the subscription has ended for any reason. */
   onEnd(): void;
 }
 
-/** One reader of the log: replay and live are the same loop, which reads on wherever the reader stands. */
+/** One subscription of a socket. It reads stored and new messages in one loop. */
 export interface Subscription {
   /**
-   * Finds where it starts.
+   * Finds the start.
    * @throws StreamError OffsetExpired, OffsetAhead or StorageUnavailable
    */
   begin(start: ReadStart): Promise<SubscribeAnswer>;
-  /** Sends frames until it ends. */
+  /** Sends frames until the subscription ends. */
   run(): Promise<void>;
-  /** Ends it, and tells the client why and where it stood. */
+  /** Ends the subscription, and tells the client the reason and the position. */
   stop(reason: StopReason, error?: StreamError): Promise<void>;
-  /** Ends it without a word: the client has gone. */
+  /** Ends the subscription and sends nothing, because the client has disconnected. */
   cancel(): void;
 }
 
-/** More messages than this, whatever their table, between a reader and the newest: it is far behind. */
+/** A reader with more messages than this before it, of any table, is far behind. */
 const FAR_BEHIND_MESSAGES = 10_000;
-/** A log that cannot be read now is tried again; after this many times the client is asked to come back later. */
+/** A read that fails is repeated up to this often. Then the client is asked to come back later. */
 const READ_ATTEMPTS_MAX = 10;
 const READ_AGAIN_MS = 1_000;
 
@@ -56,20 +56,23 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   const flowControl = createFlowControl({
     connection,
     startTimer,
-    isFarBehind: async () => (await log.countFrom(position)) > FAR_BEHIND_MESSAGES,
+    isFarBehind: async () => (await log.countFrom(position())) > FAR_BEHIND_MESSAGES,
   });
   const begun = Promise.withResolvers<void>();
-  let position: Offset = 0n;
-  let notBefore: Offset = 0n;
-  /** Where the client knows that it stands. */
-  let told: Offset = 0n;
-  /** The log that this reader knows of. */
+  let cursor: ReadCursor | undefined;
+  /** The position that the client knows. */
+  let sentPosition: Offset = 0n;
+  /** The epoch of the log that was read last. */
   let epoch: string | undefined;
   let ended = false;
   let waiting: AbortController | undefined;
   let isIdle = false;
   let stopIdleTimer = () => {};
 
+  const position = (): Offset => {
+    const at = cursor?.position ?? 0n;
+    return at === 'oldest' ? 0n : at;
+  };
   const startIdleTimer = () => {
     stopIdleTimer();
     isIdle = false;
@@ -90,12 +93,12 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     await begun.promise;
     if (ended) return;
     cancel();
-    if (reason === 'consumer_too_slow')
-      logger.info({ requestId, nextOffset: String(position) }, 'socket.too-slow');
+    const nextOffset = String(position());
+    if (reason === 'consumer_too_slow') logger.info({ requestId, nextOffset }, 'socket.too-slow');
     connection.emit(socketEvents.stop, {
       requestId,
       reason,
-      nextOffset: String(position),
+      nextOffset,
       ...(error && { error: errorPayload(error) }),
     });
   };
@@ -115,11 +118,17 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       });
     });
 
-  const read = async (): Promise<FrameOutcome> => {
+  /** Reads a frame and pins the cursor to an offset, because the client gets its start before the first frame. */
+  const readFrame = (from: ReadCursor) => async (at: Offset | 'oldest') => {
+    const offset = at === 'oldest' ? (await log.bounds()).earliest : at;
+    const frame = await frames.read({ from: offset, limit, filter });
+    if (frame.kind === 'batch') from.moveTo(offset);
+    return frame;
+  };
+  const read = async (from: ReadCursor): Promise<FrameOutcome> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        position = await skipTo(log, notBefore, position);
-        return await frames.read({ from: position, limit, filter });
+        return await from.read(readFrame(from), false);
       } catch (error) {
         if (ended || attempt === READ_ATTEMPTS_MAX) throw error;
         await wait(pause(READ_AGAIN_MS));
@@ -131,60 +140,58 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     const { count, nextOffset, upToDate, bounds, messages } = frame;
     const { earliest: earliestOffset } = bounds;
     epoch = bounds.epoch;
-    const fields = { requestId, fromOffset: told, nextOffset, count, upToDate, earliestOffset, epoch };
+    const fields = {
+      requestId,
+      fromOffset: sentPosition,
+      nextOffset,
+      count,
+      upToDate,
+      earliestOffset,
+      epoch,
+    };
     const head = readBodyHeader(fields);
-    told = nextOffset;
+    sentPosition = nextOffset;
     connection.sendFrame(head, messages, flowControl.sending());
     startIdleTimer();
   };
 
-  const pull = async () => {
+  const sendFrames = async (from: ReadCursor) => {
     while (!ended) {
       if (!(await flowControl.wait())) return stop('consumer_too_slow');
-      const frame = await read();
+      const frame = await read(from);
       if (ended) return;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
       if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) {
-        // Another subscription of this connection was faster.
+        // Another subscription of this connection may have sent a frame meanwhile.
         if (!flowControl.isOpen) continue;
         send(frame);
       }
-      const hasMoved = frame.nextOffset !== position;
-      // At once: whoever stops it meanwhile is told where it stood.
-      position = frame.nextOffset;
-      // Others get their turn also where a log wakes its readers for nothing.
+      const hasMoved = frame.nextOffset !== from.position;
+      // No await comes between `send` and this line, so a stop reports the position after the frame.
+      from.moveTo(frame.nextOffset);
+      // Other work gets a turn, also if the log wakes its readers without a new message.
       if (!frame.upToDate || !hasMoved) await nextTurn();
-      if (frame.upToDate && !isIdle) await wait((signal) => log.waitFor(position, signal));
+      if (frame.upToDate && !isIdle) await wait(from.waitForMore);
     }
   };
 
   const begin = async (start: ReadStart): Promise<SubscribeAnswer> => {
-    let resolved = await resolveStart(log, start, options);
-    for (;;) {
-      position = resolved.from === 'oldest' ? (await log.bounds()).earliest : resolved.from;
-      ({ notBefore } = resolved);
-      const outcome = await frames.read({ from: position, limit, filter });
-      if (outcome.kind === 'batch') {
-        epoch = outcome.bounds.epoch;
-        told = position;
-        return {
-          requestId,
-          nextOffset: String(position),
-          epoch,
-          ...(resolved.clamped && { clamped: resolved.clamped }),
-        };
-      }
-      resolved = startAgain(resolved, outcome);
-    }
+    cursor = await openCursor(log, start, options);
+    const frame = await cursor.read(readFrame(cursor), true);
+    if (frame.kind !== 'batch') throw positionError(frame);
+    ({ epoch } = frame.bounds);
+    sentPosition = position();
+    const { clamped } = cursor;
+    return { requestId, nextOffset: String(sentPosition), epoch, ...(clamped && { clamped }) };
   };
 
   return {
     begin: (start) => begin(start).finally(begun.resolve),
     async run() {
-      if (ended) return;
+      if (ended || cursor === undefined) return;
       startIdleTimer();
       try {
-        await pull();
+        await sendFrames(cursor);
       } catch (error) {
         if (!ended) await stop('server_draining', socketError(error, logger));
       }

@@ -4,17 +4,17 @@ import { socketEvents } from '../../contract/socket-events.ts';
 import type { SocketConnection } from './socket-connection.ts';
 import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 
-/** A socket of socket.io, as far as it is used here. */
+/** The part of a socket.io socket that is used here. */
 export interface LibrarySocket {
   emit(event: string, ...args: unknown[]): unknown;
   disconnect(close: boolean): unknown;
   conn: EventEmitter & { transport: EventEmitter & { writable: boolean }; request: IncomingMessage };
 }
 
-/** The library remembers every frame that was not acknowledged; those of subscriptions that have ended add up. */
+/** socket.io keeps every frame without an acknowledgement, also of subscriptions that have ended. */
 const UNANSWERED_MAX = 512;
 
-/** A socket of the library as the subscriptions on it see it. */
+/** Wraps a socket of socket.io for its subscriptions. */
 export function connectionOf(socket: LibrarySocket): SocketConnection {
   const { conn } = socket;
   const listeners = new Set<() => void>();
@@ -28,7 +28,7 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
     onReady();
   });
 
-  /** The library makes two packets of an event with bytes. Held back until both are there, they leave together. */
+  /** socket.io makes two packets of an event with bytes. They are held back until both exist, and are sent together. */
   const sendTogether = (emit: () => void) => {
     const { transport, request } = conn;
     const { writable } = transport;

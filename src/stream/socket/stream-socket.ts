@@ -13,16 +13,16 @@ import type { Logger } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { createQuota } from './per-owner-quota.ts';
-import { type AdmissionOptions, createAdmission } from './socket-admission.ts';
-import type { Admission } from './socket-connection.ts';
+import { createSocketAdmission, type SocketAdmissionOptions } from './socket-admission.ts';
+import type { ConnectionContext } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { createLobby, type Lobby, type LobbyConnection } from './socket-lobby.ts';
 import { createSession, type Session } from './socket-session.ts';
 import { connectionOf } from './socket-transport.ts';
 
-export interface StreamSocketOptions extends Omit<AdmissionOptions, 'rateLimit' | 'access'> {
+export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateLimit' | 'access'> {
   access: Pick<Access, 'authenticate' | 'recheck'>;
-  /** For each token that is valid, and for each address that connects without one: connections and requests. */
+  /** Connections and requests of each valid token, and of each address without one. */
   requestsPerMinuteMax: number;
   path?: string;
   startTimer: StartTimer;
@@ -34,16 +34,16 @@ export interface SocketLimits {
   subscriptionsPerSocketMax: number;
   socketsPerTokenMax: number;
   socketsPerWorkgroupMax: number;
-  /** Also those that have not said who they are yet. */
+  /** Includes connections that have not authenticated yet. */
   socketsMax: number;
-  /** Connections of one address (of one /64 network of IPv6) that have not said who they are yet. */
+  /** Connections of one address that have not authenticated yet. A /64 network of IPv6 counts as one address. */
   socketsWaitingPerAddressMax: number;
   /** A connection that is not authenticated after this is closed. */
   authenticationMsMax: number;
 }
 
 export interface StreamSocket {
-  /** What is held for clients now; `waiting` are those that have not said who they are. */
+  /** Current counts. `waiting` are connections that have not authenticated yet. */
   counts(): { sockets: number; waiting: number; subscriptions: number };
 }
 
@@ -55,32 +55,32 @@ const limitsByDefault: SocketLimits = {
   socketsWaitingPerAddressMax: serviceLimits.connectionsPerAddress,
   authenticationMsMax: serviceLimits.authenticationMs,
 };
-/** Clients send small frames only: a handshake, subscriptions, acknowledgements. */
+/** Clients send only small frames: a handshake, subscriptions, acknowledgements. */
 const RECEIVED_BYTES_MAX = 32 * 1024;
 /** The library closes a connection that is not authenticated this much later, so our limit acts first. */
 const CONNECT_MORE_MS = 5 * SECOND_MS;
-/** A ping waits behind the data before it, so a slow reader needs time for its answer. */
+/** A slow reader needs time for a ping, because data before it must be read first. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
-/** How soon a token that was revoked or has expired ends what it opened. */
+/** A connection ends within this time after its token has expired or was revoked. */
 const RECHECK_MS = SECOND_MS;
-/** On shutdown, for clients to take their last events and leave; and then to close the connection. */
+/** On shutdown, clients get this time to receive their last events, and then to close. */
 const LEAVE_MS = 2 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 
 type Events = Record<string, (...args: unknown[]) => void>;
-type StreamSocketServer = Server<Events, Events, Record<string, never>, { admission: Admission }>;
-type ClientSocket = Socket<Events, Events, Record<string, never>, { admission: Admission }>;
+type StreamSocketServer = Server<Events, Events, Record<string, never>, { context: ConnectionContext }>;
+type ClientSocket = Socket<Events, Events, Record<string, never>, { context: ConnectionContext }>;
 
 /**
- * The stream over socket.io, on the server of `app`: authentication in the handshake, then `stream:latest` and its
+ * Serves the stream over socket.io on the server of `app`: authentication in the handshake, then `stream:latest` and
  * data frames. It ends when the stream drains.
  */
 export function registerStreamSocket(app: FastifyInstance, options: StreamSocketOptions): StreamSocket {
   const { stream, access, clock, startTimer, logger, path = SOCKET_PATH } = options;
   const limits = { ...limitsByDefault, ...options.limits };
   const rateLimit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
-  const admit = createAdmission({ ...options, rateLimit });
+  const admit = createSocketAdmission({ ...options, rateLimit });
   const sessions = new Map<ClientSocket, Session>();
   const perOwner = (max: number, owner: string) =>
     createQuota(max, `${owner} has ${max} connections already; close one first`);
@@ -97,9 +97,10 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const server = openServer(app, path, lobby, limits.authenticationMsMax + CONNECT_MORE_MS);
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
-    // Nobody else listens before the library has taken it on, and an error that nobody listens to ends the process.
+    // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler would end the
+    // process.
     connection.on('error', () => undefined);
-    // Told at once: the library cuts off, a second later, what is none of its own.
+    // The answer is sent at once, because socket.io closes unknown upgrades a second later.
     if (!url?.startsWith(path))
       return endWithError(connection, 404, 'NotFound', `the stream's WebSocket is at ${path}/`);
     upgraded.add(connection);
@@ -109,23 +110,23 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   server.use((socket, next) => {
     const { auth, query, headers, address } = socket.handshake;
     admit({ auth, query, authorization: headers.authorization, address })
-      .then((admission) => {
-        // Before it counts as connected: whoever connects many times at once is counted each time.
-        const places = [perToken.take(admission.grant.tokenId)];
+      .then((context) => {
+        // The quota counts before the connection is open, so that parallel connects count too.
+        const places = [perToken.take(context.grant.tokenId)];
         socket.conn.once('close', () => {
           for (const giveBack of places) giveBack();
         });
-        places.push(perWorkgroup.take(admission.workgroupId));
-        socket.data.admission = admission;
+        places.push(perWorkgroup.take(context.workgroupId));
+        socket.data.context = context;
         next();
       })
       .catch((error: unknown) => next(connectError(socketError(error, logger))));
   });
 
   server.on('connection', (socket) => {
-    const { admission } = socket.data;
-    const { grant, workgroupId } = admission;
-    const session = createSession(connectionOf(socket), admission, {
+    const { context } = socket.data;
+    const { grant, workgroupId } = context;
+    const session = createSession(connectionOf(socket), context, {
       ...options,
       rateLimit,
       subscriptionsMax: limits.subscriptionsPerSocketMax,
@@ -138,7 +139,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     socket.on('disconnect', (reason) => {
       session.close();
       sessions.delete(socket);
-      // A connection has one purpose: it does not stay without it, uncounted.
+      // A connection without its namespace is closed, because nothing else would count it.
       if (reason === 'client namespace disconnect') socket.conn.close();
       logger.debug({ workgroup: workgroupId, sockets: sessions.size, reason }, 'socket.disconnected');
     });
@@ -146,7 +147,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 
   const recheck = async (socket: ClientSocket, session: Session) => {
     try {
-      access.recheck(socket.data.admission.grant);
+      access.recheck(socket.data.context.grant);
     } catch (cause) {
       const error = socketError(cause, logger);
       await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
@@ -180,7 +181,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   };
 }
 
-/** The library's server behind that path of `app`, beside its routes. */
+/** Runs socket.io at a path of `app`, beside its routes. */
 function openServer(
   app: FastifyInstance,
   path: string,
@@ -210,7 +211,7 @@ function openServer(
   server.engine.on('headers', (headers: Record<string, string>) => {
     headers['X-Content-Type-Options'] = 'nosniff';
   });
-  // A host with several addresses has a server for each, of which the library sees only the first.
+  // A host with several addresses has one server for each. socket.io sees only the first.
   app.all(`${path}/`, {
     config: { rateLimited: false },
     schema: { hide: true },

@@ -12,7 +12,7 @@ function setUp() {
   return encoder;
 }
 
-/** Many fields, each with a name of its own: what takes the longest. */
+/** Many fields with different names, the slowest kind of body. */
 function manyFields(items: number, fieldsPerItem: number): Buffer {
   const item = (index: number) => ({
     device: deviceId(1),
@@ -31,7 +31,7 @@ const request = (body: Uint8Array, type: 'application/json' | 'application/cbor'
   devices: 'all' as const,
 });
 
-test('a body of 850,000 fields takes no time of the event loop, and another tenant’s body does not wait for it', async () => {
+test('a body of 850,000 fields does not block the event loop or the body of another tenant', async () => {
   const encoder = setUp();
   const large = manyFields(850, 1_000);
   const other = manyFields(60, 200);
@@ -69,7 +69,7 @@ test('a body of 850,000 fields takes no time of the event loop, and another tena
   ]);
 });
 
-test('small bodies, usual ones and large ones come out the same, and are refused the same', async () => {
+test('small, usual and large bodies give the same messages and the same errors', async () => {
   const encoder = setUp();
   const bodies = [
     request(encodeCbor(telemetry(3)), 'application/cbor'),
@@ -94,7 +94,7 @@ test('small bodies, usual ones and large ones come out the same, and are refused
   }
 });
 
-test('what waits is refused when the service ends', async () => {
+test('waiting bodies are refused when the service ends', async () => {
   const encoder = createBodyEncoder();
   const body = request(manyFields(850, 1_000));
   const bodies = Array.from({ length: 3 }, () => encoder.encode(body, 'acme'));

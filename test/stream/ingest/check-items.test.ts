@@ -39,7 +39,7 @@ const device = fc.oneof(
 );
 const fields = fc.dictionary(text(limits.nameCharactersMax), value, { maxKeys: 4 });
 
-/** An object with some members right, some wrong, some missing and some that do not belong. */
+/** An object with members that are right, wrong, missing or unknown. */
 function itemOf(members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> {
   const odd = Object.fromEntries(
     Object.entries(members).map(([key, arbitrary]) => [
@@ -77,11 +77,11 @@ describe.each([
   ['telemetry', 'solar', telemetryItem, telemetryItemSchema],
   ['device status', 'devices', statusItem, deviceStatusItemSchema],
 ] as const)('%s items', (_name, table, arbitrary, schema) => {
-  test('are accepted or refused as the schema of the contract does, and come out the same', () => {
+  test('are accepted or refused like by the schema of the contract, with the same result', () => {
     let accepted = 0;
     fc.assert(
       fc.property(arbitrary, (item) => {
-        // The one difference that is meant: zod drops a field of this name without a word.
+        // The one intended difference: zod drops a field of this name.
         fc.pre(!hasOwnProto(item));
         const expected = schema.safeParse(item);
         const checked = checkItems([item], table, 'all');
@@ -108,12 +108,12 @@ test('the number of fields is limited', () => {
     );
 });
 
-test('a field named __proto__ is refused rather than lost', () => {
+test('with a field named __proto__ are refused', () => {
   const item = JSON.parse(`{"device":"${deviceId(1)}","event_time":1,"data":{"__proto__":1,"power":2}}`);
   expect(checkItems([item], 'solar', 'all')).toEqual({
     kind: 'invalid',
     problems: [
-      { index: 0, field: 'data', reason: 'has a field with a name that cannot be kept: "__proto__"' },
+      { index: 0, field: 'data', reason: 'has a field with a name that cannot be stored: "__proto__"' },
     ],
     badItems: 1,
   });

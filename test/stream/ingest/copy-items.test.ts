@@ -17,16 +17,16 @@ function throughValues(body: Uint8Array): EncodedBatch | undefined {
   }
 }
 
-const messagesOf = (batch: EncodedBatch) => decodeCborSequence(batch.bytes);
+const decodedMessages = (batch: EncodedBatch) => decodeCborSequence(batch.bytes);
 
-/** Whatever is copied is what the reference makes of it; returns whether it was. */
+/** Checks that copied messages equal the reference. Returns true if the body was copied. */
 function agrees(body: Uint8Array): boolean {
   const copied = copyItems(body, 'solar', 'all');
   if (copied === undefined) return false;
   const reference = throughValues(body);
   if (reference === undefined)
     expect.unreachable(`copied what is refused: ${Buffer.from(body).toString('hex')}`);
-  expect(messagesOf(copied)).toEqual(messagesOf(reference));
+  expect(decodedMessages(copied)).toEqual(decodedMessages(reference));
   expect([copied.count, copied.tables, copied.devices]).toEqual([
     reference.count,
     reference.tables,
@@ -34,13 +34,16 @@ function agrees(body: Uint8Array): boolean {
   ]);
   const each = (batch: EncodedBatch) =>
     Array.from({ length: batch.count }, (_, index) =>
-      messagesOf({ ...batch, bytes: batch.bytes.subarray(batch.starts[index]!, batch.starts[index + 1]!) }),
+      decodedMessages({
+        ...batch,
+        bytes: batch.bytes.subarray(batch.starts[index]!, batch.starts[index + 1]!),
+      }),
     );
   expect(each(copied)).toEqual(each(reference));
   return true;
 }
 
-/** CBOR heads in every width that holds the value, not only the shortest. */
+/** CBOR heads in every width that can hold the value. */
 function head(major: number, value: number | bigint, width: number): Buffer {
   const number = BigInt(value);
   if (width === 0 && number < 24n) return Buffer.from([(major << 5) | Number(number)]);
@@ -155,8 +158,8 @@ const body = fc
   .array(item, { minLength: 1, maxLength: 3 })
   .map((items) => Buffer.concat([head(4, items.length, 0), ...items]));
 
-describe('copying telemetry as it was sent', () => {
-  test('gives what decoding and encoding gives, whatever form of CBOR the sender chose', () => {
+describe('copying telemetry', () => {
+  test('gives the same messages as decoding and encoding, for any form of CBOR', () => {
     let copied = 0;
     fc.assert(
       fc.property(body, (bytes) => {
@@ -167,7 +170,7 @@ describe('copying telemetry as it was sent', () => {
     expect(copied).toBeGreaterThan(300);
   });
 
-  test('takes nothing that is refused when bytes are changed, lost or added', () => {
+  test('refuses what the decoder refuses when bytes are changed, lost or added', () => {
     const good = encodeCbor(telemetry(2));
     for (let at = 0; at < good.length; at++) {
       for (const byte of [
@@ -191,7 +194,7 @@ describe('copying telemetry as it was sent', () => {
     expect(copyItems(Buffer.concat([good, Buffer.from([0])]), 'solar', 'all')).toBeUndefined();
   });
 
-  test('is what ordinary requests get, byte for byte', () => {
+  test('is used for ordinary requests, byte for byte', () => {
     for (const items of [
       telemetry(3),
       wideTelemetry(500),
@@ -205,13 +208,13 @@ describe('copying telemetry as it was sent', () => {
     }
   });
 
-  test('leaves devices that the caller may not write for to the way that says so', () => {
+  test('leaves devices that the caller may not write for to the decoder', () => {
     const encoded = encodeCbor([...telemetry(1, { device: 1 }), ...telemetry(1, { device: 2 })]);
     expect(copyItems(encoded, 'solar', new Set([deviceId(1)]))).toBeUndefined();
     expect(copyItems(encoded, 'solar', new Set([deviceId(1), deviceId(2)]))).toMatchObject({ count: 2 });
   });
 
-  test('leaves what is beyond the limits to the way that says so', () => {
+  test('leaves items beyond the limits to the decoder', () => {
     const tooMany = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, index]));
     expect(copyItems(encodeCbor([{ ...telemetry(1)[0], data: tooMany }]), 'solar', 'all')).toBeUndefined();
     const one = telemetry(1)[0]!;

@@ -11,7 +11,7 @@ const CBOR = 'application/cbor';
 const JSON_TYPE = 'application/json';
 const NDJSON = 'application/x-ndjson';
 
-/** An array of one map with so many members, in CBOR. */
+/** A CBOR array of one map with this many members. */
 function mapOf(members: number): Buffer {
   const entries = Array.from({ length: members }, (_, key) => [String(key), 1]);
   return Buffer.concat([Buffer.from([0x81]), encodeCbor(Object.fromEntries(entries))]);
@@ -67,7 +67,7 @@ describe('what is accepted', () => {
     expect(contents[0]).toEqual({ ...items[0], table: 'solar', kind: 'telemetry' });
   });
 
-  test('the answer names the offsets, and they are readable when it arrives', async () => {
+  test('the answer has the offsets, which can be read at once', async () => {
     const { call, post, token } = await setUp();
     const { body } = await post(CBOR, encodeCbor(telemetry(5)));
     const answer = await call(`/api/v1/tables/acme/solar/latest?offset=${body.lastOffset}&limit=1`, {
@@ -77,7 +77,7 @@ describe('what is accepted', () => {
     expect(BigInt(body.lastOffset as bigint) - BigInt(body.firstOffset as bigint)).toBe(4n);
   });
 
-  test('integers beyond 2^53 keep their digits in JSON, device ids become lower case, a missing source is null', async () => {
+  test('integers beyond 2^53 keep their digits in JSON, device ids become lower case, and a missing source is null', async () => {
     const { post, stored } = await setUp();
     const text = `[{"device":"${deviceId(1).toUpperCase()}","event_time":1,"msg_id":null,
       "data":{"register":9007199254740993,"negative":-9007199254740993,"text":"9007199254740993","float":1.5}}]`;
@@ -96,7 +96,7 @@ describe('what is accepted', () => {
     expect(message).not.toHaveProperty('msg_id');
   });
 
-  test('the table "devices" takes device status items and nothing else', async () => {
+  test('the table "devices" accepts only device status items', async () => {
     const { post, stored } = await setUp();
     const path = '/api/v1/tables/acme/devices/messages';
     const status = { device: deviceId(3), state: 'offline', event_time: 5, reason: 'no signal' };
@@ -106,7 +106,7 @@ describe('what is accepted', () => {
     expect(await post(JSON_TYPE, JSON.stringify([status]))).toMatchObject({ status: 400 });
   });
 
-  test('10,000 items of 8 MiB at most are one request', async () => {
+  test('at most 10,000 items and 8 MiB are one request', async () => {
     const { post, stored } = await setUp();
     const body = encodeCbor(wideTelemetry(10_000));
     const { status, body: answer } = await post(CBOR, body);
@@ -122,7 +122,7 @@ describe('what is accepted', () => {
     );
   });
 
-  test('many requests at once each get offsets of their own', async () => {
+  test('many requests at once get separate offsets', async () => {
     const { post } = await setUp();
     const answers = await Promise.all(Array.from({ length: 40 }, () => post(CBOR, encodeCbor(telemetry(3)))));
     const first = answers.map(({ body }) => BigInt(body.firstOffset as bigint));
@@ -131,7 +131,7 @@ describe('what is accepted', () => {
 });
 
 describe('what is refused, whole', () => {
-  test('a bad item stores none of its request, and every bad one is listed', async () => {
+  test('a bad item refuses its whole request, and every bad item is listed', async () => {
     const { post, stored } = await setUp();
     const items = [jsonItem(), jsonItem({ device: 'x' }), jsonItem(), jsonItem({ data: { p: [], q: {} } })];
     const answer = await post(JSON_TYPE, JSON.stringify(items));
@@ -152,7 +152,7 @@ describe('what is refused, whole', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('a long list of bad items is cut, and says so', async () => {
+  test('a long list of bad items is cut, and the error mentions it', async () => {
     const { post } = await setUp();
     const { status, body } = await post(JSON_TYPE, JSON.stringify(Array.from({ length: 300 }, () => ({}))));
     expect(status).toBe(400);
@@ -162,7 +162,7 @@ describe('what is refused, whole', () => {
     expect(body.items).toHaveLength(100);
   });
 
-  test('integers of more than 64 bits, and numbers that JSON lets grow infinite, are refused, not rounded', async () => {
+  test('integers of more than 64 bits and infinite numbers in JSON are refused, not rounded', async () => {
     const { post } = await setUp();
     for (const number of ['18446744073709551616', '-18446744073709551617', '9'.repeat(5_000), '1e400']) {
       const text = `[{"device":"${deviceId(1)}","event_time":1,"data":{"n":${number}}}]`;
@@ -173,7 +173,7 @@ describe('what is refused, whole', () => {
     }
   });
 
-  test('half of a surrogate pair, which is no character, is refused wherever it stands', async () => {
+  test('a lone surrogate is refused anywhere', async () => {
     const { post, stored } = await setUp();
     const before = `[{"device":"${deviceId(1)}","event_time":1,`;
     for (const [rest, field] of [
@@ -252,7 +252,7 @@ describe('what is refused, whole', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('items after the ten thousandth are not looked at: too many is 413, whatever follows', async () => {
+  test('too many items are 413, and the items after the ten thousandth are not checked', async () => {
     const { post } = await setUp();
     const broken = Buffer.from('ff1c', 'hex');
     for (const [type, body] of [

@@ -4,7 +4,7 @@ import { type Chunk, joinChunk } from '../../../src/stream/log/chunk.ts';
 import { createChunkCache } from '../../../src/stream/log/chunk-cache.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 
-/** A log of chunks with gaps between their offsets, where the clock moved on. */
+/** Chunks of a log with gaps between their offsets. */
 function chunksOf(shapes: readonly { count: number; gap: number }[]): Chunk[] {
   let offset = 1_000n;
   let ordinal = 0;
@@ -25,7 +25,7 @@ const shapes = fc.array(
   },
 );
 
-test('what the cache says is the first chunk is the first of the whole log, in whatever order chunks come', () => {
+test('the first chunk of the cache is the first chunk of the log, in any order of adding', () => {
   fc.assert(
     fc.property(shapes, fc.array(fc.nat(11)), fc.nat(2_000), fc.nat(80), (given, order, bytesMax, at) => {
       const log = chunksOf(given);

@@ -30,7 +30,7 @@ testLogConformance({
 const settings = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, logger: silentLogger };
 const writer = join(import.meta.dirname, 'append-forever.ts');
 
-test('kill -9 at any moment loses no acknowledged message and serves none in pieces', async () => {
+test('kill -9 at any moment loses no acknowledged message and serves no part of a message', async () => {
   const path = tempDir();
   const acknowledged = new Set<Offset>();
   let lastNext: Offset = 0n;
@@ -64,13 +64,13 @@ test('kill -9 at any moment loses no acknowledged message and serves none in pie
   }
 });
 
-test('writes that fail refuse their appends, nothing is served that is not stored, and it heals after a trim', async () => {
+test('failed writes refuse their appends and serve nothing, and a trim makes appends possible again', async () => {
   const path = tempDir();
-  // A limit on the file's size, in blocks of 512 bytes; it lies within a page, so that writes break off there.
+  // A limit of the file's size, in blocks of 512 bytes. It lies within a page, so that writes fail there.
   const child = spawn(
     'sh',
     ['-c', `ulimit -f 4001 && exec "${process.execPath}" "${writer}" "${path}" 400`],
-    // lmdb reports each failed commit on standard error as well.
+    // lmdb also reports each failed commit on standard error.
     { stdio: ['ignore', 'pipe', 'ignore'] },
   );
   const exited = once(child, 'exit');
@@ -97,7 +97,7 @@ test('writes that fail refuse their appends, nothing is served that is not store
   await log.close();
 });
 
-test('a disk that is almost full refuses appends, goes on serving and trimming, and heals', async () => {
+test('an almost full disk refuses appends, but reads and trims continue', async () => {
   const path = tempDir();
   const clock = createTestClock();
   let freeBytes = 1e9;
@@ -117,7 +117,7 @@ test('a disk that is almost full refuses appends, goes on serving and trimming, 
   await log.close();
 });
 
-test('trimming frees pages for new messages, so the file stays the size of what is kept', async () => {
+test('trimmed pages are used for new messages, so the file does not grow', async () => {
   const path = tempDir();
   const clock = createTestClock();
   const log = openLmdbLog({ ...settings, clock, path, retentionMs: 10_000 });
@@ -132,7 +132,7 @@ test('trimming frees pages for new messages, so the file stays the size of what 
   await log.close();
 });
 
-test('a second process that opens the log takes it over; the first appends no more and serves what it has', async () => {
+test('after a second process has opened the log, the first process reads but cannot append', async () => {
   const path = tempDir();
   const first = openLmdbLog({ ...settings, path });
   const { lastOffset } = await first.append(telemetryBatch(2));
@@ -146,7 +146,7 @@ test('a second process that opens the log takes it over; the first appends no mo
   await second.close();
 });
 
-test('a log of a later version is refused with what to do', async () => {
+test('a log of a later version is refused with advice', async () => {
   const path = tempDir();
   await openLmdbLog({ ...settings, path }).close();
   const environment = open({ path });

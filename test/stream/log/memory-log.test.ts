@@ -14,7 +14,7 @@ testLogConformance({
   }),
 });
 
-test('a full memory log lets the oldest messages go and says so to readers', async () => {
+test('a full memory log drops the oldest messages and tells readers', async () => {
   const log = createMemoryLog({
     clock: createTestClock(),
     retentionMs: 3_600_000,

@@ -69,9 +69,9 @@ test.each([
     const lost = [...acknowledged.keys()].filter((number) => !kept.has(number));
     expect(new Set(acknowledged.values()).size).toBe(acknowledged.size);
     for (const { seen, epochs } of await Promise.all(readers)) {
-      // Also where nothing is lost: nobody can know.
+      // Also if nothing is lost, because nobody can know it.
       expect(epochs).toHaveLength(2);
-      // Whatever was acknowledged has been read, or was lost while the epoch changed.
+      // Each acknowledged message was read, or was lost with the epoch.
       const read = new Set(seen.map(([, number]) => number));
       const silent = [...acknowledged.keys()].filter((number) => kept.has(number) && !read.has(number));
       expect(silent).toEqual([]);
@@ -84,7 +84,7 @@ test.each([
   60_000,
 );
 
-test('sentinels that cannot be reached or do not know the master, a sentinel or a cluster as the server: each is said, with what to do', async () => {
+test('wrong sentinels, and a sentinel or a cluster as the server, are reported with advice', async () => {
   const server = await startServer();
   const sentinel = await startSentinel(server.port);
   onTestFinished(sentinel.stop);
@@ -103,7 +103,7 @@ test('sentinels that cannot be reached or do not know the master, a sentinel or 
   expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
 });
 
-test('where replicas are wanted, messages are acknowledged once they have them, and refused while too few do', async () => {
+test('if replicas are required, messages are acknowledged once the replicas have them, and refused otherwise', async () => {
   const master = await startServer({ 'repl-diskless-sync-delay': '0' });
   const { log } = await openTestRedisLog(master.url, { replicasMin: 1 });
   const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
@@ -128,11 +128,11 @@ test('where replicas are wanted, messages are acknowledged once they have them, 
   const numbers = await storedNumbers(after);
   expect(numbers.slice(-3)).toEqual([10, 11, 12]);
   expect((await after.bounds()).next).toBeGreaterThan(lastOffset);
-  // What was refused is stored all the same, and stands there again for each time it was sent.
+  // The refused messages are stored nevertheless, once for each send.
   expect(new Set(numbers)).toEqual(new Set([0, 10, 11, 12]));
 });
 
-test('sentinels and a master with passwords of their own are used, and no error or line shows either', async () => {
+test('the passwords of sentinels and master are used and appear in no error or log line', async () => {
   const server = await startServer({ requirepass: 'of-the-master' });
   const sentinel = await startSentinel(server.port, [
     'requirepass of-the/sentinel@1',
@@ -172,7 +172,7 @@ async function startServer(settings: Record<string, string> = {}): Promise<TestR
   return server;
 }
 
-/** Reads on as messages come, as a client would that starts again from the oldest where its position is gone. */
+/** Follows the log like a client, and starts again from the oldest message if its position is gone. */
 async function follow(log: StreamLog, isOver: () => boolean) {
   const seen: Array<[offset: Offset, number: number]> = [];
   const epochs: string[] = [];

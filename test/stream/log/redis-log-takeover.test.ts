@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 const ROWS = `SELECT message_id::DOUBLE AS number, count(*)::DOUBLE AS times FROM messages
   WHERE "table" = 'solar' GROUP BY ALL ORDER BY number`;
 
-test('a replica that was behind takes over while nothing runs that remembers: every reader is told, and ours lands all there is, once', async () => {
+test('when a replica that was behind takes over without a running process, every reader is told and our worker lands each message once', async () => {
   const settings = { appendonly: 'yes', appendfsync: 'always' };
   const master = await startRedis({ ...settings, 'repl-diskless-sync-delay': '0' });
   onTestFinished(master.stop);
@@ -33,7 +33,7 @@ test('a replica that was behind takes over while nothing runs that remembers: ev
   const landedOnce = (service: ServiceProcess, numbers: readonly number[]) =>
     until(
       `${numbers.length} messages are landed`,
-      // A look takes as much of the machine as what it waits for.
+      // Polling rarely, because a look costs as much CPU as the work it waits for.
       () => sleep(200).then(async () => (await landed(service)).length >= numbers.length),
       30_000,
     ).then(async () =>

@@ -7,7 +7,7 @@ import { createSequencedLog } from '../../../src/stream/log/sequenced-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { createTestClock, settle } from '../../support/test-clock.ts';
 
-/** A store whose writes the test lets end, well or badly, and which shows a chunk as soon as a disk might. */
+/** A store whose writes end when the test says so, and which shows a chunk before its sync ends. */
 function controlledStore() {
   const chunks: Chunk[] = [];
   const syncs: Array<PromiseWithResolvers<void>> = [];
@@ -46,7 +46,7 @@ function setUp() {
   return { ...controlled, log, readAll };
 }
 
-test('a chunk that the store shows before it is durable is neither served nor counted nor waited for', async () => {
+test('a chunk that the store shows before it is durable is not served, counted or waited for', async () => {
   const { log, readAll, syncs } = setUp();
   let acknowledged = false;
   const appended = log.append(telemetryBatch(3)).then(() => {
@@ -66,7 +66,7 @@ test('a chunk that the store shows before it is durable is neither served nor co
   expect(await readAll()).toMatchObject({ count: 3, upToDate: true });
 });
 
-test('appends that arrive during a sync share the next one, in the order in which they came', async () => {
+test('appends that arrive during a sync share the next one, in order', async () => {
   const { log, chunks, syncs } = setUp();
   const first = log.append(telemetryBatch(1));
   const others = [2, 3, 4].map((count) => log.append(telemetryBatch(count)));
@@ -86,7 +86,7 @@ test('appends that arrive during a sync share the next one, in the order in whic
   ]);
 });
 
-test('offsets of a write that failed are not given out again, and nothing of it is served', async () => {
+test('offsets of a failed write are not used again, and none of its messages is served', async () => {
   const { log, chunks, readAll, syncs } = setUp();
   const failing = log.append(telemetryBatch(3));
   await settle();
@@ -101,7 +101,7 @@ test('offsets of a write that failed are not given out again, and nothing of it 
   expect(await readAll()).toMatchObject({ count: 2 });
 });
 
-test('a write that failed late, with the messages stored all the same, is served in its place and once', async () => {
+test('a write that failed after its messages were stored is served once', async () => {
   const { log, readAll, syncs } = setUp();
   const before = log.append(telemetryBatch(1));
   await settle();
@@ -120,7 +120,7 @@ test('a write that failed late, with the messages stored all the same, is served
   expect(await log.countFrom(0n)).toBe(6);
 });
 
-test('appends beyond what may wait are refused at once, and taken again when the disk has caught up', async () => {
+test('appends beyond the queue limit are refused at once, and accepted when the disk has caught up', async () => {
   const { log, syncs } = setUp();
   const large = { ...telemetryBatch(1), starts: Uint32Array.of(0, 100 * 1024 * 1024) };
   const first = log.append(telemetryBatch(1));
@@ -135,7 +135,7 @@ test('appends beyond what may wait are refused at once, and taken again when the
   await first;
 });
 
-test('an announcement that was not stored does not stand in the way of the next; one that was stored all the same does', async () => {
+test('a stored announcement blocks the next one of the same position, one that was not stored does not', async () => {
   const { log, chunks, syncs } = setUp();
   const failed = expect(log.announce(telemetryBatch(1), 0n)).rejects.toMatchObject({
     code: 'StorageUnavailable',
@@ -154,5 +154,5 @@ test('an announcement that was not stored does not stand in the way of the next;
   await settle();
   syncs[2]!.reject(new Error('EIO'));
   await late;
-  expect(await log.announce(telemetryBatch(1), lastOffset + 1n)).toBe('not-seen');
+  expect(await log.announce(telemetryBatch(1), lastOffset + 1n)).toBe('outdated');
 });

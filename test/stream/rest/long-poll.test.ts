@@ -16,7 +16,7 @@ function setUp() {
   const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e9, logger: silentLogger });
   onTestFinished(() => log.close());
   const stop = new AbortController();
-  /** Starts a poll and notes after how much time it was answered. */
+  /** Starts a poll, and records the time until its answer. */
   const start = (request: Partial<PollRequest> = {}, from: StreamLog = log) => {
     const startedMs = clock.now();
     const state: { answer?: PollAnswer; error?: unknown; afterMs?: number } = {};
@@ -34,7 +34,7 @@ function setUp() {
 }
 
 describe('holding a request', () => {
-  test('an empty log answers after the idle time, with a position to go on from', async () => {
+  test('an empty log answers after the idle time, with a position to continue from', async () => {
     const { clock, log, start } = setUp();
     const state = start();
     await clock.advance(limits.idleTimeoutMs - 1);
@@ -52,7 +52,7 @@ describe('holding a request', () => {
     expect(clock.timersPending).toBe(0);
   });
 
-  test('a backlog is returned with what comes within the idle time after it', async () => {
+  test('a backlog is returned together with the messages of the following idle time', async () => {
     const { clock, log, start } = setUp();
     await log.append(telemetryBatch(3));
     const state = start();
@@ -67,7 +67,7 @@ describe('holding a request', () => {
     ]);
   });
 
-  test('only messages the caller may see reset the idle time, and the others move the position', async () => {
+  test('only visible messages reset the idle time, but all messages advance the position', async () => {
     const { clock, log, start } = setUp();
     const state = start({ filter: { devices: new Set([deviceId(1)]) } });
     for (let round = 0; round < 4; round++) {
@@ -95,7 +95,7 @@ describe('holding a request', () => {
     expect(waiting).toMatchObject({ afterMs: 500, answer: { count: 6, upToDate: false } });
   });
 
-  test('a full body answers at once, and what does not fit comes with the next request', async () => {
+  test('a full body answers at once, and the next request returns the rest', async () => {
     const { clock, log, start } = setUp();
     const batch = encodeMessages(wideTelemetry(10), 'solar');
     const bytesMax = batch.starts[4]! + 10;
@@ -121,7 +121,7 @@ describe('holding a request', () => {
     expect(later).toMatchObject({ afterMs: 10, answer: { count: 1, upToDate: false } });
   });
 
-  test('a trickle holds no request longer than 20 s', async () => {
+  test('a steady trickle of messages holds no request longer than 20 s', async () => {
     const { clock, log, start } = setUp();
     const state = start({ holdMs: limits.readHoldMsMax });
     for (let round = 0; round < 50; round++) {
@@ -131,7 +131,7 @@ describe('holding a request', () => {
     expect(state).toMatchObject({ afterMs: 20_000, answer: { count: 39 } });
   });
 
-  test('a shorter hold answers earlier, and none at all after one look', async () => {
+  test('a shorter hold answers earlier, and a hold of 0 after one read', async () => {
     const { clock, log, start } = setUp();
     const state = start({ holdMs: 250 });
     await clock.advance(100);
@@ -143,7 +143,7 @@ describe('holding a request', () => {
     expect(none).toMatchObject({ afterMs: 0, answer: { count: 1, upToDate: true } });
   });
 
-  test('an interrupt returns what there is at once and leaves no timer behind', async () => {
+  test('an interrupt returns the messages so far at once and leaves no timer', async () => {
     const { clock, log, start, stop } = setUp();
     await log.append(telemetryBatch(2));
     const state = start();
@@ -166,7 +166,7 @@ describe('holding a request', () => {
     expect(state.answer).toMatchObject({ count: 0 });
   });
 
-  test('a backlog that takes longer to scan than the idle time is not answered empty', async () => {
+  test('a backlog whose scan takes longer than the idle time is returned', async () => {
     const { clock, log, start } = setUp();
     await log.append(telemetryBatch(1, { device: 2 }));
     await log.append(telemetryBatch(1, { device: 1 }));
@@ -176,7 +176,7 @@ describe('holding a request', () => {
     expect(state.answer).toMatchObject({ count: 1, upToDate: true });
   });
 
-  test('messages that come while idle count from when they came, not from when they were scanned', async () => {
+  test('the idle time counts from the arrival of a message, not from its scan', async () => {
     const { clock, log, start } = setUp();
     const state = start({ filter: { devices: new Set([deviceId(1)]) } }, slowStore(log, clock));
     await clock.advance(3_500);
@@ -197,7 +197,7 @@ describe('holding a request', () => {
 });
 
 describe('where a read starts', () => {
-  test('an offset that is gone, or past the end, is an error with the way out', async () => {
+  test('an expired offset, or one past the end, is an error with a position to continue from', async () => {
     const { clock, log, start } = setUp();
     const { lastOffset } = await log.append(telemetryBatch(2));
     const { epoch } = await log.bounds();
@@ -251,7 +251,7 @@ describe('where a read starts', () => {
     expect(state.answer).toMatchObject({ count: 0, clamped: 'future', nextOffset: lastOffset + 1n });
   });
 
-  test('a timestamp after the last message waits for the next, and a clock set back brings none that is older', async () => {
+  test('a timestamp after the last message waits for the next one and returns no older message after a clock step', async () => {
     const { clock, log, start } = setUp();
     const first = await log.append(telemetryBatch(1));
     await clock.advance(10_000);
@@ -270,7 +270,7 @@ describe('where a read starts', () => {
     expect(messages.map((message) => 'msg_id' in message && message.msg_id)).toEqual([20]);
   });
 
-  test('messages that expire while a request is held are a gap that is told, or come with the next request', async () => {
+  test('messages that expire during a held request are reported as a gap or returned by the next request', async () => {
     const { clock, log, start } = setUp();
     const { next } = await log.bounds();
     const held = start({ start: { kind: 'offset', offset: next } });
@@ -286,7 +286,7 @@ describe('where a read starts', () => {
     );
   });
 
-  test('after messages were collected a gap ends the answer, and the next request is told', async () => {
+  test('a gap after the first messages ends the answer, and the next request reports it', async () => {
     const { clock, log, start } = setUp();
     await log.append(telemetryBatch(2));
     const held = start({ start: { kind: 'offset', offset: 0n }, limit: 10 });
@@ -300,7 +300,7 @@ describe('where a read starts', () => {
   });
 });
 
-/** A store so slow that each read takes 3 s and looks at one message; it shows those of device 1. */
+/** A slow log: each read takes 3 s and scans one message. It shows those of device 1. */
 function slowStore(log: StreamLog, clock: TestClock): StreamLog {
   return {
     ...log,

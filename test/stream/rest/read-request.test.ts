@@ -19,7 +19,7 @@ test.each([
   expect(parseWaitPreference(prefer)).toBe(holdMs);
 });
 
-test('a query says where to start and how much to return', () => {
+test('a query sets the start and the limit of a read', () => {
   expect(parseReadQuery({})).toEqual({ start: { kind: 'oldest' }, limit: 10_000 });
   expect(parseReadQuery({ offset: '18446744073709551615', limit: '007' })).toEqual({
     start: { kind: 'offset', offset: 2n ** 64n - 1n },

@@ -19,10 +19,10 @@ const MIB = 1024 * 1024;
 const TABLE = '/api/v1/tables/acme/solar';
 const ROUNDS = 40;
 
-/** What strangers do to a service while somebody else works with it. */
+/** An attack on a service while another client works. */
 interface Nuisance {
   name: string;
-  /** What it may cost, MiB, its clients in this process included. */
+  /** The memory that it may cost in MiB, including its clients in this process. */
   mebibytesMax: number;
   begin(service: StreamService, head: (method: string, path: string) => string): Promise<void>;
 }
@@ -121,7 +121,7 @@ test.each(nuisances)(
       (method, path) => `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${theirs}\r\n`,
     );
     await sleep(300);
-    // Once what they asked for together has been answered.
+    // After all requests of the group were answered.
     await service.call(`${TABLE}/latest?limit=1`, { token: own });
     const times = await workWith(service, 'acme', own);
     const mebibytes = ((await heldBytes()) - before) / MIB;
@@ -133,7 +133,7 @@ test.each(nuisances)(
   },
 );
 
-test('what a token has under way is its own affair, and what has ended is none', async () => {
+test('the quota of unfinished requests and unread answers counts for each token, and is freed at their end', async () => {
   const service = await startStreamService();
   const [own, theirs] = [await service.token(), await service.token()];
   const ask = (token: string, bytes: number) =>
@@ -159,7 +159,7 @@ test('what a token has under way is its own affair, and what has ended is none',
   await until('one has ended', async () => (await send(theirs)).status === 200);
 });
 
-test('a Redis that is down while forty writers go on costs a bounded amount of memory, loses nothing and holds no other log up', async () => {
+test('forty writers during an outage of Redis cost bounded memory, lose nothing and block no other log', async () => {
   const server = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
   onTestFinished(server.stop);
   const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
@@ -214,7 +214,7 @@ test('a Redis that is down while forty writers go on costs a bounded amount of m
   expect(acknowledged.filter((number) => !there.has(number))).toEqual([]);
 });
 
-/** Sends messages and reads each at once. @returns how long that took, ms */
+/** Sends messages and reads each one at once. Returns the times in ms. */
 async function workWith(service: StreamService, workgroup: string, token: string): Promise<Times> {
   const table = `/api/v1/tables/${workgroup}/solar`;
   let { next } = await (await service.stream.logOf(workgroup)).bounds();
@@ -246,13 +246,13 @@ function describe({ medianMs, slowestMs }: Times): string {
   return `in ${medianMs.toFixed(0)} ms, the slowest of ${ROUNDS} in ${slowestMs.toFixed(0)} ms`;
 }
 
-/** A busy machine holds one or the other up; whoever has to wait for somebody else's time-out waits longer. */
+/** A busy machine may delay single answers. An attack that blocks delays the median. */
 function expectPrompt({ medianMs, slowestMs }: Times): void {
   expect(medianMs).toBeLessThan(500);
   expect(slowestMs).toBeLessThan(8_000);
 }
 
-/** Aborts when the test has finished. */
+/** Aborts when the test has ended. */
 function endOfTest(): AbortSignal {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());

@@ -4,3 +4,5 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 serveFrom((options) => openLmdbLog({ ...options, path: tempDir() }));
 await import('./stream-routes.test.ts');
+await import('./read-access.test.ts');
+await import('./route-errors.test.ts');

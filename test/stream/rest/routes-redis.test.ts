@@ -12,6 +12,8 @@ afterAll(async () => {
   redis.close();
   await server.stop();
 });
-// A log of its own for each service: they all call their workgroups the same.
+// Each service gets its own log, because their workgroups have the same name.
 serveFrom((options) => openRedisLog({ ...options, redis, workgroupId: randomUUID() }));
 await import('./stream-routes.test.ts');
+await import('./read-access.test.ts');
+await import('./route-errors.test.ts');

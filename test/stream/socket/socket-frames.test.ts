@@ -30,7 +30,7 @@ function idsOf(frame: FrameOutcome): number[] {
 }
 
 describe('frames of a log', () => {
-  test('are read once for all who stand at one position with one filter, though their sets of devices are not the same', async () => {
+  test('are read once for all subscriptions with one position and equal filters', async () => {
     const { log, frames, reads } = setUp();
     const { firstOffset: from } = await log.append(telemetryBatch(10));
     const readAll = (filter: () => ReadFilter, limit = 1_000) =>
@@ -48,7 +48,7 @@ describe('frames of a log', () => {
     expect(reads()).toBe(6);
   });
 
-  test('are never those of before an append to one who waited for it, and say that there is more', async () => {
+  test('are never older than an append that a reader waited for, and report that there is more', async () => {
     const { log, frames } = setUp();
     const { next } = await log.bounds();
     const read = (from: bigint) => frames.read({ from, limit: 1_000, filter: {} });
@@ -61,7 +61,7 @@ describe('frames of a log', () => {
     expect(await read(from)).toMatchObject({ count: 2, upToDate: false });
   });
 
-  test('are not served any more once a message in them is too old', async () => {
+  test('are not used any more once a message in them is too old', async () => {
     const { clock, log, frames } = setUp();
     const { firstOffset: from } = await log.append(telemetryBatch(2));
     const read = () => frames.read({ from, limit: 1_000, filter: {} });
@@ -91,7 +91,7 @@ describe('frames of a log', () => {
     expect(idsOf(await read())).toEqual([0]);
   });
 
-  test('add up to the log for every reader, whatever the others read in between', async () => {
+  test('give every reader the whole log, whatever other readers read in between', async () => {
     const step = fc.oneof(
       { weight: 1, arbitrary: fc.record({ append: fc.integer({ min: 1, max: 30 }), device: fc.nat(2) }) },
       { weight: 4, arbitrary: fc.record({ reader: fc.nat(5) }) },

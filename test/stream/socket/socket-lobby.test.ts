@@ -21,7 +21,7 @@ async function setUp(socketLimits: StreamSocketOptions['limits'] = {}) {
   return { ...service, clock, tokenText, connect };
 }
 
-/** A plain request from one of this machine's own addresses. */
+/** Sends a plain request from one of this machine's addresses. */
 function getFrom(localAddress: string, url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     httpRequest(url, { localAddress, agent: false }, (response) => {
@@ -33,8 +33,8 @@ function getFrom(localAddress: string, url: string): Promise<number> {
   });
 }
 
-describe('connections that have not said who they are', () => {
-  test('are few of one address, and leave room for all others', async () => {
+describe('connections that have not authenticated', () => {
+  test('are limited for each address and leave room for others', async () => {
     const { baseUrl, socket, connect } = await setUp({ socketsMax: 30, socketsWaitingPerAddressMax: 20 });
     const statuses: number[] = [];
     for (let number = 0; number < 50; number++)
@@ -48,7 +48,7 @@ describe('connections that have not said who they are', () => {
     expect(socket.counts()).toMatchObject({ sockets: 2, waiting: 20 });
   });
 
-  test('are counted as they come, also where many requests arrive at once', async () => {
+  test('are counted on arrival, also if many requests arrive at once', async () => {
     const { baseUrl, socket } = await setUp({ socketsWaitingPerAddressMax: 5 });
     const { port, hostname } = new URL(baseUrl);
     const raw = connectTcp(Number(port), hostname);
@@ -63,7 +63,7 @@ describe('connections that have not said who they are', () => {
     expect(socket.counts().waiting).toBe(5);
   });
 
-  test('make room for who comes next where there is none left, the one that came first leaving first', async () => {
+  test('make room for the next one if there is none, the oldest first', async () => {
     const { baseUrl, socket, connect } = await setUp({ socketsMax: 20 });
     const first = await openRaw(baseUrl);
     const closed = new Promise((resolve) => first.once('close', resolve));
@@ -75,7 +75,7 @@ describe('connections that have not said who they are', () => {
     expect(socket.counts().sockets + socket.counts().waiting).toBe(20);
   });
 
-  test('are ended after 5 s, at once and whatever their transport, and those that were let in are not', async () => {
+  test('are closed after 5 s with any transport, unlike authenticated ones', async () => {
     const { baseUrl, socket, clock, connect, tokenText } = await setUp({ socketsWaitingPerAddressMax: 3 });
     const reader = await connect();
     const wrong = await openRaw(baseUrl);
@@ -94,7 +94,7 @@ describe('connections that have not said who they are', () => {
     expect(reader.socket.connected).toBe(true);
   });
 
-  test('do not come back by leaving the stream and keeping the connection', async () => {
+  test('cannot return by leaving the namespace and keeping the connection', async () => {
     const { baseUrl, socket, tokenText } = await setUp();
     const raw = await openRawWith(baseUrl, tokenText);
     const closed = new Promise((resolve) => raw.once('close', resolve));
@@ -105,7 +105,7 @@ describe('connections that have not said who they are', () => {
   });
 });
 
-test('a token that connects many times at once gets no more connections than it may have', async () => {
+test('a token that connects many times at once gets no more connections than its limit', async () => {
   const { baseUrl, socket, tokenText } = await setUp({ socketsPerTokenMax: 4 });
   const raws = await Promise.all(Array.from({ length: 30 }, () => openRaw(baseUrl)));
   const answers = raws.map(

@@ -24,7 +24,7 @@ afterAll(async () => {
   await server.stop();
 });
 const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, logger: silentLogger };
-/** The million is read from memory; the others get as many where WATTLINE_TEST_MESSAGES says so. */
+/** The memory log has a million messages. WATTLINE_TEST_MESSAGES sets the same number for the other logs. */
 const asked = Number(process.env.WATTLINE_TEST_MESSAGES) || undefined;
 const logs = [
   {
@@ -42,7 +42,7 @@ const logs = [
 
 const WRITERS = 4;
 const LATE_READERS = 9;
-/** Messages that some begin before, and have to read while more come. */
+/** Messages behind which some readers start, while new ones are written. */
 const RECENT = 20_000;
 
 test.each(logs)(
@@ -53,7 +53,7 @@ test.each(logs)(
     const token = await service.token();
     let written = 0;
     const write = (count: number, isOver: () => boolean) => {
-      // Offsets tell messages apart, so all writers have one body.
+      // All writers send one body, because offsets tell messages apart.
       const body = encodeCbor(telemetry(count));
       const headers = { 'content-type': 'application/cbor' };
       const writer = async () => {
@@ -103,13 +103,13 @@ const TABLE = '/api/v1/tables/acme/solar/messages';
 interface Reader {
   from: bigint;
   reached(position: bigint): Promise<void>;
-  /** A hash of the stored bytes of all messages that came. */
+  /** A hash of the stored bytes of all received messages. */
   hash(): string;
-  /** Whether it has once had everything, and was told so. */
+  /** True once a frame was up to date. */
   isLive(): boolean;
 }
 
-/** Subscribes without the library, and acknowledges every frame. */
+/** Subscribes without socket.io's client, and acknowledges every frame. */
 async function followRaw(baseUrl: string, token: string, members: Record<string, unknown>): Promise<Reader> {
   const socket: WebSocket = await openRawWith(baseUrl, token);
   const hash = createHash('sha256');
@@ -146,14 +146,14 @@ async function followRaw(baseUrl: string, token: string, members: Record<string,
 
 const TRUE = 0xf5;
 
-/** The stored bytes of a frame: what follows the head of the array that is its last member. */
+/** The stored bytes of a frame, after the head of its last member. */
 function rawMessages(frame: Buffer): Buffer {
   const at = frame.indexOf('messages') + 'messages'.length;
   const info = frame[at]! & 31;
   return frame.subarray(at + (info < 24 ? 1 : info === 24 ? 2 : 3));
 }
 
-/** Where a reader stands that has all but about the last `count` messages. */
+/** The position with about `count` messages after it. */
 async function positionBefore(log: StreamLog, count: number): Promise<bigint> {
   let { earliest: low, next: high } = await log.bounds();
   while (high - low > 1n) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type EnginePacket, joinInPacket } from '../../../src/stream/socket/socket-packet.ts';
 
-test('a packet of two parts is one WebSocket frame, or both joined', () => {
+test('a packet of two parts is one WebSocket frame, or one joined packet', () => {
   const headers: Array<[length: number, header: string]> = [
     [3, '8203'],
     [125, '827d'],

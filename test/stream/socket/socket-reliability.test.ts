@@ -34,8 +34,8 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
 
 const request = (more: Record<string, unknown> = {}) => ({ requestId: randomUUID(), ...more });
 
-// First, while nothing else waits to be collected.
-test('a thousand idle connections are held at a small cost, and end together', async () => {
+// This test comes first, while there is no other garbage.
+test('a thousand idle connections cost little memory and end together', async () => {
   const { baseUrl, tokenText, socket, stream } = await setUp();
   const before = await heldBytes();
   const raws: WebSocket[] = [];
@@ -55,7 +55,7 @@ test('a thousand idle connections are held at a small cost, and end together', a
 });
 
 describe('a reader that acknowledges', () => {
-  test('has four frames under way at most, and gets the next for each that it acknowledges', async () => {
+  test('has at most four unacknowledged frames and gets the next one after each acknowledgement', async () => {
     const { log, connect, clock } = await setUp();
     const open: Array<() => void> = [];
     const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
@@ -77,7 +77,7 @@ describe('a reader that acknowledges', () => {
     expect(reader.messages.map(({ msg_id }) => msg_id)).toEqual(Array.from({ length: 100 }, (_, id) => id));
   });
 
-  test('is ended when it is far behind and has taken nothing for 30 s, and resumes where it stood', async () => {
+  test('is ended if it is far behind and has read nothing for 30 s, and resumes at its position', async () => {
     const { log, connect, clock, socket } = await setUp();
     const open: Array<() => void> = [];
     const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
@@ -100,7 +100,7 @@ describe('a reader that acknowledges', () => {
     expect(rest.messages[0]!.msg_id).toBe(reader.messages.length);
   });
 
-  test('is kept when it is slow but moves, and when it stalls but is not far behind', async () => {
+  test('is kept if it is slow but reads, or stalls but is not far behind', async () => {
     const { log, connect, clock, socket } = await setUp();
     const open: Array<() => void> = [];
     const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
@@ -127,7 +127,7 @@ describe('a reader that acknowledges', () => {
     expect(socket.counts().subscriptions).toBe(1);
   });
 
-  test('is never judged by messages that it may not see', async () => {
+  test('is not far behind because of messages that it may not read', async () => {
     const { log, connect, clock, socket } = await setUp();
     const client = await connect({ acknowledge: false });
     const reader = client.subscribe(request({ table: 'grid' }));
@@ -142,7 +142,7 @@ describe('a reader that acknowledges', () => {
   });
 });
 
-test('a reader that never acknowledges is held back by its transport alone, once that is known of it', async () => {
+test('a reader that never acknowledges is held back by its transport alone', async () => {
   const { log, connect, clock } = await setUp();
   await log.append(telemetryBatch(100));
   const client = await connect({ acknowledge: false });
@@ -156,7 +156,7 @@ test('a reader that never acknowledges is held back by its transport alone, once
   await second.until((messages) => messages.length === 100);
 });
 
-test('a client that leaves subscriptions with frames unacknowledged is not asked for ever', async () => {
+test('a client with unacknowledged frames of ended subscriptions is at last not asked to acknowledge', async () => {
   const { log, connect } = await setUp();
   await log.append(telemetryBatch(10));
   const client = await connect({ acknowledge: false });
@@ -171,7 +171,7 @@ test('a client that leaves subscriptions with frames unacknowledged is not asked
 });
 
 describe('a client that reads nothing', () => {
-  test('costs about a frame of memory however much there is, and is ended once it is far behind', async () => {
+  test('costs about one frame of memory, and is ended once it is far behind', async () => {
     const { log, baseUrl, tokenText, clock, socket } = await setUp();
     for (let batch = 0; batch < 10; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
     const readers = await Promise.all(Array.from({ length: 8 }, () => openRawWith(baseUrl, tokenText)));
@@ -195,7 +195,7 @@ describe('a client that reads nothing', () => {
     expect(await stopped).toMatchObject({ reason: 'consumer_too_slow' });
   });
 
-  test('holds the end of the service up for a few seconds only', async () => {
+  test('delays the end of the service by a few seconds at most', async () => {
     const { app, log, baseUrl, tokenText, stream, socket } = await setUp();
     for (let batch = 0; batch < 5; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
     const reader = await openRawWith(baseUrl, tokenText);
@@ -208,7 +208,7 @@ describe('a client that reads nothing', () => {
     expect(performance.now() - started).toBeLessThan(8_000);
   });
 
-  test('cannot make the server hold answers for it without end', async () => {
+  test("cannot fill the server's memory with answers", async () => {
     const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1_000 });
     const reader = await openRawWith(baseUrl, tokenText);
     reader.pause();
@@ -255,7 +255,7 @@ test('a hundred subscribers cost one read of the log for each batch', async () =
   for (const { messages } of readers) expect(messages.map(({ msg_id }) => msg_id)).toEqual(ids);
 });
 
-test('a clock that is set back an hour changes nothing for those who read, and loses no position', async () => {
+test('a clock that is set back an hour changes nothing for readers and loses no position', async () => {
   const { log, connect, clock } = await setUp();
   const client = await connect();
   const reader = client.subscribe(request());
@@ -276,7 +276,7 @@ test('a clock that is set back an hour changes nothing for those who read, and l
     await each.until((messages) => messages.map(({ msg_id }) => msg_id).join() === '0,1,2,3,4,5,6,7,8');
 });
 
-describe('a client that is no good', () => {
+describe('a faulty client', () => {
   const frames: Array<string | Buffer> = [
     '',
     '9',
@@ -323,7 +323,7 @@ describe('a client that is no good', () => {
     Buffer.alloc(200_000),
   ];
 
-  test('may lose its connection, and nobody else anything', async () => {
+  test('may lose its own connection but harms no other client', async () => {
     const { baseUrl, tokenText, connect, log, socket } = await setUp();
     const good = await connect();
     const reader = good.subscribe(request());
@@ -341,7 +341,7 @@ describe('a client that is no good', () => {
     await until('they are gone', () => socket.counts().sockets === 1);
   });
 
-  test('is told what is wrong with what it asks for, whatever that is', async () => {
+  test('gets an error for each wrong request', async () => {
     const { connect, baseUrl, tokenText, socket } = await setUp();
     const client = await connect();
     const ask = (payload: unknown) => client.socket.emitWithAck(socketEvents.subscribe, payload);
@@ -402,7 +402,7 @@ describe('a client that is no good', () => {
       stranger.on('error', () => undefined);
       await once(stranger, 'connect');
       stranger.write(lines.join('\r\n'));
-      // Some wait for the answer, if there is one.
+      // Some of these requests wait for the answer.
       if (number % 2 === 0) await Promise.race([once(stranger, 'data'), sleep(50)]);
       else await sleep(5);
       stranger.resetAndDestroy();
@@ -412,21 +412,21 @@ describe('a client that is no good', () => {
     expect((await connect()).socket.connected).toBe(true);
   });
 
-  test('that does not leave when it was told that there is nothing is left', async () => {
+  test('is disconnected if it stays after it was refused', async () => {
     const { baseUrl } = await setUp();
     const { port } = new URL(baseUrl);
     const stranger = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
     stranger.write('GET /x HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     const [answer] = await once(stranger, 'data');
     expect(String(answer)).toMatch(/^HTTP\/1.1 404 [\s\S]*socket\.io-client/);
-    // It goes on sending, until somebody says that this leads nowhere.
+    // The client sends until the server disconnects it.
     const ended = once(stranger, 'error');
     const sending = setInterval(() => stranger.write('x'), 20);
     await ended;
     clearInterval(sending);
   });
 
-  test('gets nowhere with requests that are none', async () => {
+  test('is disconnected after many requests that were refused', async () => {
     const { baseUrl, call } = await setUp();
     const address = `${baseUrl}${SOCKET_PATH}/`;
     const bad = ['', '?EIO=4', '?EIO=3&transport=polling', '?EIO=4&transport=polling&sid=__proto__'];
@@ -443,7 +443,7 @@ describe('a client that is no good', () => {
     expect((await call('/nothing')).status).toBe(404);
   });
 
-  test('cannot open more subscriptions than there may be, however fast it asks', async () => {
+  test('cannot open more subscriptions than the limit, however fast it asks', async () => {
     const { baseUrl, tokenText, socket } = await setUp();
     const raw = await openRawWith(baseUrl, tokenText);
     let answers = 0;

@@ -3,25 +3,25 @@ import type { Chunk } from '../chunk.ts';
 import { createChunkCache, indexReaching } from '../chunk-cache.ts';
 import type { RedisStore } from './redis-store.ts';
 
-/** The chunks of a log in Redis: from memory where they came by lately, else page by page. */
+/** The chunks of a log in Redis. Recent chunks come from memory, other chunks are loaded in pages. */
 export interface RedisChunks {
   /**
    * The first chunk whose last message is at or after `position`.
-   * @param messagesWanted about how many messages its reader is going to want from there on
+   * @param messagesWanted about how many messages the reader will read from there
    */
   from(position: Offset, messagesWanted: number): Found | Promise<Found>;
-  /** The same, from memory or not at all. */
+  /** The same chunk if it is in memory; undefined otherwise. */
   kept(position: Offset): Chunk | undefined;
   add(chunk: Chunk): void;
-  /** Forgets chunks that lie whole before `offset`. */
+  /** Drops the chunks whose messages all lie before `offset`. */
   dropBefore(offset: Offset): void;
   clear(): void;
 }
 
-/** `changed`: the log turned out not to be the one that is known. */
+/** `changed`: Redis has another log than the one this process knows. */
 export type Found = Chunk | undefined | 'changed';
 
-/** Pages that readers far behind may be in the middle of. */
+/** Pages that are kept for readers far behind. */
 const PAGES_KEPT = 4;
 
 export function createRedisChunks({

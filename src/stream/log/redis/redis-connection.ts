@@ -4,15 +4,16 @@ import { errorMessage, TerminalError, TransientError } from '../../../lib/errors
 import type { Logger } from '../../../lib/logger.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
 import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
+import { watchOutage } from './watch-outage.ts';
 
-/** What the logs of a process share: one connection for commands and one on which Redis tells of news. */
+/** The Redis connections that all logs of a process share: one for commands, one for news. */
 export interface RedisConnection {
-  /** Whether commands can be sent now. */
+  /** True if commands can be sent now. */
   readonly isReady: boolean;
   /**
-   * Runs a script, together with the storing of a value before it; texts in its answer are buffers.
-   * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: whether it ran is not known;
-   * RedisRefused: it changed nothing; RedisNotReplicated: it ran, and too few replicas have the value
+   * Stores a value and runs a script in one transaction. Texts in the answer are buffers.
+   * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: it may have run; RedisRefused: it
+   * changed nothing; RedisNotReplicated: it ran, and too few replicas have the value
    */
   run(
     script: RedisScript,
@@ -20,11 +21,17 @@ export interface RedisConnection {
     values: readonly RedisValue[],
     stored?: StoredValue,
   ): Promise<unknown>;
-  /** The values of keys, null where there is none. @throws TransientError as `run` does */
+  /**
+   * The values of keys; null if a key does not exist.
+   * @throws TransientError as `run` does
+   */
   values(keys: readonly string[]): Promise<Array<Buffer | null>>;
-  /** Listens to a channel. News may get lost where the connection does. @returns stops listening */
+  /** Subscribes to a channel. News can be lost when the connection breaks. Returns a function that unsubscribes. */
   subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
-  /** Calls back whenever a connection is there again: Redis may be another one now. @returns stops calling back */
+  /**
+   * Calls the listener after each reconnect, when Redis may have other data. Returns a function that removes the
+   * listener.
+   */
   onReady(listener: () => void): () => void;
   close(): void;
 }
@@ -34,7 +41,7 @@ export type RedisValue = string | number;
 export interface StoredValue {
   key: string;
   value: Uint8Array;
-  /** How long it is kept at most. */
+  /** Milliseconds after which Redis may delete the value. */
   keptMs: number;
 }
 
@@ -43,25 +50,29 @@ export interface RedisScript {
   sha: string;
 }
 
-/** So long replicas have for a value; other commands wait meanwhile. */
+/** Replicas must confirm a value within this time. Other commands wait meanwhile. */
 const REPLICAS_MS = 500;
-/** A command that is not answered within this time fails, and the connection is made anew. */
+/** A command without an answer fails after this time, and the connection is opened again. */
 const COMMAND_TIMEOUT_MS = 4 * SECOND_MS;
 const RECONNECT_AFTER_MS_MAX = SECOND_MS;
 const SENTINEL_PORT = 26_379;
 
 export interface RedisConnectionOptions {
   url: string;
-  /** `redis://` or `rediss://` address of each sentinel: they are asked where the master is that the host of `url` names, now and after each fail-over. */
+  /**
+   * The `redis://` or `rediss://` addresses of the sentinels. They know where the master for the host of `url` is, also
+   * after a fail-over.
+   */
   sentinels?: readonly string[] | undefined;
-  /** How many replicas must have what is stored. Default none. */
+  /** Replicas that must have stored messages before they are acknowledged. Default: 0. */
   replicasMin?: number;
   logger: Logger;
 }
 
 /**
- * Connects to Redis and says in the log what about its settings would lose messages.
- * @throws TransientError where it cannot be reached now, TerminalError where it can never be used; neither shows the password
+ * Connects to Redis and logs settings of Redis that could lose messages.
+ * @throws TransientError if Redis cannot be reached now, TerminalError if it can never be used; no error shows the
+ * password
  */
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, replicasMin = 0, logger } = options;
@@ -70,12 +81,12 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   const found = options.sentinels && {
     name: hostname,
     ...sentinelOptions(options.sentinels),
-    // The library would speak to the master in the clear without it.
+    // Without it the library connects to the master without TLS.
     enableTLSForSentinelMode: protocol === 'rediss:',
-    // The library gives up for good where this is null: at the start, so that it is said.
+    // Null makes the library give up, so that the first failure is reported at the start.
     sentinelRetryStrategy: (attempt: number) => (outage.isWatched() ? retryStrategy(attempt) : null),
   };
-  // Nothing is kept to be sent later or again behind our back: the log decides what is tried again.
+  // The library keeps and repeats no commands. The log decides what to repeat.
   const commands = new Redis(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -83,7 +94,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     commandTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy,
     lazyConnect: true,
-    // After a fail-over the old master has become a replica: the address leads to the new one.
+    // After a fail-over the old master is a replica. Reconnecting finds the new master.
     reconnectOnError: (error) => error.message.includes('READONLY'),
     ...found,
   });
@@ -91,14 +102,15 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     maxRetriesPerRequest: null,
     retryStrategy,
     lazyConnect: true,
-    // Done below: the library lets nobody catch what becomes of it.
+    // The code below does this, because the caller cannot catch errors of the library's own resubscription.
     autoResubscribe: false,
     ...found,
   });
   const outage = watchOutage(commands, host, logger);
   for (const redis of [commands, news]) {
     redis.on('error', () => {
-      // The library listens to the first error of a connection only, and TLS can have a second, which would end the process.
+      // The library handles only the first error of a connection. TLS may emit a second one, which would end the
+      // process.
       redis.stream?.on('error', () => undefined);
     });
   }
@@ -107,7 +119,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   const tellReady = () => {
     for (const listener of readyListeners) listener();
   };
-  // The status lags behind a connection that has just ended.
+  // The status changes a moment after a connection has ended.
   const isReady = () => commands.status === 'ready' && commands.stream.writable;
   const refused = ({ message }: Error) =>
     new TransientError('RedisRefused', `Redis at ${host} refused: ${describeReply(message)}`);
@@ -154,13 +166,13 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   ): Promise<unknown> => {
     if (stored === undefined) return commands.callBuffer(command, ...values);
     const { key, value, keptMs } = stored;
-    // Sent as they are: a pipeline would copy the value once more.
+    // The commands are sent one by one, because a pipeline copies the value once more.
     const [, , , answers, replicas] = await Promise.all([
       commands.call('MULTI'),
       commands.set(key, Buffer.from(value.buffer, value.byteOffset, value.byteLength), 'PX', keptMs),
       commands.call(command, ...values),
       commands.call('EXEC'),
-      // On the same connection, because it counts what came by that.
+      // WAIT counts replicas for the writes of its own connection.
       replicasMin === 0 ? 0 : commands.call('WAIT', replicasMin, REPLICAS_MS),
     ]);
     const [, answer] = answers as unknown[];
@@ -178,7 +190,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
       return await action();
     } catch (error) {
       if (error instanceof TransientError) throw error;
-      // The error itself holds the command and its values, so it goes no further.
+      // The original error contains the command and its values, so it is not passed on.
       if (isReply(error)) throw refused(error);
       if (isReady()) commands.disconnect(true);
       throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
@@ -222,7 +234,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   };
 }
 
-/** How the sentinels are reached, all in one way: that of the first. */
+/** The settings to reach the sentinels. All use those of the first address. */
 function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
   const urls = addresses.map((address) => new URL(address));
   const [first] = urls;
@@ -236,36 +248,6 @@ function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
 
 export function redisScript(lua: string): RedisScript {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };
-}
-
-/** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
-function watchOutage(redis: Redis, host: string, logger: Logger) {
-  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
-  let lastProblem: string | undefined;
-  redis.on('error', (error) => {
-    lastProblem = errorMessage(error);
-  });
-  redis.on('close', () => {
-    if (state !== 'reachable') return;
-    state = 'unreachable';
-    logger.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
-  });
-  redis.on('ready', () => {
-    lastProblem = undefined;
-    if (state !== 'unreachable') return;
-    state = 'reachable';
-    logger.info({ host }, 'stream.redis-reachable');
-  });
-  return {
-    begin: () => {
-      state = 'reachable';
-    },
-    end: () => {
-      state = 'not-watched';
-    },
-    isWatched: () => state !== 'not-watched',
-    lastProblem: () => lastProblem,
-  };
 }
 
 function isReply(error: unknown): error is Error {

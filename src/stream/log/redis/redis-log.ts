@@ -8,7 +8,7 @@ import { createAppendQueue } from '../append-queue.ts';
 import type { ChunkSpan } from '../chunk.ts';
 import { readChunks } from '../read-chunks.ts';
 import type { LogOptions } from '../sequenced-log.ts';
-import type { LogBounds, ReadOutcome, ReadRequest, StreamLog } from '../stream-log.ts';
+import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
 import { createRedisChunks } from './redis-chunks.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -20,28 +20,31 @@ export interface RedisLogOptions extends LogOptions {
   startTimer?: StartTimer;
 }
 
-/** Waiters look again this often, should news have got lost. */
+/** Waiting readers check Redis this often, because news can be lost. */
 const LOOK_EVERY_MS = SECOND_MS;
-/** A read begins anew where the log turns out to be another one, but not for ever. */
+/** A read starts again this often if Redis turns out to have another log. */
 const ATTEMPTS_MAX = 5;
-/** A filtered read wants more messages than it returns. */
+/** A filtered read needs more messages than it returns. */
 const MESSAGES_WANTED_FILTERED = 20_000;
 
 /**
- * Opens the log of a workgroup in Redis, a new one where there is none. Any number of processes append to it and read it:
- * Redis gives the offsets, in one script that also stores the messages, so all see one order.
+ * Opens the log of a workgroup in Redis, and creates it if needed. Any number of processes append and read. One script
+ * in Redis assigns the offsets and stores the messages, so all processes see one order.
  *
- * Offsets carry the clock of the process that appends, as that of the other logs does: retention and timestamps are
- * judged by it too, and a clock that is behind or steps back is overruled by the last offset in Redis.
+ * Offsets use the clock of the process that appends. Retention and timestamps use it too. If a clock is behind or steps
+ * back, the last offset in Redis counts instead.
  *
- * What lies before the tail is served from memory. Whether there is more is asked of Redis by every read that comes to
- * the end of what is known, so that a message is read by every process as soon as it was acknowledged by one.
- * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
+ * Messages before the end come from memory. A read that reaches the end asks Redis for more. So every process can read
+ * a message as soon as one process has acknowledged it.
+ * @throws TransientError if Redis cannot be reached, TerminalError if a later version has written the log
  */
 export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {
   const { redis, clock, retentionMs, logger, startTimer = startSystemTimer } = options;
   const waiters = createWaiters();
-  /** The newest message that can no longer be read, and the oldest chunk that still can: `none`, or not known. */
+  /**
+   * The newest message that cannot be read any more. `oldest` is the oldest chunk that can: `none` if there is none,
+   * undefined if it is not known.
+   */
   let goneThrough: Offset | undefined;
   let oldest: ChunkSpan | 'none' | undefined;
   let closing: Promise<void> | undefined;
@@ -65,11 +68,11 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
     gone(before?.lastOffset);
     gone(store.known.trimmedThrough);
-    // News may have come while the answer was on its way.
+    // News may arrive before the answer.
     oldest = at ?? (lastOffset === store.known.lastOffset ? 'none' : undefined);
   });
 
-  /** Where the log begins and ends as far as is known here; undefined where Redis must be asked. */
+  /** The bounds of the log as this process knows them; undefined if it must ask Redis. */
   const knownBounds = (): LogBounds | undefined => {
     const { epoch } = store.known;
     if (!redis.isReady || oldest === undefined) return undefined;
@@ -90,8 +93,11 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     throw new Error('the log in Redis changes too fast to be read');
   };
 
-  /** @returns undefined where the log became another one, or was trimmed, before anything was read */
-  const readWithin = async (request: ReadRequest, bounds: LogBounds): Promise<ReadOutcome | undefined> => {
+  /** Returns undefined if the log was recreated or trimmed before anything was read. */
+  const readWithin = async (
+    request: LogReadRequest,
+    bounds: LogBounds,
+  ): Promise<LogReadOutcome | undefined> => {
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
     if (from > bounds.next) return { kind: 'ahead', bounds };
     if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
@@ -113,11 +119,11 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
       return undefined;
     });
     if (broken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
-    // An epoch may begin some way after the last message that is there.
+    // The first offset of a new epoch may lie beyond the last message plus one.
     return atEnd ? { ...outcome, nextOffset: bounds.next, upToDate: true } : outcome;
   };
 
-  const read = async (request: ReadRequest): Promise<ReadOutcome> => {
+  const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
     const bounds = knownBounds();
     const known = bounds && (await readWithin(request, bounds));
     if (known?.kind === 'batch' && !known.upToDate) return known;
@@ -131,9 +137,9 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const queue = createAppendQueue({
     clock,
     logger,
-    async store(batches, nowMs, seenTo) {
-      const chunk = await store.append(batches, nowMs, seenTo);
-      if (chunk === 'not-seen') return chunk;
+    async store(batches, nowMs, readTo) {
+      const chunk = await store.append(batches, nowMs, readTo);
+      if (chunk === 'outdated') return chunk;
       chunks.add(chunk);
       return chunk.firstOffset;
     },
@@ -216,6 +222,6 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   };
 }
 
-function isFiltered({ filter = {} }: ReadRequest): boolean {
+function isFiltered({ filter = {} }: LogReadRequest): boolean {
   return Object.values(filter).some((one) => one !== undefined);
 }

@@ -2,14 +2,14 @@ import { type Offset, offsetMs, offsetOf } from '../../../contract/offset.ts';
 import { TerminalError } from '../../../lib/errors.ts';
 import type { ChunkSpan } from '../chunk.ts';
 
-/** What is known of a log from what Redis said last. */
+/** The end of a log in the last answer of Redis. */
 export interface KnownTail {
   epoch: string;
-  /** Grows with each epoch, so that an old one is told from a new one. */
+  /** A number that grows with each epoch, so that old and new epochs can be told apart. */
   generation: number;
-  /** The newest offset that was ever given; undefined in a new log. */
+  /** The newest offset that was ever assigned; undefined in a new log. */
   lastOffset: Offset | undefined;
-  /** How many messages the log has taken since it was created. */
+  /** The number of messages that the log has stored since it was created. */
   nextOrdinal: number;
   trimmedThrough: Offset | undefined;
 }
@@ -19,7 +19,7 @@ const FORMAT = 1;
 export type Fields = Buffer[];
 export type Entry = [Buffer, Fields];
 
-export function readHead(fields: readonly unknown[]): KnownTail {
+export function readLogHead(fields: readonly unknown[]): KnownTail {
   const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
   if (Number(format) !== FORMAT)
     throw new TerminalError(
@@ -35,7 +35,7 @@ export function readHead(fields: readonly unknown[]): KnownTail {
   };
 }
 
-/** An entry of the stream: its id is that of the last message. */
+/** Reads an entry of the stream. Its id is the offset of the last message. */
 export function readSpan(entry: unknown): ChunkSpan | undefined {
   if (entry === null) return undefined;
   const [id, fields] = entry as Entry;
@@ -47,18 +47,18 @@ export function readSpan(entry: unknown): ChunkSpan | undefined {
   };
 }
 
-export function partsOf(offset: Offset | undefined): { ms: number; sequence: number } {
+export function offsetParts(offset: Offset | undefined): { ms: number; sequence: number } {
   if (offset === undefined) return { ms: -1, sequence: 0 };
   const ms = offsetMs(offset);
   return { ms, sequence: Number(offset - offsetOf(ms)) };
 }
 
 export function idOf(offset: Offset): string {
-  const { ms, sequence } = partsOf(offset);
+  const { ms, sequence } = offsetParts(offset);
   return `${ms}-${sequence}`;
 }
 
-/** The offset an id stands for; undefined for the one that stands for none, `-1-0`. */
+/** The offset of an id; undefined for `-1-0`, which means no offset. */
 export function offsetFrom(id: string): Offset | undefined {
   const at = id.lastIndexOf('-');
   const ms = Number(id.slice(0, at));

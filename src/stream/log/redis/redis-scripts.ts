@@ -2,11 +2,11 @@ import { limits } from '../../../contract/wire-limits.ts';
 import { redisScript } from './redis-connection.ts';
 
 /**
- * Each script is one step for everybody. KEYS 1 and 2 of all: the head, a hash, and the chunks, a stream. An entry of it
- * has the id `<ms>-<sequence>` of its last message, so that the first chunk at or after an offset is one look-up and trimming
- * by an id removes whole chunks; the messages are the value of a key of their own, which the entry names, because what
- * goes through a script is copied twice and leaves its memory to Lua.
- * Milliseconds and sequences are kept apart throughout: Lua's numbers have 53 bits and offsets 64.
+ * Each script is one atomic step. KEYS 1 is the head, a hash. KEYS 2 is a stream with one entry for each chunk. The id
+ * of an entry is `<ms>-<sequence>` of the chunk's last message. So the first chunk at or after an offset is one
+ * look-up, and a trim by id removes whole chunks. The entry names a second key with the messages, because Lua copies
+ * all data that passes through a script. Milliseconds and sequences are separate numbers, because Lua's numbers have 53
+ * bits and offsets have 64.
  */
 const positions = `
 local headKey, chunksKey = KEYS[1], KEYS[2]
@@ -22,7 +22,7 @@ local function spanOf(entry)
   return { count = tonumber(fields[2]), ordinal = tonumber(fields[4]), bytes = tonumber(fields[6]), key = fields[8] }
 end
 
-local function readHead()
+local function readLogHead()
   local head = redis.call('HMGET', headKey, 'epoch', 'generation', 'ms', 'sequence', 'ordinal', 'trimmedMs', 'trimmedSequence', 'format', 'server', 'history')
   if not head[1] or redis.call('EXISTS', chunksKey) == 0 then return nil end
   return {
@@ -39,17 +39,20 @@ local function answer(head)
 end
 `;
 
-/** How far the clocks of those whose messages are gone may have been ahead of the caller's: their offsets are not given again. */
+/**
+ * Clocks of processes may differ by this much. A new epoch skips offsets that a process with a fast clock may have
+ * assigned.
+ */
 const CLOCKS_APART_MS = limits.sequencerLeadMsWarn;
 
 /**
- * ARGV 1 to 7: what the caller knows of the log (epoch, generation, ms, sequence and ordinal of its tail), the id of
- * a new epoch, should one have to begin, and the caller's clock, ms. One begins
- * - where Redis has not got what the caller has seen: the log is gone (FLUSHALL), its tail is gone, or it went on differently;
- * - where a replica has been promoted since the log was last used: nobody can tell what it had not received;
- * - where Redis has been started anew since then, unless the caller has been running meanwhile and finds all it has seen.
- * Whoever notices first begins the epoch; all others find that it is another one than theirs. Offsets go on after all that the
- * caller has seen, and after all that others can have.
+ * ARGV 1 to 5: the epoch, generation, and the ms, sequence and ordinal of the end as the caller knows them. ARGV
+ * 6: the id of a new epoch. ARGV 7: the caller's clock in ms. A new epoch begins
+ * - if Redis lacks messages that the caller has seen, because the log or its end was lost or has other messages;
+ * - if a replica was promoted since the last use, because nobody knows what it had not received;
+ * - if Redis was restarted since the last use, unless the caller ran before and finds everything it has seen.
+ * The first caller that notices begins the epoch. The others then find an epoch that they do not know. New offsets
+ * follow all offsets that the caller has seen or that others may have.
  */
 const history = `${positions}
 local known = {
@@ -63,7 +66,7 @@ local function writeHead(head)
   if head.server then redis.call('HSET', headKey, 'server', head.server, 'history', head.history) end
 end
 
--- Names the process of the server, the history of its data, and whether it took that over from a master; nothing where it may not say.
+-- Returns the id of the server process, the id of its data history, and whether it was promoted from a replica; nil if INFO is not allowed.
 local function serverHere()
   local process, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
   if type(process) ~= 'string' or type(replication) ~= 'string' then return nil end
@@ -101,7 +104,7 @@ local function beginEpoch(head)
 end
 
 local function currentHead()
-  local head, here = readHead(), serverHere()
+  local head, here = readLogHead(), serverHere()
   if not head then
     redis.call('DEL', headKey, chunksKey)
     redis.call('XADD', chunksKey, '0-1', '', '')
@@ -118,7 +121,7 @@ local function currentHead()
   if isOther or here and (here.id ~= head.server or here.history ~= head.history) then
     if isOther then beginEpoch(head) end
     if here then head.server, head.history = here.id, here.history end
-    -- A Redis whose memory is full takes other writes only once a script has begun to write.
+    -- A Redis with full memory accepts further writes only after the first write of a script.
     redis.call('HDEL', headKey, '')
     writeHead(head)
   end
@@ -126,9 +129,7 @@ local function currentHead()
 end
 `;
 
-/**
- * ARGV 8, 9: a position. Answers with the head, the last chunk that lies whole before it and the first that does not.
- */
+/** ARGV 8, 9: a position. Returns the head, the last chunk before the position and the first chunk at or after it. */
 export const lookScript = redisScript(`${history}
 local head = currentHead()
 local ms, sequence = tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -139,12 +140,15 @@ return { answer(head), before or false, at or false }
 `);
 
 /**
- * Puts a chunk, whose messages have just been stored, after all others and gives it its offsets: the caller's clock, or one
- * past the last where that is later; the sequence has 20 bits and carries. KEYS 3: what this sender was answered last, so
- * that a chunk whose answer got lost can be sent again; KEYS 4: the messages. ARGV 8: sender, 9: number of the chunk,
- * 10: how long that answer is kept, ms, 11: messages, 12: bytes, 13: channel for news,
- * 14, 15: of an announcement, up to where its author has read: nothing is stored where there has been one at or after that.
- * Answers with the head, and the first offset and the first ordinal where it was stored.
+ * Adds a chunk whose messages have just been stored, and assigns its offsets: the caller's clock, or one past the last
+ * offset if that is later. A full sequence of 20 bits continues in the next millisecond.
+ * KEYS 3: the last answer to this sender, so that a chunk can be sent again if its answer was lost. KEYS 4: the
+ * messages.
+ * ARGV 8: sender. 9: number of the chunk. 10: ms for which the answer is kept. 11: messages. 12: bytes. 13: channel for
+ * news.
+ * ARGV 14, 15: for an announcement, the offset up to which its author has read. Nothing is stored if there is an
+ * announcement at or after it.
+ * Returns the head, and the first offset and first ordinal if the chunk was stored.
  */
 export const appendScript = redisScript(`${history}
 local senderKey = KEYS[3]
@@ -183,11 +187,12 @@ return { answer(head), first, ordinal }
 `);
 
 /**
- * Finds chunks one after another. ARGV 1: id from, 2: id to, 3: messages wanted, 4: bytes at most beyond the first chunk.
- * Answers with the head, or nothing where there is none, and the entries.
+ * Reads chunks one after another. ARGV 1: first id. 2: last id. 3: wanted messages. 4: maximum bytes beyond the first
+ * chunk.
+ * Returns the head, or nothing if the log does not exist, and the entries.
  */
 export const pageScript = redisScript(`${positions}
-local head = readHead()
+local head = readLogHead()
 if not head then return { false, {} } end
 local messagesWanted, bytesMax = tonumber(ARGV[3]), tonumber(ARGV[4])
 local page, messages, bytes = {}, 0, 0
@@ -202,12 +207,12 @@ return { answer(head), page }
 `);
 
 /**
- * Removes up to 500 of the chunks that lie whole before a position, ARGV 1, 2. Messages go first: a Redis whose memory is
- * full takes a script's other writes only once it has begun to write.
- * Answers with the head, or nothing where there is none, and how many it removed.
+ * Removes up to 500 chunks before the position in ARGV 1 and 2. It deletes messages first, because a Redis with full
+ * memory accepts other writes of a script only after a delete.
+ * Returns the head, or nothing if the log does not exist, and the number of removed chunks.
  */
 export const trimScript = redisScript(`${positions}
-local head = readHead()
+local head = readLogHead()
 if not head then return { false, 0 } end
 local from = idOf(tonumber(ARGV[1]), tonumber(ARGV[2]))
 local old = redis.call('XRANGE', chunksKey, '-', '(' .. from, 'COUNT', 500)

@@ -2,14 +2,14 @@ import type { Redis } from 'ioredis';
 import { errorMessage, TerminalError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
 
-/** Exclusive ranges of streams, and trimming them by id. */
+/** The first version with exclusive ranges of streams and trimming by id. */
 const VERSION_MIN = [6, 2] as const;
 
 /**
- * Says in the log which settings of Redis would lose messages that were acknowledged.
- * @param warned what it said the last time, which is not said again
- * @returns what it said
- * @throws TerminalError where the server is too old, or is no single server
+ * Logs the settings of Redis that could lose acknowledged messages.
+ * @param warned the warnings of the last call, which are not repeated
+ * @returns the warnings of this call
+ * @throws TerminalError if the server is too old, or is not a single server
  */
 export async function warnOfRedisSettings(redis: Redis, warned: string, logger: Logger): Promise<string> {
   const info = await infoOf(redis);
@@ -19,7 +19,7 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, logger: 
   const problems: string[] = [];
   if (factOf('run_id') === undefined || factOf('master_replid') === undefined)
     problems.push(
-      'it does not say which server it is (INFO): where a replica takes over and no stream process is left that knows better, readers are not told of what is lost; let this user run INFO',
+      'it does not say which server it is (INFO): after a fail-over readers may not be told of lost messages; allow this user to run INFO',
     );
   const policy = factOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction')
@@ -30,7 +30,7 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, logger: 
     problems.push('appendonly is off: a crash of Redis loses messages that were acknowledged; set it to yes');
   else if (factOf('aof_enabled') === '1' && (await settingOf(redis, 'appendfsync')) !== 'always')
     problems.push(
-      'appendfsync is not always: a crash of its machine loses what was acknowledged in the last second',
+      'appendfsync is not always: a crash of its machine loses the messages that were acknowledged in the last second',
     );
   if (factOf('role') === 'slave') problems.push('the server is a replica: it takes no messages');
   const said = problems.join('; ');
@@ -38,7 +38,7 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, logger: 
   return said;
 }
 
-/** Some users may not ask; then nothing is known. */
+/** Returns empty text if the user may not run INFO. */
 async function infoOf(redis: Redis): Promise<string> {
   try {
     return await redis.info();
@@ -48,7 +48,7 @@ async function infoOf(redis: Redis): Promise<string> {
   }
 }
 
-/** Hosted servers may refuse to say; then it counts as well set. */
+/** Hosted servers may refuse CONFIG. The setting then counts as correct. */
 async function settingOf(redis: Redis, name: 'appendfsync'): Promise<string | undefined> {
   try {
     return ((await redis.config('GET', name)) as string[])[1];
@@ -61,7 +61,7 @@ function requireSingle(mode: string | undefined): void {
   if (mode === 'cluster')
     throw new TerminalError(
       'RedisCluster',
-      'it is a node of a Redis cluster, which the stream does not use; give it a server of its own, with Sentinel where it has to fail over',
+      'it is a node of a Redis cluster, which the stream does not use; give it a server of its own, with Sentinel if it has to fail over',
     );
   if (mode === 'sentinel')
     throw new TerminalError(
@@ -82,7 +82,7 @@ function requireVersion(version: string | undefined): void {
 
 const REFUSALS: Readonly<Record<string, string>> = {
   OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
-  MISCONF: 'it cannot write to its disk: look at its own log',
+  MISCONF: 'it cannot write to its disk: read its own log',
   READONLY: 'it is a replica now: the address must lead to the master',
   LOADING: 'it is reading its data after a start',
   NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
@@ -92,7 +92,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
     'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
 };
 
-/** What a person can do about an error reply, or the beginning of it where that is not known. */
+/** Explains an error reply to a person, or returns its first words if it is not known. */
 export function describeReply(message: string): string {
   const code = Object.keys(REFUSALS).find((one) => new RegExp(`\\b${one}\\b`).test(message));
   return code ? REFUSALS[code]! : message.slice(0, REPLY_CHARACTERS_MAX);

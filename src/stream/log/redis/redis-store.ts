@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedBatch } from '../../../contract/encode-messages.ts';
 import type { Offset } from '../../../contract/offset.ts';
-import { TransientError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../../lib/time.ts';
+import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
 import {
@@ -13,56 +11,57 @@ import {
   idOf,
   type KnownTail,
   offsetFrom,
-  partsOf,
-  readHead,
+  offsetParts,
+  readLogHead,
   readSpan,
 } from './redis-replies.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
+import { repeatUntilAnswered } from './repeat-until-answered.ts';
 
-/** The chunks of one log in Redis, as one of the processes sees them that share it. Every call may throw TransientError. */
+/** The chunks of one log in Redis, as one process sees them. Every call may throw TransientError. */
 export interface RedisStore {
   readonly known: KnownTail;
-  /** Begins to hear of what other processes append. */
+  /** Subscribes to the appends of other processes. */
   listen(listeners: RedisStoreListeners): Promise<void>;
   look(position: Offset, nowMs: UtcMs): Promise<Look>;
   /**
-   * Stores a chunk after all others, once, though the connection may break meanwhile.
-   * @param seenTo given for an announcement: nothing is stored where there is one at or after it
+   * Stores a chunk once after all others, also if the connection breaks meanwhile.
+   * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it
    */
   append(
     batches: readonly EncodedBatch[],
     nowMs: UtcMs,
-    seenTo: Offset | undefined,
-  ): Promise<Chunk | 'not-seen'>;
+    readTo: Offset | undefined,
+  ): Promise<Chunk | 'outdated'>;
   /**
-   * Chunks one after another from the first whose last message is at or after `from`, up to about as many messages as are
-   * wanted, none of which lies after `to`.
+   * Chunks from the first one whose last message is at or after `from`: about as many messages as are wanted, and none
+   * after `to`.
    */
   page(from: Offset, to: Offset | undefined, messagesWanted: number): Promise<Page>;
-  /** Removes the chunks that lie whole before `offset`. */
+  /** Removes the chunks whose messages all lie before `offset`. */
   trimBefore(offset: Offset): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RedisStoreListeners {
-  /** More is stored, up to `known.lastOffset`. */
+  /** New messages are stored, up to `known.lastOffset`. */
   onMoved(): void;
-  /** Another log is known now than before. */
+  /** Redis has another log than before. */
   onRecreated(): void;
-  /** Something may be new; only `look` can tell. */
+  /** There may be new messages. The listener must call `look`. */
   onDoubt(): void;
 }
 
-/** How the log is at one moment. */
+/** The state of a log at one moment. */
 export interface Look {
-  /** The last chunk that lies whole before the position. */
+  /** The last chunk whose messages all lie before the position. */
   before: ChunkSpan | undefined;
-  /** The first chunk that does not. */
+  /** The first chunk after it. */
   at: ChunkSpan | undefined;
   lastOffset: Offset | undefined;
 }
 
-/** `changed`: the log is not the one that is known; a look will tell. */
+/** `changed`: Redis has another log than the one this process knows. A look updates it. */
 export type Page = { kind: 'chunks'; chunks: Chunk[] } | { kind: 'changed' };
 
 export interface RedisStoreOptions {
@@ -73,27 +72,25 @@ export interface RedisStoreOptions {
   logger: Logger;
 }
 
-/** Bytes of one page, beyond its first chunk. */
+/** Bytes of one page beyond its first chunk. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** A chunk whose answer was lost is sent again for this long; its answer is kept for longer. */
-const APPEND_AGAIN_MS = 10 * SECOND_MS;
-const AGAIN_AFTER_MS = 10;
+/** Redis keeps the answer to an append for this long, because the append may be repeated. */
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
-/** Who has appended, to which epoch, after which tail and count of messages, up to which. */
+/** The news of an append: sender, epoch, end and count before it, end after it. */
 const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
 
 /**
- * Opens the log of a workgroup, a new one where there is none.
- * @throws TransientError where Redis cannot be reached, TerminalError where the log was written by a later version
+ * Opens the chunks of a workgroup, and creates them if needed.
+ * @throws TransientError if Redis cannot be reached, TerminalError if a later version has written the log
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const { redis, workgroupId, logger } = options;
-  // The braces keep the keys of one log together in a Redis cluster.
+  // The braces keep all keys of a log on one node of a Redis cluster.
   const key = (name: string) => `wattline:stream:{${workgroupId}}:${name}`;
   const logKeys = [key('head'), key('chunks')];
   const channel = key('news');
   const sender = randomUUID();
-  // Should nobody trim any more, the memory is given back all the same.
+  // Redis deletes the log by itself if no process trims it any more.
   const keptMs = 2 * options.retentionMs + ANSWER_KEPT_MS;
   let chunksSent = 0;
   let listeners: RedisStoreListeners | undefined;
@@ -119,7 +116,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     } else if (hasMoved) listeners?.onMoved();
   };
 
-  /** Runs a script that begins with what is known, and learns from the head in its answer. */
+  /** Runs a script that begins with `history`, and applies the head in its answer. */
   const runKnowing = async (
     script: RedisScript,
     keys: readonly string[],
@@ -127,12 +124,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     values: readonly RedisValue[],
     stored?: StoredValue,
   ) => {
-    const { ms, sequence } = partsOf(known.lastOffset);
+    const { ms, sequence } = offsetParts(known.lastOffset);
     const newEpoch = randomUUID();
     const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, newEpoch, nowMs];
     const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
     const answer = ran as [Fields, ...unknown[]];
-    const head = readHead(answer[0]);
+    const head = readLogHead(answer[0]);
     if (known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
       logger.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
     learn(head);
@@ -140,11 +137,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   /**
-   * Learns from a head unless it belongs to another log, or to this one as it was before it was asked for: news may have come
-   * while the answer was on its way.
+   * True if a head belongs to this log and is not older than the request, because news may arrive before the answer.
    */
   const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
-    const head = fields === null ? undefined : readHead(fields);
+    const head = fields === null ? undefined : readLogHead(fields);
     if (head?.epoch !== known.epoch || isAfter(asked.lastOffset, head.lastOffset)) return false;
     learn(head);
     return true;
@@ -167,7 +163,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   const trimBefore = async (offset: Offset): Promise<void> => {
-    const { ms, sequence } = partsOf(offset);
+    const { ms, sequence } = offsetParts(offset);
     for (;;) {
       const asked = known;
       const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
@@ -190,24 +186,24 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, onNews));
     },
     async look(position, nowMs) {
-      const { ms, sequence } = partsOf(position);
+      const { ms, sequence } = offsetParts(position);
       const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, [ms, sequence]);
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
     },
-    async append(batches, nowMs, seenTo) {
+    async append(batches, nowMs, readTo) {
       const chunk = packChunk(batches);
       const { count, value } = chunk;
       const number = ++chunksSent;
       const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const seen = seenTo === undefined ? ['', ''] : Object.values(partsOf(seenTo));
+      const seen = readTo === undefined ? ['', ''] : Object.values(offsetParts(readTo));
       const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
-      const { answer } = await untilAnswered(redis, () =>
+      const { answer } = await repeatUntilAnswered(redis, () =>
         runKnowing(appendScript, keys, nowMs, values, messages),
       );
       const [, first, ordinal] = answer;
-      if (first === null) return 'not-seen';
+      if (first === null) return 'outdated';
       return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {
@@ -224,11 +220,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
         const value = found[index];
         if (value == null) {
-          // Trimmed meanwhile, or dropped by Redis itself; readers are to be told of a gap.
+          // Another process has trimmed the chunk, or Redis has dropped it. Readers must be told of the gap.
           await trimBefore(lastOffset + 1n);
           return { kind: 'changed' };
         }
-        // A copy of its own, because the connection's buffers hold other replies too.
+        // The value is copied, because the connection's buffer holds other replies too.
         chunks.push(placeChunk(openChunk(firstOffset, copyOf(value)), firstOffset, firstOrdinal));
       }
       return { kind: 'chunks', chunks };
@@ -238,37 +234,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       for (const stop of stops) await stop();
     },
   };
-}
-
-/** Sends again what was sent while the connection broke: the script answers then as it did the first time. */
-async function untilAnswered<Answer>(redis: RedisConnection, send: () => Promise<Answer>): Promise<Answer> {
-  const deadline = performance.now() + APPEND_AGAIN_MS;
-  for (;;) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof TransientError && error.code === 'RedisAnswerLost')) throw error;
-      await sleep(AGAIN_AFTER_MS);
-      await ready(redis, deadline - performance.now());
-      if (!redis.isReady || performance.now() > deadline) throw error;
-    }
-  }
-}
-
-/** Resolves once the connection is there again or the time has passed. */
-function ready(redis: RedisConnection, withinMs: number): Promise<void> {
-  if (redis.isReady || withinMs <= 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      forget();
-      resolve();
-    };
-    const timer = setTimeout(done, withinMs);
-    const forget = redis.onReady(() => {
-      if (redis.isReady) done();
-    });
-  });
 }
 
 function isAfter(a: Offset | undefined, b: Offset | undefined): boolean {

@@ -6,10 +6,10 @@ import { parseJsonExact } from '../lib/json-text.ts';
 import { instantAt, offsetAt } from './locate-new-messages.ts';
 
 /**
- * The messages of a batch as objects of the contract, for those who do not work on columns.
- * Members that the contract does not name are left out; every field of the data is there.
+ * The messages of a batch as objects of the contract. Members that the contract does not name are left out. All fields
+ * of the data are kept.
  */
-export function messagesOf(columns: MessageColumns, names: NameTable): StreamMessage[] {
+export function columnsToMessages(columns: MessageColumns, names: NameTable): StreamMessage[] {
   return Array.from({ length: columns.count }, (_, row) => messageAt(columns, names, row));
 }
 
@@ -75,7 +75,7 @@ function dataAt(
   return data;
 }
 
-/** A field may be called `__proto__`: assigning to that name would set no field. */
+/** Sets a field of any name, because an assignment to `__proto__` would set none. */
 function setField(data: Record<string, FieldValue>, name: string, value: FieldValue): void {
   if (name !== '__proto__') data[name] = value;
   else Object.defineProperty(data, name, { value, enumerable: true, configurable: true, writable: true });

@@ -1,0 +1,45 @@
+import { beforeEach, expect, test } from 'vitest';
+import { registerHealth } from '../../src/http/health-routes.ts';
+import { createTestAccess, setUp } from './start-http-server.ts';
+
+beforeEach(createTestAccess);
+
+test('health and readiness follow from the checks of the roles', async () => {
+  const app = setUp();
+  const health = registerHealth(app);
+  expect((await app.inject('/ready')).json()).toEqual({ ok: true, checks: {} });
+  health.addReadiness('stream', () => ({ ok: true, detail: { logs: 2 } }));
+  health.addReadiness('worker', async () => {
+    throw new Error('no tick for 10 s');
+  });
+  const answer = await app.inject('/ready');
+  expect(answer.statusCode).toBe(503);
+  expect(answer.json()).toEqual({
+    ok: false,
+    checks: {
+      stream: { ok: true, detail: { logs: 2 } },
+      worker: { ok: false, detail: { problem: 'no tick for 10 s' } },
+    },
+  });
+  expect(answer.headers['retry-after']).toBe('5');
+  expect((await app.inject('/health')).statusCode).toBe(200);
+  // Load balancers ask with HEAD.
+  const head = await app.inject({ method: 'HEAD', url: '/health' });
+  expect([head.statusCode, head.body]).toEqual([200, '']);
+  expect((await app.inject({ method: 'HEAD', url: '/ready' })).statusCode).toBe(503);
+  expect((await app.inject({ method: 'POST', url: '/ready' })).headers.allow).toBe('GET, HEAD');
+});
+
+test('a check learns if names may be shown, and one without an answer fails', async () => {
+  const app = setUp();
+  const health = registerHealth(app);
+  health.addReadiness('who', ({ maySeeNames }) => ({ ok: true, detail: { maySeeNames } }));
+  const heard = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/ready', headers })).json().checks.who.detail.maySeeNames;
+  expect(await heard({})).toBe(true);
+  for (const header of ['x-forwarded-for', 'forwarded', 'via'])
+    expect(await heard({ [header]: 'a' })).toBe(false);
+  health.addReadiness('disk', () => new Promise(() => undefined));
+  const { statusCode, body } = await app.inject('/ready');
+  expect([statusCode, body]).toEqual([503, expect.stringContaining('has not answered within 3 s')]);
+});

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
+import { telemetryBatch } from '../../support/messages.ts';
+import { connectTo } from '../../support/socket-client.ts';
+import { createTestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
+import { memoryLog, refusal, request, setUp } from './start-socket-service.ts';
+
+describe('the end of a subscription', () => {
+  test('comes when the client asks for it, with the position to resume from', async () => {
+    const { log, connect } = await setUp();
+    const client = await connect();
+    const reader = client.subscribe(request());
+    await reader.answer;
+    await log.append(telemetryBatch(3));
+    await reader.until((messages) => messages.length === 3);
+    const { requestId } = reader;
+    expect(await client.socket.emitWithAck(socketEvents.stop, { requestId })).toEqual({ requestId });
+    expect(await reader.stopped).toEqual({
+      requestId,
+      reason: 'client_stop',
+      nextOffset: String((await log.bounds()).next),
+    });
+    expect(await client.socket.emitWithAck(socketEvents.stop, { requestId })).toMatchObject({
+      requestId,
+      error: 'InvalidRequest',
+    });
+    await log.append(telemetryBatch(3));
+    const resumed = client.subscribe(request({ offset: (await reader.stopped).nextOffset }));
+    await resumed.until((messages) => messages.length === 3);
+    expect(reader.messages).toHaveLength(3);
+  });
+
+  test('in the middle of a replay names the position after the last frame', async () => {
+    const { log, connect } = await setUp();
+    await log.append(telemetryBatch(5_000));
+    const { earliest } = await log.bounds();
+    for (let frames = 1; frames <= 20; frames++) {
+      const client = await connect();
+      const reader = client.subscribe(request({ offset: String(earliest), limit: 10 }));
+      await until('some frames came', () => reader.frames.length >= frames);
+      client.socket.emit(socketEvents.stop, { requestId: reader.requestId });
+      const { nextOffset } = await reader.stopped;
+      expect(reader.messages.length).toBeLessThan(5_000);
+      expect(nextOffset).toBe(String(reader.frames.at(-1)!.nextOffset));
+      client.close();
+    }
+  });
+
+  test('comes within a second after its token expires or any process revokes it', async () => {
+    const service = await setUp();
+    const { access, clock, log } = service;
+    const issue = async (lifetimeMs: number) =>
+      access.issue({ subject: 't', scopes: { acme: { permissions: ['search:read'] } }, lifetimeMs });
+    const [brief, revoked, lasting] = [await issue(30_000), await issue(600_000), await issue(600_000)];
+    const readers = await Promise.all(
+      [brief, revoked, lasting].map(async ({ token }) => {
+        const client = await connectTo(service, { auth: { token, workgroupId: 'acme' } });
+        const gone = new Promise((resolve) => client.socket.once('disconnect', resolve));
+        const reader = client.subscribe(request());
+        await reader.answer;
+        return { reader, gone };
+      }),
+    );
+    const nextOffset = String((await log.bounds()).next);
+    access.revoke(revoked.tokenId);
+    await clock.advance(1_000);
+    expect(await readers[1]!.reader.stopped).toMatchObject({
+      reason: 'token_expired',
+      nextOffset,
+      error: { error: 'InvalidToken', status: 401 },
+    });
+    expect(await readers[1]!.gone).toBe('io server disconnect');
+    await clock.advance(29_000);
+    expect(await readers[0]!.reader.stopped).toMatchObject({ reason: 'token_expired', nextOffset });
+    await readers[0]!.gone;
+    expect(service.socket.counts()).toMatchObject({ sockets: 1, subscriptions: 1 });
+    expect(await refusal(service, { auth: { token: revoked.token } })).toMatchObject({
+      error: 'InvalidToken',
+    });
+  });
+
+  test('comes if unread messages are gone, and they are not skipped', async () => {
+    const { log, connect, clock } = await setUp({ retentionMs: 60_000 });
+    const acknowledgements: Array<() => void> = [];
+    const client = await connect({ acknowledge: (acknowledge) => acknowledgements.push(acknowledge) });
+    const reader = client.subscribe(request({ limit: 1 }));
+    await reader.answer;
+    await log.append(telemetryBatch(10));
+    await until('four frames are under way', () => acknowledgements.length === 4);
+    acknowledgements[0]!();
+    await until('the next came', () => acknowledgements.length === 5);
+    await clock.advance(61_000);
+    await log.append(telemetryBatch(1));
+    for (const acknowledge of acknowledgements) acknowledge();
+    const { earliest, next, epoch } = await log.bounds();
+    expect(await reader.stopped).toEqual({
+      requestId: reader.requestId,
+      reason: 'offset_expired',
+      nextOffset: String(reader.messages.at(-1)!.offset + 1n),
+      error: {
+        error: 'OffsetExpired',
+        message: expect.any(String),
+        status: 410,
+        retryable: false,
+        parameter: 'offset',
+        earliestOffset: String(earliest),
+        nextOffset: String(next),
+        epoch,
+      },
+    });
+  });
+
+  test('comes for all when the service drains, with their positions; then connections close and new ones are refused', async () => {
+    const service = await setUp();
+    const { log, connect, stream, tokenText } = service;
+    await log.append(telemetryBatch(3));
+    const clients = await Promise.all([connect(), connect({ transports: ['polling'] })]);
+    const readers = clients.flatMap((client) => [
+      client.subscribe(request({ timestamp: 0 })),
+      client.subscribe(request()),
+    ]);
+    for (const reader of readers) await reader.answer;
+    for (const reader of [readers[0]!, readers[2]!]) await reader.until((messages) => messages.length === 3);
+    const closed = clients.map(
+      (client) => new Promise((resolve) => client.socket.once('disconnect', resolve)),
+    );
+    const address = `${service.baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling`;
+    const opened = await (await fetch(address)).text();
+    const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+    const started = performance.now();
+    stream.drain();
+    const nextOffset = String((await log.bounds()).next);
+    for (const reader of readers)
+      expect(await reader.stopped).toMatchObject({ reason: 'server_draining', nextOffset });
+    await Promise.all(closed);
+    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(await refusal(service, { auth: { token: tokenText } })).toMatchObject({
+      error: 'Draining',
+      retryable: true,
+    });
+    expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
+    const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
+    await until(
+      'one that had not even said who it is has been ended',
+      async () => (await poll()) === 400,
+      5_000,
+    );
+  });
+
+  test('comes with the end of its connection and frees everything', async () => {
+    const clock = createTestClock();
+    let waiting = 0;
+    const service = await setUp({
+      clock,
+      socketTimer: clock.startTimer,
+      openLog: () => {
+        const log = memoryLog(clock);
+        return {
+          ...log,
+          waitFor: async (position, signal) => {
+            waiting++;
+            await log.waitFor(position, signal);
+            waiting--;
+          },
+        };
+      },
+    });
+    const idleTimers = clock.timersPending;
+    const auth = { token: service.tokenText, workgroupId: 'acme' };
+    const clients = await Promise.all(
+      Array.from({ length: 5 }, () => connectTo(service, { auth, acknowledge: false })),
+    );
+    for (const client of clients) {
+      for (let number = 0; number < 4; number++) await client.subscribe(request()).answer;
+    }
+    await until('all wait', () => waiting === 20);
+    const log = await service.stream.logOf('acme');
+    await log.append(telemetryBatch(1));
+    await until('all wait again', () => waiting === 20 && clock.timersPending > 20);
+    for (const client of clients) client.close();
+    await until('all have gone', () => service.socket.counts().sockets === 0);
+    await until('nobody waits', () => waiting === 0);
+    expect(service.socket.counts().subscriptions).toBe(0);
+    expect(clock.timersPending).toBe(idleTimers);
+  });
+});
