@@ -163,7 +163,10 @@ test('what is wrong with a command is said at once', async () => {
       ['exclude', ...of, '--from', '2026-10-25T02:30', '--to', '2026-10-25T04:00'],
       /show 2026-10-25 02:30 twice/,
     ],
-    [['exclude', ...of, '--from', '2026-03-29T02:30', '--to', '2026-03-29T04:00'], /because they are put forward/],
+    [
+      ['exclude', ...of, '--from', '2026-03-29T02:30', '--to', '2026-03-29T04:00'],
+      /because they are put forward/,
+    ],
     [['undo', 'one', '--reason', 'x'], /"one" is not the number of a correction/],
     [['exclude', 'shed', '--day', DAY, '--reason', 'x'], /"shed" is neither a device id/],
   ] as const) {
