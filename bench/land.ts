@@ -9,6 +9,7 @@ import { configSchema } from '../src/config/config.ts';
 import { createMessageDecoder } from '../src/decode/message-decoder.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
+import { assignmentOf } from '../src/pipeline/assignment.ts';
 import type { LandReply } from '../src/pipeline/live-reader.ts';
 import { createPipeline, type Pipeline } from '../src/pipeline/pipeline.ts';
 import type { Checkpoint } from '../src/warehouse/checkpoint.ts';
@@ -67,7 +68,7 @@ async function measureLanding(bodies: StampableBody[]) {
   const reference = new Decoder({ useRecords: false, mapsAsObjects: true });
   const delay = monitorEventLoopDelay({ resolution: 1 });
   try {
-    await pipeline.open({ workgroup: config.workgroups[0]!, dataDir: folder, pipeline: config.pipeline });
+    await pipeline.open(assignmentOf({ ...config, dataDir: folder }, config.workgroups[0]!));
     const feed = createFeed(pipeline, bodies);
     for (const { body } of bodies) reference.decode(body);
     await feed(BATCHES_A_ROUND);

@@ -3,9 +3,8 @@ import type { OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /**
- * Takes free shards up to this worker's share of them, and hands over what it has beyond that, so that the shards
- * spread evenly over however many workers there are.
- * @param mayTake false while leases that others hold may not be known to the store
+ * Takes free shards up to this worker's share, and gives up shards beyond it, so that all workers have about the same number.
+ * @param mayTake false while the store may not know the leases of other workers
  */
 export async function balanceShards(
   backend: QueueBackend,
@@ -27,7 +26,7 @@ export async function balanceShards(
   }
 }
 
-/** Removes the queues, schedules included, of workgroups that were configured once and are no more. */
+/** Removes the queues and schedules of workgroups that are no longer configured. */
 export async function removeUnconfigured(
   backend: QueueBackend,
   workgroupIds: readonly string[],
@@ -35,7 +34,7 @@ export async function removeUnconfigured(
 ): Promise<void> {
   const { leases } = backend;
   for (const workgroupId of await leases.known()) {
-    // A worker with another configuration may still be at work on it: its lease says so.
+    // A worker with another configuration may still work on it. It then has the lease.
     if (workgroupIds.includes(workgroupId) || !(await leases.hold(workgroupId))) continue;
     const queue = backend.queue(workgroupId);
     await queue.remove();

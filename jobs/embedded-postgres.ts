@@ -7,21 +7,20 @@ import type { PgQueryable } from 'bullmq';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 
-/** Small and bounded, because everything lies in memory: PGlite reserves 128 MB for pages by default. */
+/** Small, because everything is in memory: PGlite reserves 128 MB for pages by default. */
 const SETTINGS = { shared_buffers: '16MB', min_wal_size: '32MB', max_wal_size: '64MB' };
 
 /**
- * Opens an empty embedded PostgreSQL in memory. Nothing of it outlives the process, on purpose: what it holds is only
- * when the next ticks are due, which is set up again at every start, and a queue on disk could be found damaged.
- * Making an empty database takes seconds and hundreds of megabytes, so an image of one is kept in `cacheDir`; an image
- * that does not open is made again.
+ * Opens an empty embedded PostgreSQL in memory. It is not kept after the process, because schedules are set up at every start, and a queue on disk
+ * could be damaged. Creating an empty database takes seconds and hundreds of megabytes, so an image is kept in `cacheDir`. A damaged image is created
+ * again.
  */
 export async function openEmbeddedPostgres(options: { cacheDir: string; logger: Logger }): Promise<PGlite> {
   const image = join(options.cacheDir, 'empty-database.tar.gz');
   const bytes = await readFile(image).catch(() => undefined);
   if (bytes) {
     try {
-      // Decompressed here, because a damaged image would end the process if PGlite did it; the checksum finds damage.
+      // Unpacked here, because PGlite would end the process with a damaged image. The checksum finds damage.
       return await open(new Blob([await promisify(gunzip)(bytes)]));
     } catch (error) {
       options.logger.warn({ image, error: errorMessage(error) }, 'queue.image-damaged');
@@ -36,13 +35,13 @@ async function open(image?: Blob): Promise<PGlite> {
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return PGlite.create({
     startParams: [...PGlite.defaultStartParams, ...settings],
-    // As node-postgres does it: 64-bit integers are text, which the backend turns into numbers itself.
+    // As in node-postgres: 64-bit integers are text, which the backend converts itself.
     parsers: { [types.INT8]: (value) => value },
     ...(image && { loadDataDir: image }),
   });
 }
 
-/** A start without an image is only slower, so a folder that cannot be written is no failure. */
+/** Ignores a folder that cannot be written, because only the start becomes slower. */
 async function saveImage(database: PGlite, image: string, logger: Logger): Promise<void> {
   const staged = `${image}.${process.pid}`;
   try {
@@ -59,8 +58,7 @@ async function saveImage(database: PGlite, image: string, logger: Logger): Promi
 const BULLMQ_TABLES = ['job', 'event', 'scheduler', 'meta'];
 
 /**
- * Gives back the room of rows and log segments that are no longer needed. Without it both grow for ever, because an
- * embedded PostgreSQL has neither autovacuum nor a checkpointer.
+ * Frees the space of deleted rows and old log segments. An embedded PostgreSQL has neither autovacuum nor a checkpointer, so both would grow for ever.
  */
 export async function tidyEmbeddedPostgres(pool: PgQueryable): Promise<void> {
   for (const table of BULLMQ_TABLES) await pool.query(`VACUUM bullmq.${table}`);

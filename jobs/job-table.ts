@@ -3,37 +3,37 @@ import { parseCron } from '../src/lib/cron.ts';
 import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import type { AnySchedule, JobDefinition, StageName } from './stages.ts';
 
-/** Every job there is, in the order in which data passes through them. */
+/** All jobs, in the order in which data passes through them. */
 export const jobTable = {
-  /** Reads the stream to its head, and stays there where it is pushed to, for at most 20 s; lands what it reads. */
+  /** Reads the stream to its head, for at most 20 s, and lands the messages. With a push source it stays at the head. */
   poll: {
     stage: 'poll',
     lane: 'land',
     everyMs: (pipeline) => pipeline.pollEvery,
     timeLimitMs: 30 * SECOND_MS,
   },
-  /** Turns batches that have landed into intervals and days. */
+  /** Computes intervals and days from landed batches. */
   rollup: {
     stage: 'rollup',
     lane: 'derive',
     everyMs: (pipeline) => pipeline.rollupEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
-  /** Writes a new generation of the lake where something has changed. */
+  /** Writes a new generation of the lake if something has changed. */
   publish: {
     stage: 'publish',
     lane: 'derive',
     everyMs: (pipeline) => pipeline.publishEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
-  /** Removes what has been kept long enough and tidies the warehouse. */
+  /** Deletes old data and cleans up the warehouse. */
   maintain: {
     stage: 'maintain',
     lane: 'derive',
     everyMs: (pipeline) => pipeline.maintainEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
-  /** Writes and delivers the reports that are due, and tries again what has failed. */
+  /** Writes and delivers due reports, and retries failed ones. */
   export: {
     stage: 'export',
     lane: 'export',
@@ -42,7 +42,7 @@ export const jobTable = {
   },
 } as const satisfies Readonly<Record<StageName, JobDefinition>>;
 
-/** The schedule one workgroup should have: one row for each job of the pipeline, and those of its exports. */
+/** The schedule of a workgroup: one row for each job and for each export. */
 export function schedulesOf(
   workgroup: Pick<WorkgroupConfig, 'id' | 'timezone'>,
   { pipeline, exports }: Pick<Config, 'pipeline' | 'exports'>,
@@ -59,8 +59,8 @@ export function schedulesOf(
 }
 
 /**
- * When the exports of a workgroup are due: each by its own schedule, and all once a minute for what was missed or has failed. What a tick
- * has to do is told by the ledger, so that one that is missing or comes twice changes nothing.
+ * The schedule of the exports of a workgroup: each by its own pattern, and all once a minute for missed and failed runs. The ledger of the exports
+ * decides what a tick does, so a missed or repeated tick changes nothing.
  */
 function exportSchedules(
   { id: workgroupId, timezone }: Pick<WorkgroupConfig, 'id' | 'timezone'>,

@@ -1,26 +1,26 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Which worker owns which shard. A lease says who should write; that nobody else can is what the warehouse's epoch says.
- * Every call fails rather than waits where the store cannot be reached.
+ * Leases decide which worker owns which shard. The epoch of the warehouse guarantees that no other worker writes. Calls fail at once if the store is
+ * not reachable.
  */
 export interface Leases {
-  /** How long a lease lasts without being held again. */
+  /** The duration of a lease without renewal. */
   readonly leaseMs: number;
-  /** Takes a free lease or prolongs one's own. @returns whether this worker holds it now */
+  /** Takes a free lease, or renews an own one. @returns true if this worker has it now */
   hold(workgroupId: string): Promise<boolean>;
-  /** Gives the lease back if it is one's own. */
+  /** Releases an own lease. */
   release(workgroupId: string): Promise<void>;
-  /** Says that this worker lives. @returns how many do, itself included */
+  /** Reports that this worker is alive. @returns the number of living workers, including this one */
   heartbeat(): Promise<number>;
-  /** Takes this worker off the list of the living. */
+  /** Removes this worker from the living ones. */
   leave(): Promise<void>;
-  /** Workgroups that ever had a lease here, those that are no longer configured included. */
+  /** All workgroups that ever had a lease here, also those that are no longer configured. */
   known(): Promise<string[]>;
   forget(workgroupId: string): Promise<void>;
 }
 
-/** Leases of the one process that an embedded queue serves. */
+/** Leases for the single process with an embedded queue. */
 export function createLocalLeases(leaseMs: number): Leases {
   const held = new Set<string>();
   return {
@@ -57,7 +57,7 @@ const RELEASE = `
   if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
   return 0`;
 
-/** Everybody's age is told by the store's clock, so that workers need not agree on the time. */
+/** Ages use the clock of the store, so workers need not have the same time. */
 const HEARTBEAT = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -67,7 +67,7 @@ const HEARTBEAT = `
 
 /**
  * Leases in Redis, for several workers.
- * @param workerId random, so that a worker which starts again is another one
+ * @param workerId random, so that a restarted worker is another worker
  */
 export function createRedisLeases(
   redis: Redis,

@@ -9,60 +9,60 @@ import type { LossReason, Shard } from './shard-jobs.ts';
 /** Why a shard is given up. */
 export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
 
-/** A shard this worker holds the lease of, from the moment it is taken until it is closed. */
+/** A shard whose lease this worker has, until it is closed. */
 interface OwnedShard {
   state: 'opening' | 'owned' | 'closing';
-  /** The lease has been or is being given back, so it must not be prolonged again. */
+  /** The lease is being released, so it must not be renewed. */
   isReleased: boolean;
-  /** The lease is ours for certain until then, whatever we hear of the store. */
+  /** The lease is certainly ours until then, also if the store is not reachable. */
   leaseUntilMs: UtcMs;
   shard: Shard | undefined;
-  /** Set once the shard is to be given up; opening ends in closing then. */
+  /** Set once the shard must be given up. Opening then ends in closing. */
   giveUp: GiveUpReason | undefined;
-  /** Ends when the shard has been closed. */
+  /** Resolves when the shard is closed. */
   ended: Promise<void>;
 }
 
-/** A shard that could not be opened or was lost: left alone until `retryAtMs`, so that another worker may try. */
+/** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
 interface Waiting {
   failures: number;
   retryAtMs: UtcMs;
   sinceMs: UtcMs;
-  /** False where another worker has taken the shard over: nothing is wrong with it. */
+  /** False if another worker has taken the shard, which is no problem. */
   isFailure: boolean;
   error: string;
 }
 
 export interface OwnedShards {
-  /** Takes the lease of a shard if it is free, and opens it in the background. @returns whether the lease was free */
+  /** Takes the lease of a free shard and opens the shard in the background. @returns true if the lease was free */
   take(workgroupId: string): Promise<boolean>;
-  /** Prolongs every lease, and gives up the shards whose lease is gone. */
+  /** Renews all leases, and gives up shards whose lease is lost. */
   renew(): Promise<void>;
-  /** Gives a shard up in the background: stops its work, closes it, then releases the lease. */
+  /** Gives up a shard in the background: stops its work, closes it, then releases the lease. */
   giveUp(workgroupId: string, reason: GiveUpReason): void;
-  /** Gives everything up and waits for it. */
+  /** Gives up all shards and waits. */
   giveUpAll(reason: GiveUpReason): Promise<void>;
-  /** Shards that are held and not being given up, in the order in which they were taken. */
+  /** Owned shards that are not being given up, oldest first. */
   kept(): string[];
   owned(): Shard[];
   mayTake(workgroupId: string): boolean;
-  /** The error is set from the first failure until the shard is open, here or elsewhere. */
+  /** The error is set from the first failure until the shard is open, here or in another worker. */
   describe(workgroupId: string): OwnedShardDescription;
 }
 
 export interface OwnedShardDescription {
   state: OwnedShardState;
   error: string | null;
-  /** Since when it cannot be opened; null where it is open, or where another worker has it. */
+  /** Since when it cannot be opened. Null if it is open or another worker has it. */
   failingSinceMs: UtcMs | null;
 }
 
-/** `elsewhere`: another worker owns it, or nobody yet; `waiting`: it could not be opened or was lost, and is tried again. */
+/** `elsewhere`: another worker or nobody owns it. `waiting`: it could not be opened or was lost, and will be retried. */
 export type OwnedShardState = OwnedShard['state'] | 'waiting' | 'elsewhere';
 
 export interface OwnedShardsOptions {
   leases: Leases;
-  /** Opens the shard in the warehouse and begins to work on it. */
+  /** Opens the shard in the warehouse and starts its work. */
   open: (workgroupId: string, onLost: (reason: LossReason) => void) => Promise<Shard>;
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
@@ -70,7 +70,7 @@ export interface OwnedShardsOptions {
   logger: Logger;
 }
 
-/** How long running stages have to end, and then the warehouse to close, when a shard is given up. */
+/** When a shard is given up: time for running stages to end, then for the warehouse to close. */
 const STOP_MS = 5 * SECOND_MS;
 const CLOSE_MS = 6 * SECOND_MS;
 
@@ -99,9 +99,9 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     return true;
   }
 
-  /** The whole life of a ownedShard but for the time in which it simply works. */
+  /** Opens, waits for the end, and closes an owned shard. */
   async function live(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
-    // A stage of an earlier time may end only now: what it finds out is not about this one.
+    // A stage of an earlier ownership may end only now. Its result is not about this one.
     const onLost = (reason: LossReason) => {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
@@ -127,7 +127,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     const closed = await withTimeout(close(workgroupId), CLOSE_MS).catch(errorMessage);
     await ownedShard.shard?.close();
     ownedShard.isReleased = true;
-    // A lease that is no longer ours is not released: releasing compares the owner.
+    // A lost lease is not released here, because releasing compares the owner.
     await leases.release(workgroupId).catch(() => undefined);
     ownedShards.delete(workgroupId);
     logger.info(
@@ -155,7 +155,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     return postponed;
   }
 
-  /** One that is not tried again in its time is the share of another worker by now. */
+  /** A shard that is not retried in time belongs to another worker. */
   function isTried({ retryAtMs }: Waiting): boolean {
     return clock.now() <= retryAtMs + leases.leaseMs;
   }
@@ -180,7 +180,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     },
     async giveUpAll(reason) {
       for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
-      // Opening may end in closing, which replaces nothing: its own promise covers both.
+      // Opening may end in closing. Its promise covers both.
       await Promise.all([...ownedShards.values()].map(({ ended }) => ended));
     },
     kept: () =>

@@ -4,11 +4,10 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from 'bullmq';
 
 /**
- * A node-postgres pool over one embedded PGlite, as far as BullMQ's PostgreSQL backend uses one.
- * PGlite is a single session: a client that opens a transaction has it to itself until it commits, rolls back or is
- * released, and the statements of the others wait. It computes on the thread that asks, so between two statements everything else that the
- * process has to do gets a turn: with many workgroups the statements would else follow upon one another for seconds. Notifications reach every client, whichever one listens.
- * Ending the pool leaves the database open; it belongs to its opener.
+ * A pool like node-postgres over one embedded PGlite, with the functions that BullMQ's PostgreSQL backend uses. PGlite has a single session: a
+ * transaction has it until it ends, and other statements wait. PGlite computes on the calling thread, so between two statements the event loop gets a
+ * turn. Otherwise the statements of many workgroups would block it for seconds. Notifications reach every client. Ending the pool leaves the database
+ * open.
  */
 export function createPglitePool(database: PGlite): PgPool {
   const session = createSession(database);
@@ -44,12 +43,12 @@ function createClient(session: Session, clients: Set<EventEmitter>): PgPoolClien
 }
 
 function createSession(database: PGlite): Session {
-  /** Who has a transaction open, and the end of that transaction for those who wait. */
+  /** The owner of the open transaction, and its end for waiting clients. */
   let transaction: { owner: object; ended: Promise<void>; end: () => void } | undefined;
 
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Runs one statement after the other, in the order in which they are asked for. */
+  /** Runs statements one after another, in the order of their calls. */
   function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = last.then(() => nextTurn()).then(work);
     last = turn.catch(() => undefined);
@@ -84,7 +83,7 @@ function createSession(database: PGlite): Session {
   return { run, leave };
 }
 
-/** Without parameters a text may hold several statements, as a migration does; the last one's rows are the answer. */
+/** Without parameters a text may have several statements, as in a migration. Returns the rows of the last one. */
 async function execute<R>(
   database: PGlite,
   text: string,

@@ -11,27 +11,27 @@ import { createLocalLeases, createRedisLeases, type Leases } from './lease.ts';
 import { createPglitePool } from './pglite-pool.ts';
 import { openShardQueue, type ShardQueue } from './shard-queue.ts';
 
-/** Where ticks and leases are kept: embedded in this process, or in Redis and shared by many. */
+/** The store of ticks and leases: embedded in this process, or in Redis and shared. */
 export interface QueueBackend {
   readonly kind: 'pglite' | 'redis';
   readonly workerId: string;
   readonly leases: Leases;
   queue(workgroupId: string): ShardQueue;
-  /** Calls back whenever the store can be reached again after it could not: it may have lost everything. */
+  /** Calls back when the store is reachable again after an outage. It may have lost everything. */
   onRecovered(listener: () => void): void;
-  /** Bounds what the store grows by. */
+  /** Bounds the growth of the store. */
   tidy(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A worker that has died is taken for dead after this long, and another takes its shards. */
+/** A worker without renewal counts as dead after this time, and another worker takes its shards. */
 export const LEASE_MS = 10 * SECOND_MS;
-/** Everything we keep in Redis begins with this. */
+/** The prefix of all our keys in Redis. */
 const PREFIX = 'wattline';
-/** Lease commands fail after this long, well before the lease does. */
+/** Lease commands fail after this time, well before the lease ends. */
 const COMMAND_TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Opens the backend that the configuration names. */
+/** Opens the configured backend. */
 export async function openBackend(options: {
   config: Pick<Config, 'queue' | 'dataDir'>;
   logger: Logger;
@@ -82,7 +82,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   const { url, logger, leaseMs } = options;
   const workerId = randomUUID();
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
-  // Queue commands wait for the store to come back; lease commands fail fast, because a lease runs out meanwhile.
+  // Queue commands wait for the store. Lease commands fail fast, because the lease runs out in the meantime.
   const queueConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
   const leaseConnection = new Redis(url, {
     enableOfflineQueue: false,
@@ -126,7 +126,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   };
 }
 
-/** Reports an outage once when it begins and once when it ends, however often the client tries in between. */
+/** Logs an outage once when it begins and once when it ends. */
 function watchConnection(redis: Redis, logger: Logger) {
   const listeners: Array<() => void> = [];
   let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
@@ -157,7 +157,7 @@ function watchConnection(redis: Redis, logger: Logger) {
   };
 }
 
-/** A Redis that evicts keys drops jobs and leases without a word. */
+/** A Redis that evicts keys would silently drop jobs and leases. */
 async function warnOfEviction(redis: Redis, logger: Logger): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await redis.info('memory'))?.[1];
   if (policy && policy !== 'noeviction') {

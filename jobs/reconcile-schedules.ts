@@ -2,18 +2,18 @@ import { MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import type { ScheduledRow, ShardQueue } from './shard-queue.ts';
 import { type AnySchedule, isPeriodic, scheduleKey } from './stages.ts';
 
-/** What had to be changed, by the key of the schedule. */
+/** The changes, by the key of the schedule. */
 export interface ScheduleChanges {
   added: string[];
   changed: string[];
-  /** Present, but its next tick is so long past that nothing will bring it back by itself. */
+  /** Present, but without a next tick in the future. */
   repaired: string[];
   removed: string[];
 }
 
 /**
- * Makes the schedules of a queue those that are wanted, whatever it holds: nothing, an older configuration's, or a chain of
- * ticks that broke. Doing it again, or several at once, changes nothing more: a schedule has one key, so it is never doubled.
+ * Makes the schedules of a queue the wanted ones, whatever the queue contains. Repeated or concurrent calls change nothing more, because a schedule has
+ * one key.
  */
 export async function reconcileSchedules(
   queue: ShardQueue,

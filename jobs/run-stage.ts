@@ -5,10 +5,10 @@ import type { Progress } from './stage-health.ts';
 import type { JobDefinition, Stages } from './stages.ts';
 
 /**
- * Runs one stage once, within its time limit, and remembers how it went.
- * @param stopSignal aborts when the worker stops or loses the shard; what fails after that is no failure
- * @returns `interrupted` where it ended because of `stopSignal`
- * @throws what the stage throws; it has been logged then
+ * Runs a stage once, within its time limit, and records the result.
+ * @param stopSignal aborts when the worker stops or loses the shard; later errors do not count
+ * @returns `interrupted` if it ended because of `stopSignal`
+ * @throws the error of the stage, after logging it
  */
 export async function runStage(
   job: JobDefinition,
@@ -36,7 +36,7 @@ export async function runStage(
     const { code, message } = tellFailure(error);
     const raw = errorMessage(error);
     const event = { workgroupId, stage, code, error: message, retryable: isRetryable(error) };
-    // What is told in other words is kept for whoever has to find the fault.
+    // The original text is logged for finding the cause.
     logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'job.failed');
     throw error;
   } finally {

@@ -11,33 +11,33 @@ import type { ShardQueue, TickOutcome } from './shard-queue.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
 import { type AnySchedule, isPeriodic, type StageName, type Stages } from './stages.ts';
 
-/** What a stage can find out about its shard: another worker has taken it over, or it is not open any more. */
+/** A stage can find that another worker has its shard, or that it is not open. */
 export type LossReason = 'stale-owner' | 'shard-ended';
 
-/** A shard that this worker owns: its queue is consumed here and nowhere else. */
+/** A shard that this worker owns. Only this worker reads its queue. */
 export interface Shard {
   readonly workgroupId: string;
   health(): StageHealth[];
-  /** Makes the schedules right again and reports ticks that have stopped coming. One review runs at a time. */
+  /** Repairs the schedules and reports missing ticks. One review runs at a time. */
   review(): Promise<void>;
-  /** Takes no more ticks, aborts what runs and waits for it, but not longer than `withinMs`. */
+  /** Stops taking ticks, aborts running ones, and waits for at most `withinMs`. */
   stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
   /** Closes the queue, after a stop. */
   close(): Promise<void>;
 }
 
 export interface ShardOptions {
-  /** Belongs to the shard from now on, and is closed with it. */
+  /** Owned by the shard and closed with it. */
   queue: ShardQueue;
   schedules: readonly AnySchedule[];
   stages: Stages;
   clock: Clock;
   logger: Logger;
-  /** Called when a stage finds that the shard cannot be worked on any more. */
+  /** Called when a stage finds that the shard can no longer be worked on. */
   onLost: (reason: LossReason) => void;
 }
 
-/** Sets the schedules of a workgroup up and begins to work on its ticks. */
+/** Sets up the schedules of a workgroup and starts to process its ticks. */
 export async function startShard(options: ShardOptions): Promise<Shard> {
   const { queue, schedules, stages, clock, logger, onLost } = options;
   const { workgroupId } = queue;
@@ -108,7 +108,7 @@ export function isUnscheduled({ state }: StageHealth): boolean {
   return state === 'unscheduled';
 }
 
-/** By its code, because the error may come from another thread, where classes do not survive. */
+/** Compares codes, because classes do not survive between threads. */
 function lossReason(error: unknown): LossReason | undefined {
   if (!(error instanceof Error && 'code' in error)) return undefined;
   if (error.code === 'StaleOwner') return 'stale-owner';

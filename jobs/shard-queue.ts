@@ -11,17 +11,17 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { type AnySchedule, isPeriodic, type StageName, scheduleKey, stageNames } from './stages.ts';
 
-/** The queue of one workgroup, reduced to what the pipeline needs of it. */
+/** The queue of one workgroup, with the functions that the pipeline needs. */
 export interface ShardQueue {
   readonly workgroupId: string;
-  /** What is scheduled now; rows that no job of ours stands behind have no stage. */
+  /** The current schedule. Rows of unknown jobs have no stage. */
   schedules(): Promise<ScheduledRow[]>;
-  /** Adds a schedule or replaces the one of the same key; the next tick keeps its time where the period is the same. */
+  /** Adds or replaces a schedule. With the same period the next tick keeps its time. */
   schedule(row: AnySchedule): Promise<void>;
   unschedule(key: string): Promise<void>;
-  /** Starts taking ticks. The handler's failures are recorded in the queue by their code alone. */
+  /** Starts to take ticks. Of an error the queue stores only the code. */
   consume(handler: TickHandler): Consumer;
-  /** Removes the queue and everything in it. */
+  /** Removes the queue and its content. */
   remove(): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,41 +35,41 @@ export interface ScheduledRow {
   nextAtMs: number | undefined;
 }
 
-/** Handles one tick. Whatever it answers is what the queue remembers of it, so it is one word. */
+/** Handles one tick. The queue stores the returned word. */
 export type TickHandler = (stage: StageName, signal: AbortSignal) => Promise<TickOutcome>;
 export type TickOutcome = 'done' | 'busy' | 'backing-off' | 'interrupted';
 
 export interface Consumer {
   /**
-   * Takes no further ticks, aborts the running ones and waits until their handlers have ended, but not longer than
-   * `withinMs`. It does not wait until the queue has heard of it, which it may not be able to.
+   * Takes no more ticks, aborts running ones, and waits for at most `withinMs` until their handlers have ended. It does not wait for the store, which may
+   * not be reachable.
    */
   stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
-  /** Lets the queue hear of the last ticks, after a stop. */
+  /** Writes the results of the last ticks to the queue, after a stop. */
   settle(withinMs: number): Promise<void>;
 }
 
-/** How BullMQ reaches its store: the connection, and what makes a backend of it. */
+/** How BullMQ reaches its store: the connection and the backend. */
 export interface QueueStore<Backend extends IQueueBackend, Connection> {
   options: QueueBaseOptions<Connection> & { prefix?: string };
   factory: BackendFactory<Backend, Connection>;
 }
 
-/** Job data holds ids only: no readings, no secrets, and nothing that JSON cannot say. */
+/** Job data contain only ids: no readings and no secrets. */
 const tickDataSchema = z.strictObject({ workgroupId: z.string() });
 const stageSchema = z.enum(stageNames);
 
-/** Finished ticks are kept briefly, for a person who looks; nothing is computed from them. */
+/** Finished ticks are kept briefly for a person. Nothing reads them. */
 const RETENTION = {
   removeOnComplete: { age: HOUR_MS / SECOND_MS, count: 50 },
   removeOnFail: { age: (24 * HOUR_MS) / SECOND_MS, count: 100 },
 };
-/** Ticks that only find their predecessor at work must not wait behind it. */
+/** Ticks that find their predecessor still running must not wait for it. */
 const CONCURRENCY = 8;
 const LOCK_MS = 30 * SECOND_MS;
 const STALLED_CHECK_MS = 15 * SECOND_MS;
 const RECONNECT_MS = SECOND_MS;
-/** Nobody reads BullMQ's event stream here, so it may be short. */
+/** Nobody reads BullMQ's event stream, so it is short. */
 const EVENTS_MAX = 50;
 
 export function openShardQueue<Backend extends IQueueBackend, Connection>(
@@ -79,7 +79,7 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
 ): ShardQueue {
   const onError = createErrorReporter(workgroupId, logger);
   const { Queue, Worker } = withBackend(store.factory);
-  /** Closing waits for what the store cannot be told while it is away, and meanwhile a timer keeps the process alive. */
+  /** Without the store, closing would wait for ever, and a timer would keep the process alive. */
   class ShardWorker extends Worker<{ workgroupId: string }, TickOutcome> {
     stopRenewing(): Promise<void> {
       return this.lockManager.close();
@@ -118,13 +118,13 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
     consume(handler) {
       const running = new Set<Promise<unknown>>();
       let isStopping = false;
-      // Three parameters, because BullMQ counts them before it hands a signal over.
+      // BullMQ passes a signal only to handlers with three parameters.
       const process = async (job: { name: string; data: unknown }, _token?: string, signal?: AbortSignal) => {
         const stage = stageSchema.safeParse(job.name);
         const data = tickDataSchema.safeParse(job.data);
         if (!stage.success || !data.success || data.data.workgroupId !== workgroupId)
           throw new UnrecoverableError('UnknownJob');
-        // A tick may have been on its way here when the consumer was stopped.
+        // A tick may arrive after the consumer was stopped.
         if (isStopping) return 'interrupted';
         const run = handler(stage.data, signal ?? new AbortController().signal);
         running.add(run);
@@ -162,20 +162,20 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
   };
 }
 
-/** What the queue keeps of a failure is its code: messages and stacks may quote what does not belong there. */
+/** The queue keeps only the code of an error, because messages and stacks may contain data. */
 function throwCodeOnly(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
   throw new Error(/^[A-Za-z_]{1,64}$/.test(code) ? code : 'Failed');
 }
 
-/** BullMQ tries for ever and complains each time: an error is reported when it is new and then once a minute. */
+/** BullMQ retries for ever and reports each attempt. A new error is logged at once, then once a minute. */
 function createErrorReporter(workgroupId: string, logger: Logger): (error: Error) => void {
   let last: { message: string; atMs: number } | undefined;
   return ({ message }) => {
     const nowMs = performance.now();
     if (last?.message === message && nowMs - last.atMs < MINUTE_MS) return;
     last = { message, atMs: nowMs };
-    // Outages of the connection are reported where it is made.
+    // The connection logs its own outages.
     const isConnection = /ECONN|EPIPE|Connection is closed|ETIMEDOUT/.test(message);
     logger[isConnection ? 'debug' : 'warn']({ workgroupId, error: message }, 'queue.error');
   };

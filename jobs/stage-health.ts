@@ -3,25 +3,25 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts
 import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Schedule, StageName } from './stages.ts';
 
-/** How one stage of one workgroup is doing; instants are null where it has not happened since the shard was opened. */
+/** The state of one stage of one workgroup. Instants are null if the event has not happened since the shard was opened. */
 export interface StageHealth {
   stage: StageName;
   /**
-   * - `ok`: it succeeds, or has had no time to yet
-   * - `failing`: its last run failed; it is tried again at `retryAtMs`
-   * - `late`: it has not succeeded for ten periods, whatever the reason
-   * - `stuck`: a run has not ended although it was told to
-   * - `unscheduled`: ticks have stopped coming
+   * - `ok`: it succeeds, or is not due yet
+   * - `failing`: its last run failed; it is retried at `retryAtMs`
+   * - `late`: no success for ten periods
+   * - `stuck`: a run has not ended after its time limit
+   * - `unscheduled`: ticks are missing
    */
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
   everyMs: number;
-  /** When the shard was opened: from then on the stage was due. */
+  /** When the shard was opened. The stage was due from then on. */
   openedAtMs: UtcMs;
   lastTickAtMs: UtcMs | null;
   runningSinceMs: UtcMs | null;
   lastSuccessAtMs: UtcMs | null;
   lastDurationMs: number | null;
-  /** Runs that failed since the last success. */
+  /** Failed runs since the last success. */
   failures: number;
   /** When the first of them failed. */
   failingSinceMs: UtcMs | null;
@@ -29,15 +29,15 @@ export interface StageHealth {
   retryAtMs: UtcMs | null;
 }
 
-/** Remembers what the stages of one shard did: progress, not presence, is what tells that a worker lives. */
+/** Records the runs of the stages of one shard. A worker counts as alive by progress, not by presence. */
 export interface Progress {
   tick(stage: StageName): void;
-  /** Whether a stage that failed has to wait before it is tried again. */
+  /** True if a failed stage still has to wait before its retry. */
   isBackingOff(stage: StageName): boolean;
   started(stage: StageName): void;
   succeeded(stage: StageName): void;
   failed(stage: StageName, error: unknown): void;
-  /** The run ended without saying whether it worked: it was told to stop. */
+  /** The run was aborted, so its result is unknown. */
   interrupted(stage: StageName): void;
   health(): StageHealth[];
 }
@@ -45,7 +45,7 @@ export interface Progress {
 const RETRY_MS_MAX = MINUTE_MS;
 const STUCK_GRACE_MS = 30 * SECOND_MS;
 
-/** @param timeLimitMs how long a run of the stage may take before it is told to stop */
+/** @param timeLimitMs the time after which a run of the stage is aborted */
 export function createProgress(
   schedules: readonly Schedule[],
   options: { clock: Clock; timeLimitMs: (stage: StageName) => number },

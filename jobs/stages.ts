@@ -5,36 +5,36 @@ export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'export'] as
 export type StageName = (typeof stageNames)[number];
 
 /**
- * What the jobs do, provided by whoever starts the worker. Each may run twice or not at all: it reads where it stands
- * from the warehouse, does a bounded piece of work, and ends soon after `signal` aborts.
+ * The work of the jobs. Each may run twice or not at all: it reads its position from the warehouse, does a bounded piece of work, and ends soon after
+ * `signal` aborts.
  */
 export type Stages = Readonly<
   Record<StageName, (workgroupId: string, signal: AbortSignal) => Promise<unknown>>
 >;
 
-/** One job of the table: which stage it calls, when it is due, and beside what it may run. */
+/** One job of the table: its stage, its schedule, and its lane. */
 export interface JobDefinition {
   stage: StageName;
-  /** Jobs of one lane never run at once in a shard; jobs of different lanes may, and rely on the warehouse's transactions. */
+  /** Jobs of one lane of a shard never run at the same time. Jobs of different lanes may, and rely on transactions of the warehouse. */
   lane: 'land' | 'derive' | 'export';
   everyMs: (pipeline: Config['pipeline']) => number;
-  /** A run that takes longer is told to stop. */
+  /** A longer run is aborted. */
   timeLimitMs: number;
 }
 
-/** When one job of one workgroup is due: a row of the schedule. */
+/** A row of the schedule: when one job of one workgroup is due. */
 export interface Schedule {
   stage: StageName;
   workgroupId: string;
   everyMs: number;
 }
 
-/** Times of the clock at which a stage is due besides, under a name of its own. */
+/** Additional due times of a stage, with their own name. */
 export interface ClockSchedule {
   stage: StageName;
   workgroupId: string;
   name: string;
-  /** As cron has it. */
+  /** A cron pattern. */
   pattern: string;
   timeZone: string;
 }
@@ -45,7 +45,7 @@ export function isPeriodic(schedule: AnySchedule): schedule is Schedule {
   return 'everyMs' in schedule;
 }
 
-/** What a schedule is known by. */
+/** The key of a schedule. */
 export function scheduleKey(row: AnySchedule): string {
   return isPeriodic(row) ? row.stage : row.name;
 }

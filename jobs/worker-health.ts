@@ -6,21 +6,21 @@ import type { StageHealth } from './stage-health.ts';
 export interface WorkerHealth {
   workerId: string;
   backend: 'pglite' | 'redis';
-  /** The worker moves: it looks after its shards, and no stage of theirs is stuck or without ticks. */
+  /** The worker makes progress: it renews its leases, and no stage is stuck or without ticks. */
   live: boolean;
-  /** And all goes well: every stage succeeds, and every shard that should be owned here is. */
+  /** Also, every stage succeeds, and every shard that this worker should own is open. */
   healthy: boolean;
   startedAtMs: UtcMs;
-  /** When it last looked after its leases. */
+  /** When it last renewed its leases. */
   lastRoundAtMs: UtcMs;
-  /** It has stopped looking after its leases: the queue's store does not answer. */
+  /** The queue's store does not answer. */
   isCutOff: boolean;
   shards: ShardHealth[];
 }
 
 export interface ShardHealth extends OwnedShardDescription {
   workgroupId: string;
-  /** Empty where the shard is not owned here. */
+  /** Empty if the shard is not owned here. */
   stages: StageHealth[];
 }
 

@@ -4,14 +4,14 @@ import { jobTable } from './job-table.ts';
 import type { StageHealth } from './stage-health.ts';
 import type { ShardHealth, WorkerHealth } from './worker-health.ts';
 
-/** A stage that fails for so long, twice at least, has failed: what passes by itself has passed by then. */
+/** A stage that fails for this long, and at least twice, has failed. Temporary errors end sooner. */
 export const FAILED_MS = 3 * MINUTE_MS;
-/** So long, and ten periods of its own, a stage that is due may go without success. */
+/** A due stage may be without success for this long, and for ten of its periods. */
 const LATE_MS = 5 * MINUTE_MS;
-/** The same where another stage of its lane is at work: the first roll-up of years takes its time. */
+/** The same if another stage of its lane is running, because the first roll-up of years takes long. */
 const LATE_BEHIND_MS = 30 * MINUTE_MS;
 
-/** What keeps the workgroups of a worker from being worked on; empty where all goes well, or goes wrong for moments only. */
+/** The problems of a worker with its workgroups. Empty if there are none, or only short ones. */
 export function troublesOf(health: WorkerHealth, nowMs: UtcMs): Trouble[] {
   const { isCutOff, lastRoundAtMs, backend } = health;
   const cutOff: Trouble = {
@@ -24,16 +24,15 @@ export function troublesOf(health: WorkerHealth, nowMs: UtcMs): Trouble[] {
 }
 
 const queueAdvice: Readonly<Record<WorkerHealth['backend'], string>> = {
-  pglite: 'if that does not pass, look at the disk of dataDir, then restart this process',
-  redis:
-    'check that the Redis of queue.redisUrl is up and can be reached from here; the work then goes on by itself',
+  pglite: 'if this lasts, check the disk of dataDir, then restart this process',
+  redis: 'check that the Redis of queue.redisUrl is running and reachable; the work then continues by itself',
 };
 
 function ofShard(shard: ShardHealth, backend: WorkerHealth['backend'], nowMs: UtcMs): Trouble[] {
   const { workgroupId, state, error, failingSinceMs, stages } = shard;
   if (state !== 'owned') {
     if (failingSinceMs === null) return [];
-    const message = `its data cannot be opened: ${error}. It is tried again by itself, at most a minute apart`;
+    const message = `its data cannot be opened: ${error}. The worker tries again at least once a minute`;
     return [{ workgroupId, stage: 'open', state: 'not-open', sinceMs: failingSinceMs, message }];
   }
   return stages.flatMap((stage) => {
@@ -55,7 +54,7 @@ function ofStage(
     return told(
       'stuck',
       runningSinceMs,
-      `it has been running since ${since} and did not end when it was told to; restart this process`,
+      `it has been running since ${since} and did not end after it was aborted; restart this process`,
     );
   }
   if (health.state === 'unscheduled') {
@@ -73,18 +72,16 @@ function ofStage(
     return told(
       'failing',
       failingSinceMs,
-      `it has been failing since ${formatInstant(failingSinceMs)}, ${failures} times: ${lastError?.message}`,
+      `it has failed ${failures} times since ${formatInstant(failingSinceMs)}: ${lastError?.message}`,
     );
   const sinceMs = lastSuccessAtMs ?? openedAtMs;
   const limitMs = isBehind(health, stages) ? LATE_BEHIND_MS : LATE_MS;
   if (runningSinceMs === null && nowMs - sinceMs >= Math.max(limitMs, 10 * everyMs)) {
     const last =
       lastSuccessAtMs === null
-        ? 'it never ended well'
-        : `it last ended well at ${formatInstant(lastSuccessAtMs)}`;
-    const because = lastError
-      ? `; its last error: ${lastError.message}`
-      : '; look at the log for what holds it up';
+        ? 'it has never succeeded'
+        : `it last succeeded at ${formatInstant(lastSuccessAtMs)}`;
+    const because = lastError ? `; its last error: ${lastError.message}` : '; see the log for the reason';
     return told('late', sinceMs, `${last}, and it is due every ${seconds(everyMs)}${because}`);
   }
   return undefined;

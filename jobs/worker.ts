@@ -12,23 +12,22 @@ import { isUnscheduled, startShard } from './shard-jobs.ts';
 import type { Stages } from './stages.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
-/** What the jobs act on, provided by whoever starts the worker. */
+/** What the jobs work on. */
 export interface WorkerDependencies {
   /**
-   * A stage that throws an error with the code `StaleOwner` has lost its shard to another worker; with `ShardNotOpen` or
-   * `PipelineEnded` the shard is opened again.
+   * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or `PipelineEnded` the shard is opened again.
    */
   stages: Stages;
-  /** Opens the shard and takes it over from its last owner. Called before any stage of the workgroup. */
+  /** Opens the shard and takes it over. Called before any stage of the workgroup. */
   openShard(workgroupId: string): Promise<void>;
-  /** Closes the shard, also one that could not be opened or whose stages still run; waits for those. */
+  /** Closes the shard, after its running stages. Also for a shard that could not be opened. */
   closeShard(workgroupId: string): Promise<void>;
 }
 
 export interface RunningWorker {
   readonly workerId: string;
   health(): WorkerHealth;
-  /** Stops everything and gives the shards back, within 13 s whatever happens. Calling it again waits for the same end. */
+  /** Stops everything and gives up the shards, within 13 s. Further calls wait for the same end. */
   stop(): Promise<void>;
 }
 
@@ -37,20 +36,20 @@ export interface WorkerOptions {
   dependencies: WorkerDependencies;
   logger: Logger;
   clock?: Clock;
-  /** How long the leases of a worker that has died last; a living one looks after them five times as often. */
+  /** Leases are renewed five times within their duration. */
   leaseMs?: number;
 }
 
 const REVIEW_MS = MINUTE_MS;
-/** How soon schedules are reviewed again while ticks are missing. */
+/** Schedules are reviewed again after this time while ticks are missing. */
 const REPAIR_MS = 15 * SECOND_MS;
-/** Together well below the 20 s in which a process must have ended: its HTTP server is closed after the worker. */
+/** Together well below the 20 s in which a process must end, because the HTTP server closes after the worker. */
 const GIVE_UP_MS = 12 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 
 /**
- * Works on the shards of the configured workgroups: as many as are this worker's share of all workers'.
- * @throws TransientError where the queue's store cannot be reached
+ * Works on this worker's share of the configured workgroups.
+ * @throws TransientError if the queue's store is not reachable
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { config, dependencies, logger, clock = systemClock } = options;
@@ -98,7 +97,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
 
   backend.onRecovered(() => {
-    // The store may have forgotten who owns what: the owners get the time to say so before anybody takes more.
+    // The store may have lost the leases. Owners get time to renew them before others take shards.
     takesAfterMs = clock.now() + leases.leaseMs;
     for (const shard of ownedShards.owned()) void shard.review();
   });

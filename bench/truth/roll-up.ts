@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type WorkgroupConfig, workgroupSchema } from '../../src/config/config.ts';
+import type { WorkgroupConfig } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type LocalDate, type UtcMs } from '../../src/lib/time.ts';

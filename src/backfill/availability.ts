@@ -4,23 +4,23 @@ import type { RestSource } from '../client/rest-source.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 
-/** What an upstream still has from a time on. */
+/** The messages that an upstream still has from a time on. */
 export interface Availability {
   /**
-   * all: everything from then on. part: only from `firstMs` on. nothing: it has no message from then on. unknown: it has messages from
-   * `firstMs` on, and does not say whether there were earlier ones.
+   * all: all messages. part: only messages from `firstMs` on. nothing: no message. unknown: messages from `firstMs` on, and the upstream does not
+   * tell if there were earlier ones.
    */
   kind: 'all' | 'part' | 'nothing' | 'unknown';
-  /** Store time of the first message that it has. */
+  /** Store time of its first message. */
   firstMs: UtcMs | undefined;
-  /** How many messages it has from then on, where it says. */
+  /** The number of messages, if the upstream reports it. */
   messages: number | undefined;
 }
 
 /**
- * Asks an upstream, with one read of one message, what it still has from `fromMs` on. A server of the contract says when it has
- * moved a time to what it retains; of any other only a message from before tells that nothing is missing.
- * @throws TransientError, TerminalError where it cannot be read
+ * Asks an upstream with one read of one message what it still has from `fromMs` on. A server of the contract reports if it moved the time to its
+ * oldest message. With other servers only a message from before `fromMs` proves that nothing is missing.
+ * @throws TransientError, TerminalError if it cannot be read
  */
 export async function askAvailability(
   source: RestSource,
@@ -52,7 +52,8 @@ export async function askAvailability(
 
 function unreachable(error: unknown): never {
   if (!(error instanceof TransientError)) throw error;
-  const next = 'start it ("wattline up" or "wattline stream", where it is the own one), then run this again';
+  const next =
+    'start it (for the own stream "wattline up" or "wattline stream"), then run this command again';
   throw new TransientError(error.code, `the upstream cannot be reached: ${error.message}; ${next}`, {
     cause: error,
   });

@@ -24,21 +24,21 @@ import {
   runBackfill,
 } from './run-backfill.ts';
 
-/** Backfills of one open warehouse, one at a time, in the background of what else it does. */
+/** Backfills of one open warehouse, one at a time, in the background. */
 export interface BackfillJob {
   /**
-   * Begins, or goes on with the same that has not ended. Asking again for the one that is under way changes nothing.
-   * @throws TransientError where another is under way
+   * Starts a backfill, or continues an unfinished one with the same request. Does nothing if it is already running.
+   * @throws TransientError if another backfill is running
    */
   start(request: BackfillRequest, upstream: UpstreamAddress | undefined): void;
-  /** @throws what the last one has failed with */
+  /** @throws the error of the last backfill */
   state(): Promise<BackfillJobState>;
-  /** Stops what is under way, so that it can be gone on with. */
+  /** Stops the current backfill. It can be continued later. */
   stop(): Promise<void>;
-  /** What a request would come to; nothing is begun. */
+  /** Plans a request without starting it. */
   plan(request: BackfillRequest, upstream: UpstreamAddress | undefined): Promise<BackfillPlan>;
   list(): Promise<ListedBackfill[]>;
-  /** Ends a backfill where it stands. @throws TerminalError where there is none that could be ended */
+  /** Cancels a backfill. @throws TerminalError if it does not exist or has ended */
   cancel(backfillId: number): Promise<void>;
   gaps(upstream: UpstreamAddress | undefined): Promise<OpenGap[]>;
 }
@@ -101,7 +101,7 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
           'BackfillRunning',
           run.progress.backfillId === undefined
             ? 'another backfill is being planned; try again in a moment'
-            : `backfill ${run.progress.backfillId} is under way; wait until it is done, or end it with "wattline backfill cancel ${run.progress.backfillId}"`,
+            : `backfill ${run.progress.backfillId} is running; wait until it has finished, or cancel it with "wattline backfill cancel ${run.progress.backfillId}"`,
         );
       }
     },
@@ -134,8 +134,8 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
       throw new TerminalError(
         'NotRunning',
         state === undefined
-          ? `there is no backfill ${backfillId}; "wattline backfill list" shows those there are`
-          : `backfill ${backfillId} has ended already (${state})`,
+          ? `there is no backfill ${backfillId}; see "wattline backfill list"`
+          : `backfill ${backfillId} has already ended (${state})`,
       );
     },
     gaps: (upstream) =>
@@ -156,7 +156,8 @@ async function withSource<Result>(
   upstream: UpstreamAddress | undefined,
   work: (source: RestSource) => Promise<Result>,
 ): Promise<Result> {
-  if (!upstream) throw new TransientError('NoUpstream', 'whoever has the warehouse open reads no stream');
+  if (!upstream)
+    throw new TransientError('NoUpstream', 'the process that has the warehouse open reads no stream');
   const source = createRestSource({ ...upstream, connectionsMax: 1 });
   try {
     return await work(source);
@@ -185,6 +186,6 @@ function nothingYet(): BackfillProgress {
 function stopped(): TransientError {
   return new TransientError(
     'BackfillStopped',
-    'the backfill was stopped; run the same command again to go on',
+    'the backfill was stopped; run the same command again to continue',
   );
 }

@@ -4,7 +4,7 @@ import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { BackfillPlan, BackfillRequest, Chunk } from './backfill-request.ts';
 
-/** A backfill that is under way. */
+/** A running backfill. */
 export interface BackfillEntry {
   backfillId: number;
   chunks: Chunk[];
@@ -14,7 +14,7 @@ export interface BackfillEntry {
 
 export type BackfillState = 'running' | 'done' | 'cancelled';
 
-/** A backfill as it is listed. */
+/** A backfill in the list. */
 export interface ListedBackfill {
   backfillId: number;
   source: string;
@@ -32,7 +32,7 @@ export interface ListedBackfill {
   gaps: number;
 }
 
-/** The backfill that was asked for like this and has not ended, if there is one. */
+/** Finds an unfinished backfill with this request. */
 export async function findUnfinished(
   shard: Shard,
   request: BackfillRequest,
@@ -50,7 +50,7 @@ export async function findUnfinished(
   });
 }
 
-/** Enters a backfill with all its pieces, and why gaps cannot be filled. */
+/** Enters a backfill with all its pieces, and with the gaps that cannot be filled. */
 export async function beginBackfill(
   shard: Shard,
   request: BackfillRequest,
@@ -88,7 +88,7 @@ export async function beginBackfill(
   });
 }
 
-/** What decides whether two requests are the same: how fast it is done does not. */
+/** The identity of a request. The speed is not part of it. */
 function wordsOf({ messagesPerSecond: _, ...words }: BackfillRequest): string {
   return JSON.stringify(words, Object.keys(words).sort());
 }
@@ -116,7 +116,7 @@ async function readChunks(connection: DuckDBConnection, backfillId: number): Pro
   }));
 }
 
-/** What the ledger says now: whoever works on a backfill asks before each piece. */
+/** The current state in the ledger. It is read before each piece. */
 export async function stateOf(shard: Shard, backfillId: number): Promise<BackfillState | undefined> {
   return shard.transaction(async (connection) => {
     const [row] = await query<{ state: BackfillState }>(connection, 'backfill/find_state', {
@@ -126,12 +126,12 @@ export async function stateOf(shard: Shard, backfillId: number): Promise<Backfil
   });
 }
 
-/** The origin of what a piece of the stream lands; it has a checkpoint of its own while it is under way. */
+/** The origin of the messages of a piece of the stream. It has its own checkpoint while the piece is read. */
 export function originOf(backfillId: number, { chunkNo }: Pick<Chunk, 'chunkNo'>): string {
   return `backfill:${backfillId}:${chunkNo}`;
 }
 
-/** Notes that the upstream no longer has all of a piece, and of the gap that it was to fill, why it stays. */
+/** Records that the upstream no longer has all of a piece, and why its gap stays open. */
 export async function markNotWhole(
   shard: Shard,
   backfillId: number,
@@ -149,7 +149,7 @@ async function noteGap(connection: DuckDBConnection, gapId: number, note: string
   await query(connection, 'backfill/note_gap', { gap_id: gapId, note });
 }
 
-/** A piece of the stream is over, and with it the gap that it has filled as a whole. */
+/** Finishes a piece of the stream, and closes its gap if it is filled. */
 export async function finishChunk(
   shard: Shard,
   backfillId: number,
@@ -175,7 +175,7 @@ export async function finishChunk(
   chunk.isDone = true;
 }
 
-/** Ends a backfill. @returns false where it had ended before */
+/** Ends a backfill. @returns false if it had already ended */
 export async function endBackfill(
   shard: Shard,
   backfillId: number,
@@ -192,14 +192,14 @@ export async function endBackfill(
   });
 }
 
-/** Forgets where the pieces of a backfill stood that will not be gone on with. */
+/** Deletes the checkpoints of pieces that will not be continued. */
 export async function forgetPositions(shard: Shard, backfillId: number): Promise<void> {
   await shard.transaction((connection) =>
     query(connection, 'backfill/forget_positions', { backfill_id: backfillId }),
   );
 }
 
-/** What a backfill has landed so far, and the pieces as they are. */
+/** The messages that a backfill has landed, and its pieces. */
 export async function readBackfill(
   shard: Shard,
   backfillId: number,
@@ -210,7 +210,7 @@ export async function readBackfill(
   }));
 }
 
-/** Every backfill, the newest first. */
+/** All backfills, newest first. */
 export function listBackfills(shard: Shard): Promise<ListedBackfill[]> {
   return shard.transaction(readList);
 }

@@ -2,26 +2,26 @@ import { z } from 'zod';
 import { tableNameSchema } from '../contract/messages.ts';
 import type { UtcMs } from '../lib/time.ts';
 
-/** Messages a second beside the live reader: some percent of what a warehouse lands. */
+/** Messages a second while the live reader runs: a few percent of what a warehouse can land. */
 export const RATE_DEFAULT = 10_000;
 
 const instant = z.int().nonnegative();
 
-/** What is to be read again. The same request goes on with a backfill that has not ended. */
+/** A request to read messages again. The same request continues an unfinished backfill. */
 export const backfillRequestSchema = z.discriminatedUnion('source', [
   z.strictObject({
     source: z.literal('stream'),
-    /** Store times, half-open. Without an end: up to where the live reader stands. */
+    /** Store times, half-open. Default end: the position of the live reader. */
     fromMs: instant,
     toMs: instant.optional(),
     table: tableNameSchema.optional(),
     messagesPerSecond: z.int().positive(),
   }),
-  /** The stretches of the stream that the live reader could not read. */
+  /** The gaps that the live reader could not read. */
   z.strictObject({ source: z.literal('gaps'), messagesPerSecond: z.int().positive() }),
   z.strictObject({
     source: z.literal('archive'),
-    /** Event times, half-open. Without an end: all that the lake has and the warehouse has not. */
+    /** Event times, half-open. Default end: everything that the lake has and the warehouse has not. */
     fromMs: instant,
     toMs: instant.optional(),
     table: tableNameSchema.optional(),
@@ -31,7 +31,7 @@ export const backfillRequestSchema = z.discriminatedUnion('source', [
 export type BackfillRequest = z.infer<typeof backfillRequestSchema>;
 export type ArchiveRequest = Extract<BackfillRequest, { source: 'archive' }>;
 
-/** Where the stream of a workgroup is read. Plain values, so that it can be handed to another thread. */
+/** Where the stream of a workgroup is read. Plain values, because it is sent to another thread. */
 export interface UpstreamAddress {
   url: string;
   workgroup: string;
@@ -39,11 +39,11 @@ export interface UpstreamAddress {
   token?: string;
 }
 
-/** A piece of a backfill as the ledger has it. */
+/** A piece of a backfill in the ledger. */
 export interface Chunk {
   chunkNo: number;
   gapId: number | undefined;
-  /** Store times of the stream, event times of the archive; half-open. */
+  /** Half-open. Store times for the stream, event times for the archive. */
   fromMs: UtcMs;
   toMs: UtcMs;
   messagesExpected: number | undefined;
@@ -52,19 +52,19 @@ export interface Chunk {
   isWhole: boolean;
 }
 
-/** What a backfill comes to, before it is begun. */
+/** The plan of a backfill. */
 export interface BackfillPlan {
   source: BackfillRequest['source'];
   chunks: Array<Pick<Chunk, 'fromMs' | 'toMs' | 'gapId' | 'messagesExpected'>>;
-  /** Requests to the upstream at least; 0 of the archive. */
+  /** The minimum number of requests to the upstream. 0 for the archive. */
   requests: number;
-  /** Days (UTC) that it touches. */
+  /** The days (UTC) that it reads. */
   days: string[];
-  /** Of the archive: messages that could not be decoded when they came, and how many of them can be now. */
+  /** For the archive: quarantined messages, and how many of them can be decoded now. */
   quarantined?: { kept: number; readable: number };
-  /** Messages there are to read, as far as that can be known. */
+  /** The number of messages to read, if known. */
   messages: number | undefined;
-  /** What cannot be had, and why. */
+  /** Messages that are not available, and why. */
   notes: string[];
   /** Gaps that cannot be filled, with the reason. */
   unfillable: Array<{ gapId: number; note: string }>;

@@ -14,18 +14,18 @@ export interface ArchiveOptions extends QuarantineOptions {
   energyStreams: readonly EnergyStream[];
 }
 
-/** Messages of one transaction, in which the live reader waits for its turn. */
+/** Messages of one transaction. The live reader waits for it. */
 const CHUNK_MESSAGES = 25_000;
 const BUCKET_MS = 300_000;
-/** Messages that may wait for the roll-up: a call of it takes in as many. */
+/** Messages that may wait for the roll-up. One call of the roll-up reads as many. */
 const WAITING_MAX = 250_000;
 const WAIT_MS = 100;
 /** Later than any message. */
 const END_MS = 253_402_300_800_000;
 
 /**
- * What reading the lake again comes to: the messages that the warehouse no longer has, of the tables that energy streams read.
- * @throws InputError where no energy stream reads the table
+ * Plans reading the lake again: messages that the warehouse no longer has, of tables that energy streams read.
+ * @throws InputError if no energy stream reads the table
  */
 export async function planArchive(
   shard: Shard,
@@ -61,7 +61,7 @@ export async function planArchive(
   const notes =
     all === 0 && quarantined.readable === 0
       ? [
-          'the lake has no message of that time that the warehouse has not: what the warehouse has is read by itself',
+          'the lake has no messages of that time that the warehouse does not have; the worker reads the messages of the warehouse by itself',
         ]
       : [];
   const days = daysOf(
@@ -85,9 +85,9 @@ export async function planArchive(
 }
 
 /**
- * Hands a stretch of the lake's messages to the roll-up, which takes out of them what no energy stream has read before. They get a batch
- * of their own and are not published again.
- * @returns how many it handed over
+ * Copies messages of a period from the lake for the roll-up, which reads what no energy stream has read before. The messages get their own
+ * batch and are not published again.
+ * @returns the number of messages
  */
 export async function fillFromArchive(
   shard: Shard,
@@ -133,7 +133,7 @@ export async function fillFromArchive(
   return messages;
 }
 
-/** What was handed over is bounded, however far the roll-up is behind. */
+/** Bounds the waiting messages if the roll-up is behind. */
 async function waitForRollUp(shard: Shard, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
@@ -151,12 +151,12 @@ function tablesOf({ table }: ArchiveRequest, energyStreams: readonly EnergyStrea
   if (chosen.length > 0) return chosen;
   const message =
     table === undefined
-      ? 'no energy stream is configured that could read them'
-      : `no energy stream reads table "${table}"; those that are read: ${tables.join(', ') || 'none'}`;
+      ? 'no energy stream is configured'
+      : `no energy stream reads table "${table}"; energy streams read ${tables.join(', ') || 'none'}`;
   throw new InputError('the backfill', [{ path: '--table', message }]);
 }
 
-/** Late and imported messages were stored at any time after they were measured, and none long before. */
+/** Late and imported messages may be stored at any time after their event time, and none long before it. */
 function filesFrom(shard: Shard, lakeDir: string, fromMs: number): Promise<string[]> {
   return lakeFiles(shard.workgroupId, lakeDir, fromMs - HOUR_MS, Number.POSITIVE_INFINITY);
 }

@@ -16,15 +16,15 @@ import { withoutLanded } from './without-landed.ts';
 
 export interface QuarantineOptions {
   lakeDir: string;
-  /** The table of messages that name none. */
+  /** The table of messages without a table. */
   defaultTable: string | undefined;
   clock: Clock;
 }
 
-/** Messages that are decoded at a time, of any size. */
+/** Messages of any size that are decoded at a time. */
 const ROWS_MAX = 500;
 
-/** How many messages of the stream lie in quarantine, and how many of them can be decoded now. */
+/** Counts the quarantined messages of the stream, and how many of them can be decoded now. */
 export async function countQuarantined(
   shard: Shard,
   request: ArchiveRequest,
@@ -39,8 +39,8 @@ export async function countQuarantined(
 }
 
 /**
- * Decodes again what lay in quarantine as it came, and lands what is a message now: this version reads more, or the configuration
- * says the table of messages that name none. What has landed leaves the quarantine; a crash between the two lands nothing twice.
+ * Decodes quarantined messages again, and lands the readable ones. A newer version may read more, or the configuration may now name the table of
+ * messages without one. Landed messages leave the quarantine. After a crash between these steps nothing lands twice.
  */
 export async function landQuarantined(
   shard: Shard,
@@ -85,7 +85,7 @@ async function* pages(shard: Shard): AsyncGenerator<QuarantinedRow[]> {
   }
 }
 
-/** Those that are messages now and were asked for: as columns, and beside each what names it in the quarantine. */
+/** The requested messages that can be decoded: as columns, with their keys in the quarantine. */
 function decode(
   rows: readonly QuarantinedRow[],
   { fromMs, toMs = Number.POSITIVE_INFINITY, table }: ArchiveRequest,
@@ -110,7 +110,7 @@ function decode(
   return { columns, keys: wanted.map((row) => found[row]!) };
 }
 
-/** A message as it came: an item of CBOR, or JSON text; undefined where it is neither. */
+/** Decodes a message: an item of CBOR, or JSON text. Undefined if it is neither. */
 function plainValue(bytes: Uint8Array): unknown {
   try {
     const isJson = bytes[0] === 0x7b;
@@ -123,7 +123,7 @@ function plainValue(bytes: Uint8Array): unknown {
   }
 }
 
-/** @returns how many were not there yet */
+/** @returns the number of new messages */
 async function landNew(
   shard: Shard,
   backfillId: number,
@@ -138,7 +138,7 @@ async function landNew(
     query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const result = await shard.land({
-    // A position of its own for each, because they are in no order.
+    // Each message has its own position, because they have no order.
     origin: `backfill:${backfillId}:quarantine:${last!.batch_id}`,
     columns,
     fromOffset: undefined,
@@ -148,7 +148,7 @@ async function landNew(
   if (result.kind === 'landed') return result.messages;
   throw new TransientError(
     'OutOfStep',
-    'the warehouse stands elsewhere than the backfill; run it again to go on',
+    'the warehouse and the backfill are at different positions; run the backfill again to continue',
   );
 }
 

@@ -17,29 +17,29 @@ import { withoutLanded, withoutQuarantined } from './without-landed.ts';
 export interface FromStreamOptions {
   source: RestSource;
   interpret: Interpreter;
-  /** The table of messages that name none. */
+  /** The table of messages without a table. */
   defaultTable: string | undefined;
   /** Only messages of this table. */
   table: string | undefined;
   lakeDir: string;
   messagesMax: number;
-  /** Waits until that many messages were due. */
+  /** Waits until this many messages are allowed by the rate. */
   pace(messages: number, signal: AbortSignal): Promise<void>;
   signal: AbortSignal;
-  /** Asked before each batch. */
+  /** Called before each batch. */
   isCancelled(): Promise<boolean>;
   onBatch(batch: { read: number; landed: number; upToMs: UtcMs | undefined }): void;
 }
 
-/** Messages of one transaction: a few milliseconds in which the live reader waits for its turn. */
+/** Messages of one transaction. The live reader waits a few milliseconds for it. */
 const MESSAGES_A_BATCH_MAX = 2_500;
 const LIVE_ORIGIN = 'stream';
 
 /**
- * Reads a stretch of the upstream again, beside the live reader and without touching its checkpoint, and lands what has not landed.
- * The live reader lands nothing that lies before its position, and this nothing that does not: so no message can land twice.
- * @returns whether it was done to its end
- * @throws TransientError where the upstream cannot be read now, or stands in another log than the live reader
+ * Reads a period of the upstream again, without changing the checkpoint of the live reader, and lands missing messages. It lands only messages
+ * before the position of the live reader, which lands only messages after it. So no message lands twice.
+ * @returns true if it reached the end of the period
+ * @throws TransientError if the upstream cannot be read now, or has another log than the live reader
  */
 export async function fillFromStream(
   shard: Shard,
@@ -71,7 +71,7 @@ export async function fillFromStream(
         shard,
         backfillId,
         chunk,
-        'the upstream let go of a part of it while it was being read',
+        'the upstream deleted a part of the period while it was being read',
       );
     const { position, columns } = batch;
     if (position.ask.kind !== 'offset') continue;
@@ -88,7 +88,7 @@ export async function fillFromStream(
     if (result.kind === 'out-of-step') {
       throw new TransientError(
         'OutOfStep',
-        'the warehouse stands elsewhere than the backfill; run it again to go on',
+        'the warehouse and the backfill are at different positions; run the backfill again to continue',
       );
     }
     reached = result.nextOffset;
@@ -112,7 +112,7 @@ function startOf(begun: Checkpoint | undefined, { fromMs }: Chunk): Position | A
   );
 }
 
-/** Leaves of a batch what belongs to the stretch, lies before the live reader's position, and has not landed. */
+/** Keeps messages of the period that are before the position of the live reader and have not landed. */
 async function chooseRows(
   shard: Shard,
   chunk: Chunk,
@@ -143,7 +143,7 @@ async function chooseRows(
   return { isOver, upToMs, read: rows.length };
 }
 
-/** A piece never goes back: what was read before it broke off has landed. */
+/** A piece never goes back, because messages that were read before an interruption have landed. */
 function nextOffset({ ask }: Position, reached: Offset | undefined): Offset {
   const next = ask.kind === 'offset' ? ask.offset : 0n;
   return reached !== undefined && reached > next ? reached : next;
@@ -152,21 +152,21 @@ function nextOffset({ ask }: Position, reached: Offset | undefined): Offset {
 function otherLog(): TransientError {
   return new TransientError(
     'OtherLog',
-    'the upstream is in another log than the live reader: let the worker read on, then run this again',
+    'the upstream has another log than the live reader: wait until the worker has read from it, then run this command again',
   );
 }
 
-/** What to tell of a stretch of which the upstream no longer has everything. */
+/** Describes which messages of a period the upstream no longer has. */
 export function missingText({ kind, firstMs }: Availability): string {
-  const others = 'import files of that time, if there are any';
+  const others = 'import files of that time, if you have them';
   switch (kind) {
     case 'part':
-      return `the upstream has nothing from before ${formatInstant(firstMs!)} any more; ${others}`;
+      return `the upstream no longer has messages before ${formatInstant(firstMs!)}; ${others}`;
     case 'unknown':
-      return `the first message that the upstream has is of ${formatInstant(firstMs!)}, and it does not say whether there were earlier ones`;
+      return `the first message that the upstream has is of ${formatInstant(firstMs!)}, and it does not report if there were earlier ones`;
     case 'nothing':
     case 'all':
-      return `the upstream has none of it any more; ${others}`;
+      return `the upstream no longer has any message of that time; ${others}`;
     default:
       return kind satisfies never;
   }

@@ -15,7 +15,7 @@ export interface PlanOptions {
   signal: AbortSignal;
 }
 
-/** A gap that is not closed, and what the upstream still has of it. */
+/** An open gap, and what the upstream still has of it. */
 export interface OpenGap {
   gapId: number;
   reason: string;
@@ -23,7 +23,7 @@ export interface OpenGap {
   toMs: UtcMs | undefined;
   detectedAtMs: UtcMs;
   note: string | undefined;
-  /** all, part or nothing of it; unknown where the upstream does not say. */
+  /** all, part or nothing of it. unknown if the upstream does not report it. */
   available: Availability['kind'];
 }
 
@@ -35,7 +35,7 @@ const DAYS_LISTED_MAX = 10_000;
 
 type StreamRequest = Extract<BackfillRequest, { source: 'stream' }>;
 
-/** What reading a stretch of the stream again comes to. */
+/** Plans reading a period of the stream again. */
 export async function planStream(
   shard: Shard,
   request: StreamRequest,
@@ -43,13 +43,13 @@ export async function planStream(
 ): Promise<BackfillPlan> {
   const { source, interpret, signal } = options;
   await requireLiveReader(shard);
-  // What lies beyond the live reader's position is left to it when its turn comes.
+  // The live reader reads messages after its position.
   const endMs = Math.min(request.toMs ?? Number.POSITIVE_INFINITY, options.clock.now() + 1);
   const from = await askAvailability(source, interpret, request.fromMs, signal);
   const startMs = from.kind === 'all' ? request.fromMs : (from.firstMs ?? endMs);
   const notes = from.kind === 'all' ? [] : [missingText(from)];
   if (request.fromMs >= endMs) {
-    notes.push('that lies in the future: the live reader reads it when it comes');
+    notes.push('the period is in the future: the live reader will read it');
   }
   const chunks: BackfillPlan['chunks'] = [];
   const widthMs = Math.max(CHUNK_MS, Math.ceil((endMs - startMs) / CHUNKS_MAX));
@@ -70,7 +70,7 @@ export async function planStream(
   return { source: 'stream', chunks, requests, days: daysOf(chunks), messages, notes, unfillable: [] };
 }
 
-/** A server that says how much it has from a time on is asked for each piece, unless they are many: then only the whole is known. */
+/** Asks the server for the number of messages of each piece. With many pieces only the whole is known. */
 async function countChunks(
   chunks: BackfillPlan['chunks'],
   counts: { first: number; afterAll: number; messagesFrom(ms: UtcMs): Promise<number> },
@@ -84,7 +84,7 @@ async function countChunks(
   }
 }
 
-/** What filling every gap that the upstream has something of comes to. */
+/** Plans filling all gaps that the upstream still has messages of. */
 export async function planGaps(shard: Shard, options: PlanOptions): Promise<BackfillPlan> {
   await requireLiveReader(shard);
   const { source, interpret, signal } = options;
@@ -113,7 +113,7 @@ export async function planGaps(shard: Shard, options: PlanOptions): Promise<Back
   return plan;
 }
 
-/** The gaps that are not closed, each with what the upstream has of it now, or with why it could not be asked. */
+/** The open gaps, each with what the upstream still has of it, or with the error of the request. */
 export async function openGaps(
   shard: Shard,
   ask: (fromMs: UtcMs) => Promise<Availability | TransientError>,
@@ -151,21 +151,21 @@ export async function openGaps(
   return gaps;
 }
 
-/** From the last message before it to the first one after it, both included: they say that nothing is missing in between. */
+/** From the last message before the gap to the first one after it, both included. They prove that nothing is missing in between. */
 function boundsOf({ fromMs, toMs, detectedAtMs }: Pick<OpenGap, 'fromMs' | 'toMs' | 'detectedAtMs'>) {
   return { fromMs: fromMs ?? 0, toMs: (toMs ?? detectedAtMs) + 1 };
 }
 
-/** @throws TransientError where nothing was read yet, so that everything will be without a backfill */
+/** @throws TransientError if the live reader has not read anything yet, because it will read everything */
 async function requireLiveReader(shard: Shard): Promise<void> {
   if (await shard.checkpoint('stream')) return;
   throw new TransientError(
     'NothingRead',
-    'nothing of the stream has been read yet: start the worker ("wattline up"), which reads all that the upstream still has',
+    'the stream has not been read yet: start the worker ("wattline up"), which reads everything that the upstream still has',
   );
 }
 
-/** Days in UTC that the pieces touch. */
+/** The days in UTC of the pieces. */
 export function daysOf(chunks: BackfillPlan['chunks']): string[] {
   const days = new Set<string>();
   for (const { fromMs, toMs } of chunks) {

@@ -39,11 +39,11 @@ export interface BackfillOutcome {
   resumed: boolean;
   /** In this run. */
   messagesRead: number;
-  /** In all runs: messages that were not there yet; of the archive those that were read again. */
+  /** New messages in all runs. For the archive: messages that were read again. */
   messagesLanded: number;
   gapsFilled: number[];
   notes: string[];
-  /** The last batch there is: once it was published, so was all that came of this. */
+  /** The newest batch. Everything is published once this batch is. */
   lastBatchId: number;
 }
 
@@ -54,13 +54,13 @@ export interface BackfillOptions {
   logger: Logger;
 }
 
-/** How a request is planned and filled: where the stream is read, and when to stop. */
+/** Where the stream is read, and when to stop. */
 export interface BackfillRun extends BackfillOptions {
   source: RestSource;
   signal: AbortSignal;
 }
 
-/** What a request would come to; nothing is begun. */
+/** Plans a request without starting it. */
 export function planBackfill(
   shard: Shard,
   request: BackfillRequest,
@@ -81,9 +81,9 @@ export function planBackfill(
 }
 
 /**
- * Does what was asked for, or goes on with the same that has not ended.
- * @param progress kept up to date
- * @throws TransientError where it cannot go on now; asked for again, it goes on where it was
+ * Runs a backfill, or continues an unfinished one with the same request.
+ * @param progress is updated
+ * @throws TransientError if it cannot continue now; the same request continues it later
  */
 export async function runBackfill(
   shard: Shard,
@@ -189,7 +189,7 @@ async function outcomeOf(
   };
 }
 
-/** An interpreter of its own: the columns of another's are reused while this one waits. */
+/** A separate interpreter, because another one reuses its columns while this one waits. */
 export function interpreterOf({ names }: Shard, { workgroup }: Pick<BackfillOptions, 'workgroup'>) {
   return createInterpreter(names, { defaultTable: defaultTable(workgroup) });
 }
@@ -203,14 +203,14 @@ function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
   return { lakeDir, energyStreams, clock, defaultTable: defaultTable(workgroup) };
 }
 
-/** How much of a piece is done, measured as it is. */
+/** The finished part of a piece. */
 function doneOf({ fromMs, toMs, messagesExpected }: Chunk, messagesRead: number, upToMs: UtcMs): number {
   return messagesExpected === undefined
     ? Math.min(toMs, upToMs) - fromMs
     : Math.min(messagesExpected, messagesRead);
 }
 
-/** How much of the whole a piece is: messages where they were counted beforehand, else time. */
+/** The size of a piece: its messages if they were counted, else its duration. */
 function sizeOf({ fromMs, toMs, messagesExpected }: Chunk): number {
   return messagesExpected ?? toMs - fromMs;
 }

@@ -10,7 +10,7 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 
-/** Which rows of a batch are to be looked for. */
+/** The rows of a batch to look for. */
 interface Wanted {
   columns: MessageColumns;
   rows: readonly number[];
@@ -18,8 +18,8 @@ interface Wanted {
 }
 
 /**
- * Which of the rows have not landed yet, in the warehouse or, where it has let them go, in the lake. What has landed is known by its
- * offset within its log, and by its event time, because a log that has lost its tail gives offsets again.
+ * Finds rows that have not landed yet, in the warehouse or in the lake. Landed messages are known by offset and event time, because a log that
+ * has lost its tail assigns offsets again.
  */
 export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wanted): Promise<number[]> {
   const { columns, rows } = wanted;
@@ -41,7 +41,7 @@ export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wante
       first_ms: range.firstMs,
       last_ms: range.lastMs,
     });
-    // What was there a moment ago and has been let go since is in the lake, too, and was seen here.
+    // Messages that were deleted in the meantime are in the lake and are found here.
     if (!trimmed!.is_trimmed) return;
     const files = await lakeFiles(shard.workgroupId, lakeDir, range.firstMs, range.lastMs);
     if (files.length > 0)
@@ -50,7 +50,7 @@ export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wante
   return rows.filter((row) => !landed.has(`${offsetAt(columns, row)} ${instantAt(columns.eventTime, row)}`));
 }
 
-/** Which of the messages that cannot be decoded are not in quarantine yet. */
+/** Finds undecodable messages that are not in quarantine yet. */
 export async function withoutQuarantined(
   shard: Shard,
   rejected: readonly RejectedMessage[],
@@ -84,7 +84,7 @@ async function isQuarantined(connection: DuckDBConnection, bytes: Uint8Array): P
   return row!.is_known;
 }
 
-/** The files of the newest generation that can hold messages with store times from `firstMs` to `lastMs`. */
+/** The files of the newest generation that can have messages with store times from `firstMs` to `lastMs`. */
 export async function lakeFiles(
   workgroupId: string,
   lakeDir: string,

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
 import type { Terminal } from '../service/terminal.ts';
 
-/** Options that every command takes. */
+/** Options of every command. */
 export interface GlobalOptions {
   config?: string;
   json?: boolean;
@@ -14,8 +15,8 @@ export function globalOptions(command: Command): GlobalOptions {
 }
 
 /**
- * The configuration a command was told to use.
- * @throws InputError with everything that is wrong with it
+ * Reads the configuration that the command line names.
+ * @throws InputError with all problems of the configuration
  */
 export function readConfig(command: Command, terminal: Terminal): Config {
   const { cwd, environment } = terminal;

@@ -6,18 +6,18 @@ export interface ListenOptions {
   port?: number;
 }
 
-/** Options of the commands that serve HTTP. */
+/** Options of commands that serve HTTP. */
 export function addListenOptions(command: Command): Command {
   return command
-    .option('--host <address>', 'the address to listen on, instead of the configured one')
+    .option('--host <address>', 'the address to listen on (default: http.host)')
     .option(
       '--port <number>',
-      'the port to listen on, instead of the configured one; 0 takes a free one',
+      'the port to listen on (default: http.port); 0 chooses a free port',
       parsePort,
     );
 }
 
-/** The configuration with what the command line says above it. */
+/** The configuration with the address and port of the command line. */
 export function listenOn(
   config: Config,
   portName: 'port' | 'streamPort' | 'reportPort',

@@ -26,11 +26,11 @@ import { addWorkerCommand } from './worker/worker-command.ts';
 
 /**
  * Runs the command that the arguments name.
- * @param args what follows the program's name
- * @returns the exit code; failures have been reported
+ * @param args without the program's name
+ * @returns the exit code; errors have been printed
  */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
-  // The command line may be what is wrong, so what it asks for is looked up in it by hand.
+  // These options are searched by hand, because parsing the command line may fail.
   const json = args.includes('--json');
   const program = createProgram(terminal, { json });
   try {
@@ -48,7 +48,7 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   }
 }
 
-/** A command line that cannot be understood is told where to read on. */
+/** Adds the matching help command to an error of the command line. */
 function withHelp(error: unknown, program: Command, args: readonly string[]): unknown {
   if (!(error instanceof CommanderError) || !incomplete.has(error.code)) return error;
   if (error.message.includes('(Did you mean')) return error;
@@ -77,7 +77,7 @@ const incomplete: ReadonlySet<string> = new Set([
   'commander.excessArguments',
 ]);
 
-/** Help that nobody asked for, on standard error. */
+/** Commander prints help to standard error if a command is missing. */
 function isHelpForWantOfCommand(error: unknown): boolean {
   return error instanceof CommanderError && error.code === 'commander.help' && error.exitCode !== 0;
 }
@@ -86,17 +86,17 @@ function noCommand(): CommanderError {
   return new CommanderError(2, 'wattline.noCommand', "a command is missing; 'wattline --help' lists them");
 }
 
-/** Commands load their parts when they run, so that those which need no engine and no server begin at once. */
+/** Commands import their parts when they run, so commands without an engine or a server start fast. */
 function createProgram(terminal: Terminal, { json }: { json: boolean }): Command {
   const program = new Command('wattline');
   const columns = () => program.configureOutput().getOutHelpWidth?.() ?? 80;
   program
-    .description('Turns a real-time telemetry stream into daily energy that can be trusted.')
+    .description('Turns a real-time telemetry stream into daily energy.')
     .version(version, '-V, --version', 'print the version')
-    .option('-c, --config <file>', 'the configuration (default: wattline.yaml, if there is one)')
+    .option('-c, --config <file>', 'the configuration file (default: wattline.yaml, if it exists)')
     .option('--json', 'print data as JSON on standard output, and errors as JSON on standard error')
     .addOption(
-      new Option('--log-level <level>', 'instead of the configured one').choices([
+      new Option('--log-level <level>', 'the log level (default: logLevel of the configuration)').choices([
         'debug',
         'info',
         'warn',
@@ -108,9 +108,9 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(wrapHelp(text, columns())),
-      // Help that was not asked for; errors are reported below.
+      // Suppresses help that commander prints on errors.
       writeErr: (text) => (json ? undefined : terminal.err(wrapHelp(text, columns()))),
-      // Errors are reported in one place, once for people and programs.
+      // Errors are printed in one place, once for people and programs.
       outputError: () => undefined,
     })
     .addHelpText('after', help);
@@ -142,7 +142,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   return program;
 }
 
-/** Commander's own help command knows nothing of commands within commands, nor of those that do not exist. */
+/** Finds a command within commands. Commander's own help command cannot do that. */
 function commandAt(program: Command, path: readonly string[]): Command {
   let found = program;
   for (const name of path) {
@@ -155,13 +155,13 @@ function commandAt(program: Command, path: readonly string[]): Command {
 
 const help = `
 Examples:
-  wattline demo           see it work on a simulated site
-  wattline config check   find everything that is wrong with wattline.yaml
+  wattline demo           run everything on a simulated site
+  wattline config check   list all problems of wattline.yaml
   wattline up             run everything in one process
   wattline token create dashboard --workgroup home
   wattline status --json
 
-Above the configuration stand WATTLINE_DATA_DIR, WATTLINE_LOG_LEVEL, WATTLINE_HOST, WATTLINE_PORT, WATTLINE_STREAM_PORT,
-WATTLINE_REPORT_PORT, WATTLINE_STREAM_LOG, WATTLINE_STREAM_REDIS_URL, WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and
-WATTLINE_JWKS_FILE of the environment. WATTLINE_DEBUG=1 shows the stack of an error, as --log-level debug does.
+Environment variables override the configuration: WATTLINE_DATA_DIR, WATTLINE_LOG_LEVEL, WATTLINE_HOST, WATTLINE_PORT, WATTLINE_STREAM_PORT,
+WATTLINE_REPORT_PORT, WATTLINE_STREAM_LOG, WATTLINE_STREAM_REDIS_URL, WATTLINE_QUEUE_BACKEND, WATTLINE_REDIS_URL and WATTLINE_JWKS_FILE.
+WATTLINE_DEBUG=1 or --log-level debug prints the stack of an error.
 ${exitCodesHelp}`;

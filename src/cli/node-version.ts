@@ -1,6 +1,6 @@
 import packageFile from '../../package.json' with { type: 'json' };
 
-/** @returns what is wrong with running on this version of Node; undefined where nothing is */
+/** @returns the problem with this version of Node, or undefined */
 export function nodeProblem(version: string): string | undefined {
   const needed = packageFile.engines.node.replace('>=', '');
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -7,7 +7,7 @@ import type { Service } from '../service/service.ts';
 import type { Terminal } from '../service/terminal.ts';
 import { globalOptions, readConfig } from './global-options.ts';
 
-/** Runs a role on the configuration that the command line names. */
+/** Runs a role with the configuration that the command line names. */
 export async function runService(
   command: Command,
   terminal: Terminal,
@@ -17,7 +17,7 @@ export async function runService(
   await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
 }
 
-/** As `runService`, for a command that a person waits for: it logs what is wrong, and more only where `--log-level` asks for it. */
+/** Like `runService`, for a command that ends by itself: it logs only warnings, unless `--log-level` is given. */
 export async function runTask(
   command: Command,
   terminal: Terminal,
@@ -30,7 +30,7 @@ export async function runTask(
   await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
 }
 
-/** As `runService`, for what needs no configuration. */
+/** Like `runService`, without a configuration. */
 export async function runWithoutConfig(
   command: Command,
   terminal: Terminal,
@@ -39,13 +39,13 @@ export async function runWithoutConfig(
   await runUntilEnded(globalOptions(command).logLevel ?? 'warn', terminal, run);
 }
 
-/** Longer than all parts may take to stop: what still runs then does not end by itself. */
+/** Longer than all parts need to stop. A part that still runs does not end by itself. */
 const END_MS = 19.5 * SECOND_MS;
 
-/** Under npm one Ctrl-C arrives twice: the terminal sends it to every process, and npm passes its own on. */
+/** With npm, one Ctrl-C arrives twice: the terminal sends it to every process, and npm forwards its own. */
 const SAME_MS = 250;
 
-/** What every request meets while the storage is down. */
+/** Events that every request repeats while the storage fails. */
 const REPEATED_EVENTS = new Set([
   'stream.append-failed',
   'stream.open-failed',
@@ -54,8 +54,8 @@ const REPEATED_EVENTS = new Set([
 ]);
 
 /**
- * Ctrl-C or SIGTERM asks the role to end; a second one ends the process at once, and so does the time in which it should
- * have ended. Nothing is lost by that: what was acknowledged is on the disk.
+ * Ctrl-C or SIGTERM asks the role to end. A second one ends the process at once, and so does the time limit. Nothing is lost, because
+ * acknowledged messages are on the disk.
  */
 async function runUntilEnded(
   level: string,
@@ -79,7 +79,7 @@ async function runUntilEnded(
     askedAtMs = performance.now();
     logger.info({ signal }, 'process.ending');
     controller.abort();
-    // Counts on after the role has ended, because threads and connections keep a process alive.
+    // The time limit also applies after the role has ended, because threads and connections keep a process alive.
     setTimeout(() => {
       logger.error({ withinMs: END_MS }, 'process.killed');
       kill('SIGKILL');

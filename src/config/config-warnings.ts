@@ -3,18 +3,17 @@ import { HOUR_MS } from '../lib/time.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import { type EnergyStream, modulusWhOf } from './energy-stream.ts';
 
-/** Readings are taken to come at least this often, where nothing is known of them. */
+/** The assumed time between readings if it is unknown. */
 const USUAL_STEP_MS = HOUR_MS / 4;
 const registers: readonly EnergyStream['method'][] = ['total_energy', 'daily_energy'];
 
-/** What is allowed and yet hardly meant, with what to change, by its path in the configuration. */
+/** Allowed settings that are probably wrong, with what to change, by path. */
 export function configWarnings({ workgroups }: Config): Problem[] {
   if (workgroups.length === 0) {
     return [
       {
         path: 'workgroups',
-        message:
-          'none is configured, so there is nothing to work on; where wattline.yaml is elsewhere, name it with --config',
+        message: 'no workgroup is configured; if wattline.yaml is in another folder, name it with --config',
       },
     ];
   }
@@ -26,7 +25,7 @@ export function configWarnings({ workgroups }: Config): Problem[] {
   );
 }
 
-/** As `configWarnings`, of one workgroup, by the path below it. */
+/** Like `configWarnings`, for one workgroup. */
 export function workgroupWarnings(workgroup: WorkgroupConfig): Problem[] {
   const { id, energyStreams } = workgroup;
   if (energyStreams.length === 0) {
@@ -54,13 +53,13 @@ function streamWarnings(stream: EnergyStream, workgroup: WorkgroupConfig, index:
   ];
 }
 
-/** A field that an earlier stream reads too: by another method, or as another source although it is the same energy. */
+/** Finds fields that several streams read, by another method or as another source. */
 function readTwice(stream: EnergyStream, earlier: readonly EnergyStream[]): Problem[] {
   const { table, field, method } = stream;
   const same = earlier.filter((other) => other.table === table && other.field === field);
   const another = same.find((other) => other.method !== method);
   if (another) {
-    const message = `${table}.${field} is read by ${another.method} too, and it is only one of them; remove the other`;
+    const message = `${table}.${field} is also read by ${another.method}; remove one of them`;
     return [{ path: 'field', message }];
   }
   const counted = same.find(
@@ -71,15 +70,15 @@ function readTwice(stream: EnergyStream, earlier: readonly EnergyStream[]): Prob
   const advice = registers.includes(method)
     ? 'remove one'
     : 'give one direction: positive and the other direction: negative, or remove one';
-  const message = `the energy of ${table}.${field} is booked ${sourceText(counted)} and ${sourceText(stream)}, the same Wh twice; ${advice}`;
+  const message = `the energy of ${table}.${field} counts twice, ${sourceText(counted)} and ${sourceText(stream)}; ${advice}`;
   return [{ path: 'as', message }];
 }
 
 function sourceText({ as }: EnergyStream): string {
-  return as === undefined ? 'as the source that messages name' : `as ${as}`;
+  return as === undefined ? 'as the source of the messages' : `as ${as}`;
 }
 
-/** Settings that the method does not look at. */
+/** Finds settings that the method ignores. */
 function meaningless(stream: EnergyStream): Problem[] {
   const { method, sampling } = stream;
   const isRegister = registers.includes(method);
@@ -105,7 +104,7 @@ function meaningless(stream: EnergyStream): Problem[] {
   ].join(' ');
   return settings
     .filter(([, isSet, means]) => isSet && !means)
-    .map(([name]) => ({ path: name, message: `has no meaning for ${how}; remove it` }));
+    .map(([name]) => ({ path: name, message: `has no effect with ${how}; remove it` }));
 }
 
 function modulusWarnings(stream: EnergyStream): Problem[] {
@@ -117,20 +116,20 @@ function modulusWarnings(stream: EnergyStream): Problem[] {
     const size = modulus + 1;
     warnings.push({
       path: 'modulus',
-      message: `a register that shows ${modulus} at most has room for ${size} values; write ${size}`,
+      message: `a register with the highest value ${modulus} has ${size} values; write ${size}`,
     });
   }
   if (maxPower === undefined) {
     warnings.push({
       path: 'maxPower',
       message:
-        'is needed beside modulus: without it any fall from the top of the register to its bottom is taken for a rollover; write the most power that the device can have',
+        'is needed with modulus: without it every large fall counts as a rollover; write the maximum power of the device',
     });
   } else if ((maxPower * USUAL_STEP_MS) / HOUR_MS > 0.1 * modulusWh) {
     const minutes = Math.round((0.1 * modulusWh * 600) / maxPower) / 10;
     warnings.push({
       path: 'modulus',
-      message: `the register has room for ${modulusWh} Wh, a tenth of which ${maxPower} W fill in ${minutes} min: rollovers between readings that are further apart are missed; check that modulus is in ${stream.unit}, and maxPower`,
+      message: `${maxPower} W fill a tenth of the register (${modulusWh} Wh) in ${minutes} min, and rollovers between readings that are further apart are missed; check the unit of modulus (${stream.unit}) and maxPower`,
     });
   }
   return warnings;
@@ -144,7 +143,7 @@ function intervalWarnings({ method, sampling, interval }: EnergyStream): Problem
     {
       path: 'interval',
       message:
-        'is not given, so the usual time between two readings is taken for it; write how long the interval of a value is, such as 15m, and which end it is labelled with (label: start or end)',
+        'is missing, so the usual time between readings is used; write the length of the interval of a value, such as 15m, and which end its time is (label: start or end)',
     },
   ];
 }
@@ -152,13 +151,13 @@ function intervalWarnings({ method, sampling, interval }: EnergyStream): Problem
 function epochWarnings({ registerEpochs, as }: EnergyStream, { devices }: WorkgroupConfig): Problem[] {
   return registerEpochs.flatMap(({ device, source }, index): Problem[] => {
     if (as !== undefined && source !== undefined && source !== as) {
-      const message = `the energy of this field is booked as ${as}, so a change of "${source}" is none of it; write ${as}, or remove source`;
+      const message = `the energy of this field has the source ${as}, so a change of "${source}" has no effect; write ${as}, or remove source`;
       return [{ path: `registerEpochs.${index}.source`, message }];
     }
     if (devices.length === 0) return [];
     const known = devices.find(({ id }) => id === device);
     if (!known) {
-      const message = `device ${device} is not one of devices; correct it, or add it there`;
+      const message = `device ${device} is not in devices; correct it, or add it to devices`;
       return [{ path: `registerEpochs.${index}.device`, message }];
     }
     const sources = [...(known.sources ?? []), ...(known.totalSource ? [known.totalSource] : [])];
@@ -174,11 +173,11 @@ function deviceWarnings({ devices, totalSource }: WorkgroupConfig): Problem[] {
     const total = own ?? totalSource;
     const warnings: Problem[] = [];
     if (sources.length !== new Set(sources).size)
-      warnings.push({ path, message: 'names a source twice; remove one' });
+      warnings.push({ path, message: 'contains a source twice; remove one' });
     if (total !== undefined && sources.includes(total))
       warnings.push({
         path,
-        message: `"${total}" is the total source, which stands for the whole device by itself; remove it here, or from totalSource where it is one of several that add up`,
+        message: `"${total}" is the total source, which is the whole device; remove it here, or remove totalSource if several sources add up to the device`,
       });
     return warnings;
   });

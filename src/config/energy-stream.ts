@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
 import { type Dimension, parseQuantity, unitFactor, unitProblem, unitTable } from '../lib/units.ts';
 
-/** The ways energy is read from a field, by the names of the field's standard. */
+/** The methods to compute energy from a field. */
 export const energyMethods = ['total_energy', 'daily_energy', 'power_curve', 'interval_energy'] as const;
 export type EnergyMethod = (typeof energyMethods)[number];
 
-/** A quantity with its unit in text, or a bare number in the canonical unit (Wh, W, ms). */
+/** A quantity with its unit as text, or a number in the canonical unit (Wh, W, ms). */
 function quantity(dimension: Dimension, example: string) {
   return z
     .union([z.number().finite(), z.string()])
@@ -28,42 +28,42 @@ function quantity(dimension: Dimension, example: string) {
 const registerEpochSchema = z.strictObject({
   device: deviceIdSchema,
   source: nameSchema.optional(),
-  /** The instant the register was replaced or set. */
+  /** The instant at which the register was replaced or set. */
   at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
-  /** The old register's last value and the new one's first, in the stream's unit. */
+  /** The last value of the old register and the first value of the new one, in the unit of the stream. */
   final: z.number().finite(),
   initial: z.number().finite().default(0),
 });
 
-/** What the configuration says of a field that tells energy. Quantities are Wh, W and ms once parsed. */
+/** The settings of a field with energy. Quantities are Wh, W and ms after parsing. */
 export const energyStreamSchema = z
   .strictObject({
     table: tableNameSchema,
     field: nameSchema,
     method: z.enum(energyMethods),
-    /** Unit of the field's values: an energy unit, or a power unit for power_curve. Default Wh or W. */
+    /** Unit of the values: an energy unit, or a power unit for power_curve. Default: Wh or W. */
     unit: z.string().optional(),
-    /** A field beside it that names the unit of each reading. */
+    /** A field of the same message with the unit of each reading. */
     unitField: nameSchema.optional(),
     multiplier: z.number().finite().positive().default(1),
     maxPower: quantity('power', '10 kW').optional(),
     jitter: quantity('energy', '100 Wh').optional(),
-    /** The register's size, in its own unit before the multiplier; rollover is recognised only where it is declared. */
+    /** The number of values of the register, in its own unit before the multiplier. Without it rollovers are not recognised. */
     modulus: z.number().finite().positive().optional(),
     register: z.enum(['lifetime', 'net']).default('lifetime'),
     registerEpochs: z.array(registerEpochSchema).default([]),
     boundary: z.enum(['interpolate', 'within_day']).default('interpolate'),
     sampling: z.enum(['instantaneous', 'interval_average', 'on_change']).default('instantaneous'),
-    /** Which end of its interval a value is stamped with. */
+    /** The end of its interval that the time of a value means. */
     label: z.enum(['start', 'end']).default('start'),
-    /** The interval's length; where it is not given, the median step between readings. */
+    /** The length of the interval. Default: the median time between readings. */
     interval: quantity('duration', '15m').optional(),
     maxGap: quantity('duration', '1h').optional(),
-    /** Only the energy that flows this way is counted. */
+    /** Only energy in this direction is counted. */
     direction: z.enum(['positive', 'negative']).optional(),
     /**
-     * The source that its energy is booked as, whatever source a message names: so two registers of one message are two sources, and a signed
-     * field feeds two, one by each direction.
+     * The source of the energy, instead of the source of the message. Two registers of one message can be two sources, and a signed field can feed
+     * two, one for each direction.
      */
     as: nameSchema.optional(),
   })
@@ -79,27 +79,27 @@ export const energyStreamSchema = z
 export type EnergyStream = z.output<typeof energyStreamSchema>;
 export type EnergyStreamInput = z.input<typeof energyStreamSchema>;
 
-/** What the values of a field are an amount of. */
+/** The dimension of the values of a field. */
 export function dimensionOf(method: EnergyMethod): 'energy' | 'power' {
   return method === 'power_curve' ? 'power' : 'energy';
 }
 
-/** The register's size in Wh, where one is declared. */
+/** The size of the register in Wh, if it is set. */
 export function modulusWhOf({ method, unit, multiplier, modulus }: EnergyStream): number | undefined {
   return modulus === undefined ? undefined : modulus * unitFactor(dimensionOf(method), unit)! * multiplier;
 }
 
-/** The largest value of a register, in Wh: more is rejected, so that sums stay exact. */
+/** The largest value of a register, Wh. Larger values are rejected, so that sums stay exact. */
 export const REGISTER_WH_MAX = 1e15;
 
-/** Settings that contradict each other, so that no reading can be understood by them. */
+/** Finds settings that contradict each other. */
 function impossible(stream: EnergyStream): Array<{ path: Array<string | number>; message: string }> {
   const { jitter, modulus, registerEpochs } = stream;
   const issues: ReturnType<typeof impossible> = [];
   const modulusWh = modulusWhOf(stream);
   const factor = unitFactor(dimensionOf(stream.method), stream.unit) ?? 1;
   const isTooLarge = (value: number) => Math.abs(value * factor * stream.multiplier) > REGISTER_WH_MAX;
-  const tooLarge = `in Wh it is more than ${REGISTER_WH_MAX}, the most that a register may show; check the unit and the multiplier`;
+  const tooLarge = `is more than ${REGISTER_WH_MAX} Wh, the maximum of a register; check the unit and the multiplier`;
   if (modulus !== undefined && isTooLarge(modulus)) issues.push({ path: ['modulus'], message: tooLarge });
   for (const [index, epoch] of registerEpochs.entries()) {
     for (const name of ['final', 'initial'] as const)
@@ -108,7 +108,7 @@ function impossible(stream: EnergyStream): Array<{ path: Array<string | number>;
   if (jitter !== undefined && modulusWh !== undefined && jitter >= modulusWh) {
     issues.push({
       path: ['jitter'],
-      message: `${jitter} Wh is not less than the register's size, which is modulus ${modulus} ${stream.unit} = ${modulusWh} Wh, so that no fall would ever count`,
+      message: `${jitter} Wh must be less than the size of the register, modulus ${modulus} ${stream.unit} = ${modulusWh} Wh; otherwise no fall counts`,
     });
   }
   for (const [index, epoch] of registerEpochs.entries()) {
@@ -126,7 +126,7 @@ function impossible(stream: EnergyStream): Array<{ path: Array<string | number>;
     if (before && before.at >= epoch.at) {
       issues.push({
         path: ['registerEpochs', index, 'at'],
-        message: 'must be later than the epoch before it of the same device and source; order them by time',
+        message: 'must be later than the previous epoch of the same device and source; sort epochs by time',
       });
     }
   }

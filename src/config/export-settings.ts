@@ -4,7 +4,7 @@ import { parseCron } from '../lib/cron.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { meterCodeSchema } from './meters.ts';
 
-/** What can be exported. */
+/** The reports that can be exported. */
 export const exportReports = [
   'daily_energy',
   'interval_energy',
@@ -15,7 +15,7 @@ export const exportReports = [
   'variance',
   'balance',
 ] as const;
-/** Which days a run holds, seen from the day on which it is due. */
+/** The days of a run, relative to the day on which it is due. */
 export const exportRanges = [
   'yesterday',
   'last_7_days',
@@ -30,23 +30,23 @@ export const exportFormats = ['csv', 'parquet', 'xlsx', 'json'] as const;
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
   .refine((text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '', {
-    error: 'must not hold a name or a password: they belong into settings of their own',
+    error: 'must not contain a user or a password; use their own settings',
   });
 
 const s3Schema = z.strictObject({
-  /** Of any S3-compatible storage; the bucket is part of the path. */
+  /** Any S3-compatible storage. The bucket is part of the path. */
   endpoint: httpUrl.refine((text) => URL.canParse(text) && new URL(text).search === '', {
-    error: 'must be the address of the storage alone, such as "https://s3.eu-west-1.amazonaws.com"',
+    error: 'must be the address of the storage without a path, such as "https://s3.eu-west-1.amazonaws.com"',
   }),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]{1,62}$/i, 'must be the name of a bucket, such as "energy-exports"'),
-  /** In front of each file's name. */
+  /** Comes before the name of each file. */
   prefix: z
     .string()
     .regex(/^[\w!.*'()/ -]*$/, "may have letters, digits and _ - . / ! * ' ( )")
     .refine((text) => !/^\/|\/\/|(^|\/)\.{1,2}(\/|$)/.test(text), {
-      error: 'must not begin with a slash, nor have empty parts or parts of dots alone',
+      error: 'must not begin with a slash, and must not have empty parts or parts of dots',
     })
     .default(''),
   region: z.string().min(1).default('us-east-1'),
@@ -54,7 +54,7 @@ const s3Schema = z.strictObject({
   secretAccessKey: z.string().min(1, 'must not be empty'),
 });
 
-/** Those that say how the body is read, and what a retry is known by. */
+/** Headers of the body and of retries. */
 const OWN_HEADERS = /^(content-.*|transfer-encoding|host|idempotency-key|wattline-.*)$/i;
 
 const webhookSchema = z.strictObject({
@@ -68,8 +68,8 @@ const webhookSchema = z.strictObject({
       z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'),
     )
     .default({}),
-  /** With one, each request is signed: an HMAC of its body. */
-  secret: z.string().min(8, 'must have 8 characters at least').optional(),
+  /** With a secret each request is signed with an HMAC of its body. */
+  secret: z.string().min(8, 'must have at least 8 characters').optional(),
 });
 
 const destinationSchema = z
@@ -89,30 +89,30 @@ const scheduleSchema = z.string().superRefine((text, context) => {
   if (typeof pattern === 'string') context.addIssue({ code: 'custom', message: pattern });
 });
 
-/** A report that is written to a file when it is due, and where the file goes. */
+/** A report that is written to a file by a schedule, and its destination. */
 const exportSchema = z
   .strictObject({
     id: z
       .string()
-      .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have small letters, digits, - and _ alone, 64 at most'),
+      .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have only lower-case letters, digits, - and _, at most 64'),
     workgroup: z.string(),
     report: z.enum(exportReports, { error: `must be one of ${exportReports.join(', ')}` }),
     range: z.enum(exportRanges, { error: `must be one of ${exportRanges.join(', ')}` }),
     groupBy: z.literal('source', { error: 'must be "source", or be left out' }).optional(),
-    /** The only devices; without it, all. */
+    /** Only these devices. Default: all. */
     devices: z.array(deviceIdSchema).min(1, 'must name a device, or be left out').optional(),
-    /** Codes of the only meters; without them, all. */
+    /** Only the meters with these codes. Default: all. */
     meters: z.array(meterCodeSchema).min(1, 'must name a meter, or be left out').optional(),
-    /** The site that is compared, or balanced; without it a balance is of the workgroup. */
+    /** The site of the report. Without it a balance is of the workgroup. */
     site: nameSchema.optional(),
-    /** What a row of a balance is of; a day by default. */
+    /** The rows of a balance. Default: day. */
     resolution: z.enum(['interval', 'day'], { error: 'must be interval or day' }).optional(),
-    /** Of the budget; by default the only one there is, of several `contract`, else `P50`. */
+    /** The scenario of the budget. Default: the only one, else `contract`, else `P50`. */
     scenario: z.string().min(1, 'must name a scenario, or be left out').optional(),
     format: z.enum(exportFormats, { error: `must be one of ${exportFormats.join(', ')}` }),
-    /** When it is due, as a cron pattern; without it, only when it is asked for. */
+    /** A cron pattern. Without it the export runs only by hand. */
     schedule: scheduleSchema.optional(),
-    /** Of the schedule; that of the workgroup by default. Days are always those of the workgroup. */
+    /** The zone of the schedule. Default: the workgroup's zone. Days are always in the workgroup's zone. */
     timezone: z
       .string()
       .refine(isTimeZone, { error: 'is not a time zone of the IANA database, such as "Europe/Paris"' })
@@ -123,14 +123,14 @@ const exportSchema = z
     const refuse = (at: string, message: string) => context.addIssue({ code: 'custom', path: [at], message });
     for (const [setting, reports] of Object.entries(settingsOfReports)) {
       if (one[setting as keyof typeof settingsOfReports] !== undefined && !reports.includes(one.report))
-        refuse(setting, `has no meaning for ${one.report}; it is for ${reports.join(', ')}`);
+        refuse(setting, `has no effect for ${one.report}; use it with ${reports.join(', ')}`);
     }
     if (settingsOfReports.site.includes(one.report) && one.report !== 'balance' && one.site === undefined)
-      refuse('site', `must name the site that ${one.report} is of`);
-    if (one.timezone && !one.schedule) refuse('timezone', 'is that of the schedule, and there is none');
+      refuse('site', `must name the site of ${one.report}`);
+    if (one.timezone && !one.schedule) refuse('timezone', 'is the zone of the schedule, which is missing');
   });
 
-/** Settings that some reports alone can be asked with. */
+/** Settings that only some reports have. */
 const settingsOfReports: Readonly<
   Record<
     'groupBy' | 'devices' | 'meters' | 'site' | 'scenario' | 'resolution',
@@ -166,8 +166,7 @@ const workgroupSchema = z.object({
 });
 
 /**
- * An export is known by its id, and is of a workgroup, of meters and of a site that there are. What is wrong otherwise is reported beside
- * this.
+ * Checks that ids differ, and that workgroups, meters and sites exist.
  */
 export function refuseWrongExports(
   { exports, workgroups }: { exports?: unknown; workgroups?: unknown },
@@ -189,7 +188,7 @@ export function refuseWrongExports(
     else
       refuse(
         ['workgroup'],
-        `"${question.workgroup}" is not configured; there are ${namesOf(known.map((other) => other.id))}`,
+        `"${question.workgroup}" is not configured; configured are ${namesOf(known.map((other) => other.id))}`,
       );
   }
 }
@@ -201,14 +200,14 @@ function refuseUnknown(
 ): void {
   const codes = known.map(({ code }) => code);
   if ((report === 'meter_data' || report === 'budget_data') && codes.length === 0)
-    refuse(['report'], `is of meters, and workgroup ${id} has none`);
+    refuse(['report'], `needs meters, and workgroup ${id} has none`);
   if (report === 'balance' && roles.length === 0)
-    refuse(['report'], `is of sources with roles, and workgroup ${id} declares none`);
+    refuse(['report'], `needs sources with roles, and workgroup ${id} has none`);
   for (const [at, code] of meters.entries()) {
     if (!codes.includes(code))
       refuse(
         ['meters', at],
-        `no meter of workgroup ${id} has the code "${code}"; there are ${namesOf(codes)}`,
+        `no meter of workgroup ${id} has the code "${code}"; its codes are ${namesOf(codes)}`,
       );
   }
   if (wanted === undefined) return;
@@ -216,7 +215,7 @@ function refuseUnknown(
   if (!site) {
     refuse(
       ['site'],
-      `workgroup ${id} has no site "${wanted}"; there are ${namesOf(sites.map(({ name }) => name))}`,
+      `workgroup ${id} has no site "${wanted}"; its sites are ${namesOf(sites.map(({ name }) => name))}`,
     );
     return;
   }
@@ -229,7 +228,7 @@ function refuseUnknown(
   if (lacks.length > 0)
     refuse(
       ['site'],
-      `"${wanted}" has no ${lacks.join(' and no ')}, so that there is nothing to ${report === 'balance' ? 'balance' : 'compare'}`,
+      `"${wanted}" has no ${lacks.join(' and no ')}, so there is nothing to ${report === 'balance' ? 'balance' : 'compare'}`,
     );
 }
 

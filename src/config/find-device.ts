@@ -1,8 +1,8 @@
 import { deviceIdSchema } from '../contract/messages.ts';
 
 /**
- * A device by its id or by the name that it is configured with, however it is capitalised.
- * @returns its id, lower case; undefined where it is neither
+ * Finds a device by its id or its configured name, ignoring case.
+ * @returns its id in lower case, or undefined
  */
 export function findDevice(
   { devices }: { devices: ReadonlyArray<{ id: string; name?: string | undefined }> },

@@ -1,7 +1,7 @@
 const HIDDEN = '[secret]';
 const SECRET_NAMES = new Set(['token', 'password', 'secret', 'secretAccessKey']);
 
-/** A copy of a configuration that may be shown: tokens, passwords, headers and the credentials within addresses are cut out. */
+/** A copy of a configuration without tokens, passwords, headers and credentials in addresses. */
 export function hideSecrets<T>(value: T): T {
   return hide(value, '') as T;
 }
@@ -13,7 +13,7 @@ function hide(value: unknown, name: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hide(item, within(name, key))]));
 }
 
-/** Any header may carry a credential, whatever it is called, and so may the path of a webhook. */
+/** All headers and the path of a webhook can contain credentials. */
 function within(name: string, key: string): string {
   if (name === 'headers') return 'secret';
   return name === 'webhook' && key === 'url' ? 'webhook.url' : key;

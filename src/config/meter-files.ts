@@ -1,19 +1,20 @@
-import { CsvError, parse } from 'csv-parse/sync';
+import { findHeading } from '../foreign-table/find-heading.ts';
+import { parseCsv } from '../foreign-table/parse-csv.ts';
 
-/** A row of a CSV file by its columns, without those that are empty. */
+/** A row of a CSV file by column names, without empty cells. */
 type Row = Record<string, string>;
 
 export type CsvItems = { kind: 'items'; items: unknown[] } | { kind: 'problem'; message: string };
 
-/** Columns that hold numbers; what is none is left for the schema to refuse. */
+/** Columns of numbers. Other text stays, and the schema reports it. */
 const numbers = new Set(['multiplier', 'sign']);
 
-/** The meters of a CSV file, a row each, whose columns are the settings of a meter: code, direction, device, source ... */
+/** Reads meters from CSV: one row for each, with the settings of a meter as columns: code, direction, device, source ... */
 export function metersOfCsv(text: string): CsvItems {
   return readRows(text, ['code'], (rows) => rows.map(withNumbers));
 }
 
-/** The sites of a CSV file, a row for each member: site, and meter (its code) or device, then source, sign, from, to. */
+/** Reads sites from CSV: one row for each member: site, and meter (its code) or device, then source, sign, from, to. */
 export function sitesOfCsv(text: string): CsvItems {
   return readRows(text, ['site'], (rows) =>
     [...Map.groupBy(rows, ({ site }) => site)].map(([name, members]) => ({
@@ -24,7 +25,7 @@ export function sitesOfCsv(text: string): CsvItems {
   );
 }
 
-/** Those of a site that have this column, which is called otherwise in the configuration. A row of both would be two members. */
+/** The members of a site with this column, which has another name in the configuration. A row with both columns is two members. */
 function membersOf(rows: readonly Row[], column: 'meter' | 'device', key: string): unknown[] {
   return rows
     .filter((row) => row[column] !== undefined)
@@ -41,30 +42,32 @@ function withNumbers(row: Row): Record<string, unknown> {
 }
 
 function readRows(text: string, needed: readonly string[], itemsOf: (rows: Row[]) => unknown[]): CsvItems {
-  const [heading = ''] = text.split('\n', 1);
-  let rows: Row[];
-  try {
-    rows = parse(text, {
-      columns: (names: string[]) => names.map((name) => name.toLowerCase()),
-      delimiter: [';', '\t'].find((one) => heading.includes(one)) ?? ',',
-      bom: true,
-      trim: true,
-      skip_empty_lines: true,
-    });
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    return { kind: 'problem', message: `is no CSV file: ${error.message}` };
-  }
-  const missing = needed.filter((name) => rows.length > 0 && !Object.hasOwn(rows[0]!, name));
-  if (rows.length === 0 || missing.length > 0)
+  const namesOf = (cells: readonly string[]) => cells.map((cell) => cell.toLowerCase());
+  const isHeading = (cells: readonly string[]) => needed.every((name) => namesOf(cells).includes(name));
+  const heading = findHeading(text, { isHeading }) ?? { delimiter: ',', skipLines: 0 };
+  const parsed = parseCsv(text, { delimiter: heading.delimiter, fromLine: heading.skipLines + 1 });
+  if (parsed.kind === 'problem') return { kind: 'problem', message: `is not a CSV file: ${parsed.message}` };
+  const [head, ...rows] = parsed.rows;
+  if (!head || !isHeading(head.cells) || rows.length === 0)
     return {
       kind: 'problem',
-      message: `is no CSV file with a column "${needed.join('", "')}" in its first line and rows below it`,
+      message: `is not a CSV file with a column "${needed.join('", "')}" in its first line and rows below it`,
     };
+  const odd = rows.find(({ cells }) => cells.length !== head.cells.length);
+  if (odd)
+    return {
+      kind: 'problem',
+      message: `is not a CSV file: line ${odd.line} has ${odd.cells.length} cells, and the first line names ${head.cells.length} columns`,
+    };
+  const names = namesOf(head.cells);
   return {
     kind: 'items',
     items: itemsOf(
-      rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, cell]) => cell !== ''))),
+      rows.map(({ cells }) =>
+        Object.fromEntries(
+          names.map((name, index) => [name, cells[index]!]).filter(([, cell]) => cell !== ''),
+        ),
+      ),
     ),
   };
 }

@@ -17,25 +17,25 @@ export const meterSchema = z
   .strictObject({
     code: meterCodeSchema,
     name: nameSchema.optional(),
-    /** Which way the energy goes that it counts. */
+    /** The direction of the counted energy. */
     direction: z.enum(meterDirections, { error: `must be one of ${meterDirections.join(', ')}` }).optional(),
-    /** The device whose telemetry its readings are; without one they are uploaded. */
+    /** The device that measures its readings. Without a device they are uploaded. */
     device: deviceIdSchema.optional(),
-    /** One source of that device, instead of the device as a whole. */
+    /** One source of the device, instead of the whole device. */
     source: nameSchema.optional(),
-    /** What its values are multiplied by, such as the ratio of a current transformer. */
+    /** The values are multiplied by this, such as the ratio of a current transformer. */
     multiplier,
   })
   .refine(({ device, source }) => device !== undefined || source === undefined, {
     path: ['source'],
-    error: 'is of a device: say which, or leave it out',
+    error: 'needs a device: name it, or remove source',
   })
   .refine((meter) => meter.device === undefined || meter.multiplier === 1, {
     path: ['multiplier'],
-    error: 'is of uploaded values; those of a device are multiplied in its energy stream',
+    error: 'is only for uploaded values; for a device use the multiplier of its energy stream',
   });
 
-/** A time of validity in local days, both included. */
+/** A period of validity in local days, both included. */
 const validity = {
   sign: z.union([z.literal(1), z.literal(-1)], { error: 'must be 1 or -1' }).default(1),
   from: dateSchema.optional(),
@@ -49,7 +49,7 @@ export const siteSchema = z
     devices: z
       .array(z.strictObject({ id: deviceIdSchema, source: nameSchema.optional(), ...validity }))
       .default([]),
-    /** Roles that it is known not to have, so that they are 0 and not unknown. */
+    /** Roles that are known to be absent, so they are 0 and not unknown. */
     absent: absentSchema,
   })
   .superRefine((site, context) => {
@@ -66,7 +66,7 @@ export type SiteConfig = z.output<typeof siteSchema>;
 export const metersSchema = listOrCsv(metersOfCsv, z.array(meterSchema).default([]));
 export const sitesSchema = listOrCsv(sitesOfCsv, z.array(siteSchema).default([]));
 
-/** A list, or the text of a CSV file of it, which `{ file: meters.csv }` stands for. */
+/** A list, or the text of a CSV file that `{ file: meters.csv }` names. */
 function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems, schema: Schema) {
   return z.preprocess((value: unknown, context) => {
     if (typeof value !== 'string') return value;
@@ -77,13 +77,13 @@ function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems
   }, schema);
 }
 
-/** Roles that none of the sites has, and so the workgroup has not either. */
+/** Roles that no site has, and so the workgroup does not have. */
 export function absentInAll(sites: ReadonlyArray<Pick<SiteConfig, 'absent'>>): SiteConfig['absent'] {
   const [first, ...others] = sites;
   return first?.absent.filter((role) => others.every(({ absent }) => absent.includes(role))) ?? [];
 }
 
-/** What can only be seen of meters and sites together: names that are used twice, codes that no meter has. */
+/** Problems that need meters and sites together: repeated names, unknown codes. */
 export function refuseUnknownMeters(
   { meters, sites }: { meters: readonly MeterConfig[]; sites: readonly SiteConfig[] },
   context: z.RefinementCtx,
@@ -101,7 +101,7 @@ export function refuseUnknownMeters(
     names.add(site.name);
     for (const [at, { code }] of site.meters.entries()) {
       if (!codes.has(code))
-        refuse(['sites', index, 'meters', at, 'code'], `no meter has the code "${code}"; meters lists them`);
+        refuse(['sites', index, 'meters', at, 'code'], `no meter has the code "${code}"; add it to meters`);
     }
   }
 }
@@ -114,7 +114,7 @@ interface Member {
   to?: LocalDate | undefined;
 }
 
-/** A member counts once on each day: its times of validity may not overlap. */
+/** A member must count once a day, so its periods of validity must not overlap. */
 function refuseTimes(
   members: readonly Member[],
   refuse: (index: number, problem: { at: string; text: string }) => void,
@@ -126,13 +126,13 @@ function refuseTimes(
       .slice(0, index)
       .find((other) => isSame(other, member) && (other.from ?? '') <= to && from <= (other.to ?? '9999'));
     if (twin) {
-      const text = `"${member.code ?? member.id}" is a member already at that time; let one end (to) before the other begins (from)`;
+      const text = `"${member.code ?? member.id}" is already a member at that time; end one (to) before the other begins (from)`;
       refuse(index, { at: member.code === undefined ? 'id' : 'code', text });
     }
   }
 }
 
-/** A device as a whole and one of its sources count the same energy. */
+/** A whole device and one of its sources would count the same energy. */
 function isSame(one: Member, other: Member): boolean {
   if (one.code !== other.code || one.id !== other.id) return false;
   return one.source === undefined || other.source === undefined || one.source === other.source;

@@ -1,11 +1,6 @@
+import { serviceLimits } from '../contract/service-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { NameTable } from './message-columns.ts';
-
-/**
- * Names of tables, sources and fields in one table. The names are kept for ever, so a sender who writes values into
- * names must not fill the memory.
- */
-export const namesMax = 100_000;
 
 /** There is no room for a new name. Known names keep their ids. */
 export class TooManyNamesError extends TerminalError {
@@ -24,7 +19,7 @@ export class TooManyNamesError extends TerminalError {
  */
 export function createNameTable(
   known: Iterable<{ id: number; name: string }> = [],
-  max = namesMax,
+  max: number = serviceLimits.namesPerWorkgroup,
 ): NameTable {
   const ids = new Map<string, number>();
   const namesById = new Map<number, string>();

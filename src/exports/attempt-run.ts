@@ -13,17 +13,17 @@ import { type ExportLedger, type ExportRun, runName } from './export-ledger.ts';
 import { parsePeriod } from './export-period.ts';
 import { writeExportFile } from './write-export-file.ts';
 
-/** What exports act on. */
+/** The parts that exports need. */
 export interface ExportDeps {
   dataDir: string;
-  /** Reads the lake, and writes below `exports/` of the data folder. */
+  /** Reads the lake. Writes below `exports/` of the data folder. */
   lake: LakeReader;
   audit: Audit;
   clock: Clock;
   logger: Logger;
 }
 
-/** One export, where its runs are recorded, and whose report it is. */
+/** One export with its ledger and its report. */
 export interface OpenExport {
   config: ExportConfig;
   workgroup: WorkgroupConfig;
@@ -31,9 +31,9 @@ export interface OpenExport {
 }
 
 /**
- * Makes the file of a run, where there is none, and brings it where it should be. What is known of the run is in the ledger
- * before the next step, so that whatever cuts it off, the next attempt goes on there, and what is delivered twice is the same file.
- * @throws what went wrong; it is in the ledger then, with when it is tried again
+ * Makes the file of a run if it does not exist, and delivers it. The ledger is updated before each step, so the next attempt continues after a
+ * crash, and delivers the same file.
+ * @throws the error; the ledger then has it, with the time of the next attempt
  */
 export async function attemptRun(
   { config, workgroup, ledger }: OpenExport,
@@ -84,7 +84,7 @@ export async function attemptRun(
       summary: () => ({ rows: current.file?.rows, bytes: current.file?.bytes, to: current.delivered?.to }),
     });
   } catch (error) {
-    // Being told to stop is no failure.
+    // An abort is not a failure.
     if (!signal.aborted) keep(failureOf(run, error, clock.now()));
     throw error;
   }
@@ -127,7 +127,7 @@ async function writeRun(
   if (!generation)
     throw new TransientError(
       'NothingPublished',
-      `nothing of workgroup ${workgroup.id} is published yet; start a worker with "wattline up"`,
+      `workgroup ${workgroup.id} has published nothing yet; start a worker with "wattline up"`,
     );
   return writeExportFile(
     lake,

@@ -11,26 +11,26 @@ import { markOutdated } from './mark-outdated.ts';
 export interface ExportsOptions extends ExportDeps {
   config: Pick<Config, 'workgroups' | 'exports'>;
   /**
-   * Takes it upon this process to work on an export, which one process does at a time.
-   * @returns gives it up; undefined while another process does it
+   * Locks an export, because only one process may work on it.
+   * @returns the unlock; undefined if another process has the lock
    */
   hold(exportId: string): Promise<(() => Promise<void>) | undefined>;
 }
 
 export interface Exports {
-  /** Does what has come due in a workgroup, tries again what has failed, and looks once an hour for what has changed since. */
+  /** Runs due exports of a workgroup, retries failed ones, and once an hour compares delivered files with the lake. */
   work(workgroupId: string, signal: AbortSignal): Promise<void>;
   /**
-   * Runs an export now, for a period that is over: that of its range by default. What has been delivered is not done again.
+   * Runs an export now, for a period that has ended. Default: the period of its range. Does nothing if it was already delivered.
    * @param corrected makes a new revision
-   * @throws InputError where it cannot be asked so, TransientError where it has failed; then it is tried again by itself
+   * @throws InputError if the request is wrong, TransientError if the run failed; it is then retried automatically
    */
   run(
     exportId: string,
     request: { period?: ExportPeriod; corrected: boolean },
     signal: AbortSignal,
   ): Promise<{ kind: 'delivered' | 'already-delivered'; run: ExportRun }>;
-  /** An export that is configured. @throws InputError where there is none */
+  /** The configured export. @throws InputError if it does not exist */
   open(exportId: string): OpenExport;
   list(): OpenExport[];
 }
@@ -41,7 +41,7 @@ export function createExports(options: ExportsOptions): Exports {
   const { config, dataDir, lake, clock, logger, hold } = options;
   const all = config.exports.map((one) => openExport(config, dataDir, one));
 
-  /** Whoever asked is told what becomes of it. */
+  // The caller receives the error.
   async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
     try {
       return await attemptRun(open, run, options, signal);
@@ -67,7 +67,7 @@ export function createExports(options: ExportsOptions): Exports {
         await attemptRun(open, run, options, signal);
       } catch (error) {
         if (signal.aborted) return;
-        // It stands in the ledger, and others must not wait for it.
+        // The error is in the ledger, and other exports continue.
         logger.warn(
           { shard: open.workgroup.id, export: open.config.id, run: runName(run), error: errorMessage(error) },
           'export.failed',
@@ -97,7 +97,7 @@ export function createExports(options: ExportsOptions): Exports {
     throw new InputError('the command line', [
       {
         path: 'id',
-        message: `"${exportId}" is not one of the exports of the configuration; there are ${known}`,
+        message: `"${exportId}" is not a configured export; configured are ${known}`,
       },
     ]);
   }
@@ -111,7 +111,7 @@ export function createExports(options: ExportsOptions): Exports {
         if (signal.aborted) return;
         if (!hasWork(one, clock.now())) continue;
         const release = await hold(one.config.id);
-        // The command line is at it, and leaves nothing to do.
+        // The command line is working on it.
         if (!release) continue;
         try {
           await workOn(one, signal);
@@ -155,7 +155,7 @@ export function createExports(options: ExportsOptions): Exports {
   };
 }
 
-/** Whether there is anything to do: asked every minute, so that it looks at little. */
+/** True if there is work. Called every minute, so it reads little. */
 function hasWork(open: OpenExport, nowMs: number): boolean {
   const progress = open.ledger.progress();
   return (
@@ -183,10 +183,10 @@ function openExport(
   return { config, workgroup, ledger: openLedger(dataDir, config.id) };
 }
 
-/** A file of a part of its period would stand for the whole. */
+/** Refuses a period that has not ended, because its file would be incomplete. */
 function refuseUnfinished({ name, endDay }: ExportPeriod, today: string): void {
   if (endDay < today) return;
   throw new InputError('the command line', [
-    { path: '--period', message: `${name} is not over yet; today is ${today}` },
+    { path: '--period', message: `${name} has not ended yet; today is ${today}` },
   ]);
 }

@@ -5,7 +5,7 @@ import { queryText } from '../warehouse/query.ts';
 import { type ColumnName, columnType } from './export-columns.ts';
 import type { RowSelect } from './exported-report.ts';
 
-/** What the rows of a day come to. Their energy counts, and not what stands beside it: that a day has become final is no change of it. */
+/** The fingerprint of the rows of a day. Only energy counts: a new status is not a change. */
 export interface DayFingerprint {
   day: LocalDate;
   rows: number;
@@ -32,11 +32,11 @@ export async function readFingerprints(
 }
 
 /**
- * Each key is worth a factor that nobody chose, and a day the sum of its energies by the factors of their keys: that takes one multiplication
- * of a row instead of a hash, does not depend on the order of rows, and is the same in every version of DuckDB.
+ * Multiplies each energy by a factor from the hash of its key, and adds up the day. This needs one multiplication for each row instead of a hash,
+ * does not depend on the order of rows, and is the same in every version of DuckDB.
  */
 function fingerprintSql({ sql, key, energies }: RowSelect): string {
-  // Keys times instants would be as many as there are rows.
+  // One factor for each key and one for each instant, because their combinations are as many as the rows.
   const [instants, names] = [true, false].map((wanted) =>
     key.filter((name) => (columnType(name).sql === 'TIMESTAMPTZ') === wanted),
   ) as [ColumnName[], ColumnName[]];
@@ -55,7 +55,7 @@ FROM exported ${parts.map((part, index) => `JOIN factor${index} USING (${part.jo
 GROUP BY day ORDER BY day`;
 }
 
-/** A null is told from every energy, and a zero counts. Sums stay below 128 bits for a million rows a day. */
+/** Null differs from every energy, and zero counts. Sums stay below 128 bits for a million rows a day. */
 const UNKNOWN_WH = -(2 ** 41);
 const OFFSET_WH = 2 ** 42;
 

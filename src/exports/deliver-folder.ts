@@ -6,15 +6,15 @@ import { handedOverMode } from '../lib/private-files.ts';
 import { fromDiskError } from './disk-error.ts';
 import type { Outgoing } from './outgoing.ts';
 
-/** Whoever watches the folder sees the file whole or not at all. */
+/** Writes the file atomically: a reader of the folder never sees a part of it. */
 export async function deliverToFolder(folder: string, { path, name }: Outgoing): Promise<string> {
   const target = join(folder, name);
-  // One name for all attempts, so that one that was killed leaves nothing behind.
+  // All attempts use one name, so a killed attempt leaves no second file.
   const draft = join(folder, `.${name}.part`);
   try {
     await mkdir(folder, { recursive: true });
     await copyFile(path, draft);
-    // Whoever takes it from there is another user as a rule; what we keep is private.
+    // The reader of the folder is usually another user. Our own files are private.
     await chmod(draft, handedOverMode());
     await syncPath(draft);
     await rename(draft, target);
@@ -26,7 +26,7 @@ export async function deliverToFolder(folder: string, { path, name }: Outgoing):
     if (full !== error) throw full;
     throw new TransientError(
       'DestinationFailed',
-      `${folder} cannot be written to (${errorCode(error) ?? errorMessage(error)}); look at the folder and its rights`,
+      `${folder} cannot be written (${errorCode(error) ?? errorMessage(error)}); check the folder and its permissions`,
       { cause: error },
     );
   }

@@ -8,7 +8,7 @@ import { type SendAnswer, send } from './send-request.ts';
 
 type S3 = NonNullable<ExportConfig['destination']['s3']>;
 
-/** An object comes into being at once: one PUT, whose bytes the storage checks, and a HEAD that tells what is there then. */
+/** Stores an object with one PUT, whose bytes the storage checks, and reads its size back with HEAD. */
 export async function deliverToS3(
   s3: S3,
   { path, name, bytes, sha256, contentType }: Outgoing,
@@ -55,7 +55,7 @@ export async function deliverToS3(
   if (Number(head.headers['content-length']) !== bytes || storedSha256 !== sha256)
     throw new TransientError(
       'DestinationDiffers',
-      `${place} is not what was stored there: ${head.headers['content-length']} bytes instead of ${bytes}; does something else write it?`,
+      `${place} has ${head.headers['content-length']} bytes instead of the stored ${bytes}; check if another program writes it`,
     );
   return place;
 }
@@ -76,11 +76,11 @@ function refused(place: string, method: string, { status, text }: SendAnswer): T
 }
 
 function adviceOn(status: number): string {
-  if (status >= 300 && status < 400) return 'the bucket is elsewhere: look at endpoint and region';
+  if (status >= 300 && status < 400) return 'the bucket has another address: check endpoint and region';
   if (status === 401 || status === 403)
-    return 'look at accessKeyId, secretAccessKey, region and what the key may do';
-  if (status === 404) return 'look at endpoint and bucket';
-  return 'the storage itself may tell why';
+    return 'check accessKeyId, secretAccessKey, region and the permissions of the key';
+  if (status === 404) return 'check endpoint and bucket';
+  return 'see the log of the storage';
 }
 
 async function md5Of(path: string): Promise<string> {

@@ -7,7 +7,7 @@ import { send } from './send-request.ts';
 
 type Webhook = NonNullable<ExportConfig['destination']['webhook']>;
 
-/** POSTs the file. Whoever takes it can tell by the key that it has it already, and by the signature that it is ours. */
+/** POSTs the file. The receiver recognizes a repeated file by its key, and our requests by their signature. */
 export async function deliverToWebhook(
   { url, headers, secret }: Webhook,
   { path, name, bytes, sha256, contentType, idempotencyKey }: Outgoing,
@@ -39,10 +39,9 @@ export async function deliverToWebhook(
 }
 
 function adviceOn(status: number): string {
-  if (status >= 300 && status < 400)
-    return 'redirects are not followed: configure the address that it leads to';
-  if (status === 401 || status === 403) return 'look at the headers or the secret that are configured';
-  return 'its own log may tell why';
+  if (status >= 300 && status < 400) return 'redirects are not followed: configure the final address';
+  if (status === 401 || status === 403) return 'check the configured headers and the secret';
+  return 'see the log of the receiver';
 }
 
 async function hmacOf(path: string, secret: string): Promise<string> {

@@ -5,9 +5,9 @@ import { deliverToWebhook } from './deliver-webhook.ts';
 import type { Outgoing } from './outgoing.ts';
 
 /**
- * Brings a file where it should be. Doing it again changes nothing there.
- * @returns where it is, as one may show it
- * @throws TransientError that says what to look at, and nothing secret
+ * Delivers a file. Delivering it again changes nothing.
+ * @returns its place, without secrets
+ * @throws TransientError that says what to check, without secrets
  */
 export function deliver(
   { folder, s3, webhook }: ExportConfig['destination'],

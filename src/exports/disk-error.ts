@@ -1,11 +1,11 @@
 import { TransientError } from '../lib/errors.ts';
 
-/** A full disk, however it was noticed, as an error that says so; anything else as it is. */
+/** Converts errors of a full disk to our error. Returns other errors unchanged. */
 export function fromDiskError(error: unknown, folder: string): unknown {
   if (!isDiskFull(error)) return error;
   return new TransientError(
     'DiskFull',
-    `the disk of ${folder} is full; make room, and it goes on by itself`,
+    `the disk of ${folder} is full; make room, and the export continues by itself`,
     {
       cause: error,
     },
@@ -15,6 +15,6 @@ export function fromDiskError(error: unknown, folder: string): unknown {
 function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) return true;
-  // DuckDB tells it in words alone.
+  // DuckDB has no code for this error.
   return /No space left on device|Disk quota exceeded/i.test(error.message) || isDiskFull(error.cause);
 }

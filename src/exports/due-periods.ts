@@ -5,17 +5,16 @@ import type { ExportProgress, ExportRun } from './export-ledger.ts';
 import { type ExportPeriod, periodAt } from './export-period.ts';
 import { questionOf } from './question-of.ts';
 
-/** After a long absence the newest periods count; whoever wants those before runs them by hand. */
+/** After a long absence only the newest periods are exported. Older ones can be exported by hand. */
 const CATCH_UP_MAX = 31;
 
 /**
- * Enters what has come due into the ledger: a run for each period of the schedule's instants since the last time, those of an absence included.
- * A new export begins with what comes.
+ * Adds due runs to the ledger: one for each period of the schedule since the last time. A new export begins with the next due time.
  */
 export function planDue(open: OpenExport, nowMs: UtcMs): void {
   const { ledger } = open;
   const progress = ledger.progress();
-  // The tick that finds a new export may be its own.
+  // A new export may be due at this tick.
   const known = progress ?? { dueAfter: formatInstant(nowMs - MINUTE_MS) };
   const due = duePeriods(open, known, nowMs);
   for (const { period } of due) {
@@ -27,7 +26,7 @@ export function planDue(open: OpenExport, nowMs: UtcMs): void {
   else if (!progress) ledger.setProgress(known);
 }
 
-/** What the schedule's instants since the last time ask for. */
+/** The periods of the schedule since the last time. */
 export function duePeriods(
   { config, workgroup }: OpenExport,
   { dueAfter }: Pick<ExportProgress, 'dueAfter'>,

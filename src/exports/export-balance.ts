@@ -35,7 +35,7 @@ const shapes: Readonly<Record<'interval' | 'day', RowShape>> = {
   },
 };
 
-/** How columns are made from those of the balance, where they are not the same. */
+/** The SQL of columns that differ from the columns of the balance. */
 const cells: Partial<Record<ColumnName, string>> = {
   interval_start: 'make_timestamptz(at_ms * 1000) AS interval_start',
   interval_start_local: 'timezone($zone, make_timestamptz(at_ms * 1000)) AS interval_start_local',
@@ -55,7 +55,7 @@ export const openBalance: OpenReport = async (query, { generation, lake, signal 
   };
 };
 
-/** The days of an export are over, whenever its data came. */
+/** The days of an export have ended. */
 function questionOf(
   { config, workgroup }: ExportQuery,
   range: DayRange,
@@ -90,7 +90,7 @@ function selectRows(
   };
 }
 
-/** What each month comes to, from the body of the months. */
+/** The balance of each month, as text. */
 function monthsInWords(parts: readonly Uint8Array[]): Array<[string, string]> {
   const months = JSON.parse(Buffer.concat(parts).toString()) as Record<string, Record<string, number | null>>;
   const wh = (value: number | null | undefined) =>

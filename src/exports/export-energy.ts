@@ -18,13 +18,13 @@ import {
 
 /** Energy as rows. */
 interface EnergyReport extends Omit<RowShape, 'energies'> {
-  /** The body over HTTP that is the same. */
+  /** The body of the matching HTTP endpoint. */
   body: DayReport;
-  /** The statement that makes the rows of "chosen" (see report/select_days). */
+  /** The statement for the rows of "chosen" (see report/select_days). */
   select: string;
-  /** Whether rows show what a clock shows. */
+  /** True if rows have local times. */
   hasLocalTime?: boolean;
-  /** Whether rows come as they lie in the files, which are sorted. */
+  /** True if rows keep the order of the files, which are sorted. */
   inFileOrder?: boolean;
 }
 
@@ -120,7 +120,7 @@ function selectRows(
   for (const [name, files] of Object.entries(lists))
     parameters[name] = files.toSorted((a, b) => (a.period < b.period ? -1 : 1)).map(generation.path);
   const rows = withNames({ sql: chosen.sql + select, parameters }, 'device', workgroup.devices);
-  // Whoever chooses devices or names them joins, and a join keeps no order.
+  // Choosing or naming devices needs a join, and a join changes the order of rows.
   const isJoined = day.devices !== undefined || 'names' in rows.parameters;
   return { ...shape, order: inFileOrder && !isJoined ? [] : order, ...rows };
 }

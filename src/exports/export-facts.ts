@@ -1,7 +1,7 @@
 import type { Generation } from '../report/lake-reader.ts';
 import type { ExportQuery } from './exported-report.ts';
 
-/** What a file is of. */
+/** The facts about a file. */
 export type ExportFacts = ReturnType<typeof factsOf>;
 
 export function factsOf({ config, workgroup, period }: ExportQuery, { commit }: Generation) {

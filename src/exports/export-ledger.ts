@@ -12,7 +12,7 @@ const dayFactsSchema = z.object({
 });
 const changedDaySchema = z.object({
   day: z.string(),
-  /** Wh; null where the day had, or has, no row. */
+  /** Wh. Null if the day had, or has, no row. */
   beforeWh: z.number().nullable(),
   afterWh: z.number().nullable(),
 });
@@ -22,34 +22,34 @@ const runSchema = z.object({
   exportId: z.string(),
   workgroupId: z.string(),
   report: z.string(),
-  /** What was asked for, to be compared only with the same. */
+  /** The question of the run. Only runs with the same question are compared. */
   question: z.string().optional(),
   period: z.string(),
   startDay: z.string(),
   endDay: z.string(),
-  /** 1, and one more with each correction. */
+  /** 1, and one more for each correction. */
   revision: z.number().int().min(1),
   reason: z.enum(['schedule', 'by hand', 'correction']),
   /**
-   * - `planned`: due, and no file yet
-   * - `waiting`: the file lies in the outbox and is to be delivered
-   * - `delivered`: it is where it should be
-   * - `failed`: it cannot be made or delivered until something is changed
+   * - `planned`: due, without a file
+   * - `waiting`: the file is in the outbox and waits for delivery
+   * - `delivered`: the file is delivered
+   * - `failed`: the file cannot be made or delivered until something changes
    */
   state: z.enum(['planned', 'waiting', 'delivered', 'failed']),
   plannedAt: z.string(),
-  /** What was written, once it was. */
+  /** The written file. */
   file: z
     .object({
       name: z.string(),
       rows: z.number().int(),
       bytes: z.number().int(),
       sha256: z.string(),
-      /** The generation of the lake that it follows from. */
+      /** The generation of the lake that it was made from. */
       generation: z.number().int(),
       zone: z.string(),
       energyWh: z.number(),
-      /** Of the energy of all rows. */
+      /** The sum of the energy of all rows. */
       rowsHash: z.string(),
       days: z.array(dayFactsSchema),
     })
@@ -58,13 +58,13 @@ const runSchema = z.object({
   nextAttemptAt: z.string().optional(),
   lastError: z.object({ at: z.string(), code: z.string(), message: z.string() }).optional(),
   delivered: z.object({ at: z.string(), to: z.string() }).optional(),
-  /** What the lake says otherwise by now. */
+  /** Later changes in the lake. */
   outdated: z
     .object({ since: z.string(), generation: z.number().int(), days: z.array(changedDaySchema) })
     .optional(),
 });
 
-/** One run of an export: a file of a period, and what became of it. */
+/** One run of an export: the file of a period, and its state. */
 export type ExportRun = z.output<typeof runSchema>;
 export type ChangedDay = z.output<typeof changedDaySchema>;
 
@@ -72,33 +72,33 @@ const progressSchema = z.object({
   format: z.literal(1),
   /** Instants of the schedule up to this one are in the ledger. */
   dueAfter: z.string(),
-  /** The generation with which runs were last compared, and when. */
+  /** The generation and the time of the last comparison. */
   compared: z.object({ at: z.string(), generation: z.number().int() }).optional(),
 });
 export type ExportProgress = z.output<typeof progressSchema>;
 
 /**
- * What an export has done, as files below `exports/<id>/` that anybody can read. Each is written whole.
+ * The history of an export, as files below `exports/<id>/` that anybody can read. Each file is written atomically.
  *
- *     progress.json              how far the schedule has been followed
- *     pending/<run>.json         runs that have not delivered their file yet
- *     runs/<run>.json            those that have
- *     outbox/<file>              files that have not been delivered yet
+ *     progress.json              how far the schedule was processed
+ *     pending/<run>.json         runs whose file is not delivered yet
+ *     runs/<run>.json            runs whose file is delivered
+ *     outbox/<file>              files that are not delivered yet
  */
 export interface ExportLedger {
   readonly outbox: string;
   progress(): ExportProgress | undefined;
   setProgress(progress: Omit<ExportProgress, 'format'>): void;
   pending(): ExportRun[];
-  /** All runs, in the order of their periods. */
+  /** All runs, sorted by period. */
   runs(): ExportRun[];
-  /** The runs of a period, in the order of their revisions. */
+  /** The runs of a period, sorted by revision. */
   runsOf(period: string): ExportRun[];
-  /** Stores a run, in the place of what is known of it. */
+  /** Stores a run, and replaces its previous state. */
   save(run: ExportRun): void;
 }
 
-/** Opens the ledger of an export, which need not exist yet. */
+/** Opens the ledger of an export. It is created if it does not exist. */
 export function openLedger(dataDir: string, exportId: string): ExportLedger {
   const root = join(dataDir, 'exports', exportId);
   const folders = { pending: join(root, 'pending'), runs: join(root, 'runs') };
@@ -109,7 +109,7 @@ export function openLedger(dataDir: string, exportId: string): ExportLedger {
   const read = (folder: string, name: string) => parse(join(folder, name), runSchema);
   const runsNamed = (isWanted: (name: string) => boolean) => {
     const names = new Map(namesIn(folders.pending).map((name) => [name, folders.pending]));
-    // Where a crash left both, the one that has been delivered is true.
+    // After a crash both may exist. Then the delivered one counts.
     for (const name of namesIn(folders.runs)) names.set(name, folders.runs);
     return [...names]
       .filter(([name]) => isWanted(name))
@@ -143,17 +143,17 @@ export function openLedger(dataDir: string, exportId: string): ExportLedger {
   };
 }
 
-/** How a run is called: its period, and its revision where there are several. */
+/** The name of a run: its period, and its revision if there are several. */
 export function runName({ period, revision }: Pick<ExportRun, 'period' | 'revision'>): string {
   return revision === 1 ? period : `${period}_r${revision}`;
 }
 
-/** What becomes of a run that has failed; undefined of one that has not. */
+/** What happens after a failure of a run. Undefined if it has not failed. */
 export function afterFailure({ state, nextAttemptAt }: ExportRun): string | undefined {
-  if (state === 'failed') return 'it is not tried again by itself; run it by hand once that is settled';
+  if (state === 'failed')
+    return 'it is not retried automatically; run it by hand after you have solved the problem';
   if (state === 'delivered' || !nextAttemptAt) return undefined;
-  const kept =
-    state === 'waiting' ? 'the file is kept, and a worker sends it again' : 'a worker tries it again';
+  const kept = state === 'waiting' ? 'the file is kept, and a worker sends it again' : 'a worker tries again';
   return `${kept} after ${nextAttemptAt.slice(0, 19)}Z`;
 }
 
@@ -167,7 +167,7 @@ function parse<Schema extends z.ZodType>(path: string, schema: Schema): z.output
   } catch (cause) {
     throw new TerminalError(
       'ExportLedgerUnreadable',
-      `${path} cannot be read as an entry of the exports; restore it, or move it away to have that period exported again`,
+      `${path} is not a valid entry of an export; restore it, or remove it to export the period again`,
       { cause },
     );
   }

@@ -1,15 +1,14 @@
 import type { ExportConfig } from '../config/export-settings.ts';
 import { addDays, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
 
-/** The days that one run of an export holds, and what that is called: `2026-11-20`, `2026-11`, `2026` or `2026-11-14_to_2026-11-20`. */
+/** The days of one run of an export, and their name: `2026-11-20`, `2026-11`, `2026` or `2026-11-14_to_2026-11-20`. */
 export interface ExportPeriod {
   name: string;
   startDay: LocalDate;
-  /** Included. */
   endDay: LocalDate;
 }
 
-/** Which days a range means at an instant, where the workgroup is. They are over by then. */
+/** The days of a range at an instant in the workgroup's zone. They have ended by then. */
 export function periodAt(range: ExportConfig['range'], nowMs: UtcMs, zone: string): ExportPeriod {
   const today = localDateOf(nowMs, zone);
   const yesterday = addDays(today, -1);
@@ -39,7 +38,7 @@ export function periodAt(range: ExportConfig['range'], nowMs: UtcMs, zone: strin
   }
 }
 
-/** Reads a period as it is called. @returns undefined where it names no days */
+/** Reads the name of a period. @returns undefined if it names no days */
 export function parsePeriod(text: string): ExportPeriod | undefined {
   if (/^\d{4}$/.test(text) && text !== '0000') return periodOf(`${text}-01-01`, `${text}-12-31`);
   if (/^\d{4}-\d{2}$/.test(text) && isLocalDate(`${text}-01`))
@@ -49,7 +48,7 @@ export function parsePeriod(text: string): ExportPeriod | undefined {
   return periodOf(start, end);
 }
 
-/** The same days are called the same, so that nothing is exported twice. */
+/** The same days always get the same name, so nothing is exported twice. */
 function periodOf(startDay: LocalDate, endDay: LocalDate): ExportPeriod {
   const named = (name: string) => ({ name, startDay, endDay });
   if (startDay === endDay) return named(startDay);

@@ -45,7 +45,7 @@ const varianceShape: RowShape = {
 
 export const openVariance: OpenReport = async (query, { generation, lake, signal }) => {
   const { scenario } = query.config;
-  // The days of an export are over.
+  // The days of an export have ended.
   const today = addDays(query.period.endDay, 1);
   const report = siteVariance({ ...questionOf(query), generation }, { scenario, today });
   const read = await report.read(lake, signal);
@@ -57,7 +57,7 @@ export const openVariance: OpenReport = async (query, { generation, lake, signal
       ...monthsOf(months).map(([month, sum]): [string, string] => [month, varianceInWords(sum)]),
       ['In all', varianceInWords(total)],
       ['Scenarios', scenariosInWords(scenarios)],
-      ['Meters without a budget, left out', metersWithoutBudget.join(', ') || 'none'],
+      ['Meters without a budget (left out)', metersWithoutBudget.join(', ') || 'none'],
     ],
   );
   return { ...opened, dependsOnRange: true };
@@ -106,7 +106,6 @@ function scenariosInWords(scenarios: Variance['scenarios']): string {
     .join('; ');
 }
 
-/** One month is all that there is. */
 function monthsOf(months: Variance['months']) {
   const list = Object.entries(months);
   return list.length > 1 ? list : [];
@@ -120,7 +119,7 @@ function varianceInWords({
   varianceWh,
   variancePercent,
 }: Variance['total']) {
-  if (varianceWh === null) return 'nothing to compare';
+  if (varianceWh === null) return 'no comparison possible';
   return `${wh(actualWh)}, budget ${wh(budgetWh)}, variance ${wh(varianceWh)}${percent(variancePercent)}, of ${comparedDays} of ${days} days`;
 }
 

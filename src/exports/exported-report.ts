@@ -7,39 +7,39 @@ import type { SqlParameters } from '../warehouse/query.ts';
 import { type ColumnName, columnType } from './export-columns.ts';
 import type { ExportPeriod } from './export-period.ts';
 
-/** What is exported, of days that are over. */
+/** The question of an export, for days that have ended. */
 export interface ExportQuery {
   config: ExportConfig;
   workgroup: WorkgroupConfig;
   period: ExportPeriod;
 }
 
-/** What the rows of a report are. */
+/** The shape of the rows of a report. */
 export interface RowShape {
-  /** In the order in which files have them. */
+  /** In the order of the file. */
   columns: readonly ColumnName[];
-  /** What the rows are to be sorted by; nothing where they come in their order. */
+  /** The sort order of the rows. Empty if they are already sorted. */
   order: readonly ColumnName[];
-  /** What tells a row from the others of its day. */
+  /** Distinguishes the rows of a day. */
   key: readonly ColumnName[];
-  /** Those in Wh that tell whether a day has changed. The first adds up to what a day comes to. */
+  /** Columns in Wh that show if a day has changed. The first one adds up to the total of a day. */
   energies: readonly [ColumnName, ...ColumnName[]];
 }
 
-/** Rows to be read, with the names of their columns. */
+/** The statement that reads the rows. */
 export interface RowSelect extends RowShape {
   sql: string;
   parameters: SqlParameters;
 }
 
-/** A report of one generation. Any days of those that it was opened with can be asked of it. */
+/** A report of one generation, for any of its days. */
 export interface ExportedReport {
   rows(range: DayRange): RowSelect;
-  /** The body that the endpoint answers with, as UTF-8 in parts. */
+  /** The body of the matching endpoint, as UTF-8 in parts. */
   body(range: DayRange): Promise<Uint8Array[]>;
-  /** What all days come to, in words. */
+  /** The totals over all days, as text. */
   sums?(range: DayRange): Array<[name: string, value: string]>;
-  /** Whether what is said of a day hangs on which others are asked for with it. */
+  /** True if the values of a day depend on the other days of the question. */
   dependsOnRange?: boolean;
 }
 
@@ -48,20 +48,20 @@ export type OpenReport = (
   at: { generation: Generation; lake: LakeReader; signal?: AbortSignal | undefined },
 ) => ExportedReport | Promise<ExportedReport>;
 
-/** No rows, and their columns all the same. */
+/** No rows, with the same columns. */
 export function noRows(shape: RowShape): RowSelect {
   const none = shape.columns.map((name) => `NULL::${columnType(name).sql} AS ${name}`).join(', ');
   return { ...shape, sql: `SELECT ${none} WHERE false`, parameters: {} };
 }
 
-/** The rows of a statement, with a column that says how what they are of is called in the configuration. */
+/** The rows of a statement, with a column for the configured name. */
 export function withNames(
   { sql, parameters }: { sql: string; parameters: SqlParameters },
   column: 'device' | 'meter',
   named: ReadonlyArray<{ id: string; name?: string | undefined }>,
 ): { sql: string; parameters: SqlParameters } {
   const names = named.filter(({ name }) => name !== undefined);
-  // Without a join rows stay in their order.
+  // Without a join the rows keep their order.
   if (names.length === 0)
     return { sql: `SELECT *, NULL::VARCHAR AS ${column}_name FROM (\n${sql}\n)`, parameters };
   return {

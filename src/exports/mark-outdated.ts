@@ -6,12 +6,12 @@ import type { ChangedDay, ExportRun } from './export-ledger.ts';
 import { openReport } from './open-report.ts';
 import { questionOf } from './question-of.ts';
 
-/** Older runs are not compared any more. */
+/** Older runs are not compared. */
 const COMPARED_DAYS_MAX = 800;
 
 /**
- * Compares what was exported with what the lake says now, and marks in the ledger the runs whose energy has changed since; one that is
- * right again is marked no more. Of a period the newest revision counts.
+ * Compares exported files with the lake, and marks the runs whose energy has changed since in the ledger. Removes the mark of a run that is
+ * correct again. Only the newest revision of a period is compared.
  * @returns the runs that have become outdated
  */
 export async function markOutdated(

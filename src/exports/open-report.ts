@@ -16,5 +16,5 @@ const reports: Readonly<Record<ExportReport, OpenReport>> = {
   balance: openBalance,
 };
 
-/** Opens what an export is of, in one generation. @throws StreamError where no budget of its meters has the scenario that is asked for */
+/** Opens the report of an export in one generation. @throws StreamError if no budget of its meters has the scenario */
 export const openReport: OpenReport = (query, at) => reports[query.config.report](query, at);

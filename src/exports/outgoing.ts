@@ -1,4 +1,4 @@
-/** A file that is to go out. */
+/** A file to deliver. */
 export interface Outgoing {
   path: string;
   name: string;
@@ -6,6 +6,6 @@ export interface Outgoing {
   /** Hexadecimal. */
   sha256: string;
   contentType: string;
-  /** The same for every attempt at the same file. */
+  /** The same for every attempt with the same file. */
   idempotencyKey: string;
 }

@@ -1,7 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 
-/** What an export asks for, whenever and in whatever format: files of another question are no older state of the same. */
+/** The question of an export, independent of time and format. Only files with the same question are compared. */
 export function questionOf(
   { report, groupBy, devices, meters, site, scenario, resolution }: ExportConfig,
   { timezone }: Pick<WorkgroupConfig, 'timezone'>,

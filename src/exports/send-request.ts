@@ -7,7 +7,7 @@ export interface SendRequest {
   method: 'PUT' | 'POST' | 'HEAD';
   url: string;
   headers: Record<string, string>;
-  /** The file that is the body. */
+  /** The file to send as body. */
   bodyPath?: string;
 }
 
@@ -22,8 +22,8 @@ const SILENCE_MS_MAX = 60 * SECOND_MS;
 const ANSWER_BYTES_MAX = 16_384;
 
 /**
- * One request with a file as its body; redirects are not followed, because they would take credentials elsewhere.
- * @throws TransientError where there is no answer
+ * Sends one request with a file as its body. Redirects are not followed, because they would send credentials to another server.
+ * @throws TransientError without an answer
  */
 export async function send(
   { method, url, headers, bodyPath }: SendRequest,

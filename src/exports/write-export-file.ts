@@ -22,15 +22,15 @@ export type ExportedFile = NonNullable<ExportRun['file']>;
 export interface WriteRequest {
   query: ExportQuery;
   format: ExportFormat;
-  /** How the file is to be called. */
+  /** The name of the file. */
   name: string;
-  /** Where it is to stand, whole or not at all. */
+  /** The path of the file. It appears atomically. */
   folder: string;
 }
 
 /**
- * Writes the rows of one generation to a file, and tells what they come to.
- * @throws TransientError DiskFull, TerminalError TooManyRows where the format does not hold so many
+ * Writes the rows of one generation to a file, and returns their totals.
+ * @throws TransientError DiskFull, TerminalError TooManyRows if the format cannot hold the rows
  */
 export async function writeExportFile(
   lake: LakeReader,
@@ -91,14 +91,14 @@ export async function writeExportFile(
   }
 }
 
-/** A sheet could hold a million, but making it would take the memory of everything else here. */
+/** A sheet can hold a million rows, but making it would take too much memory. */
 const SHEET_ROWS_MAX = 50_000;
 
 function refuseTooMany(rows: number): void {
   if (rows > SHEET_ROWS_MAX)
     throw new TerminalError(
       'TooManyRows',
-      `there are ${rows.toLocaleString('en')} rows, and a sheet takes ${SHEET_ROWS_MAX.toLocaleString('en')}; choose csv or parquet, a shorter range, or fewer of what it is of`,
+      `there are ${rows.toLocaleString('en')} rows, but a sheet can have ${SHEET_ROWS_MAX.toLocaleString('en')}; choose csv or parquet, a shorter range, or fewer devices or meters`,
     );
 }
 
@@ -106,7 +106,7 @@ function totalOf(days: readonly DayFingerprint[], what: 'rows' | 'energyWh'): nu
   return days.reduce((sum, day) => sum + day[what], 0);
 }
 
-/** RFC 4180, with times as ISO 8601 has them. */
+/** RFC 4180, with times in ISO 8601. */
 const CSV =
   "FORMAT csv, HEADER, NEW_LINE '\\r\\n', DATEFORMAT '%Y-%m-%d', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%SZ'";
 const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1';
@@ -126,12 +126,12 @@ async function copyTo(
   );
 }
 
-/** Whatever rows there are, or none: a column has one type. */
+/** The cell with its declared type, also if all rows are empty. */
 function typedCell(column: ColumnName): string {
   return `${column}::${columnType(column).sql}`;
 }
 
-/** What a spreadsheet would take for a formula gets an apostrophe in front; lists become words. */
+/** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */
 function csvCell(column: ColumnName): string {
   switch (columnType(column).sql) {
     case 'VARCHAR':
@@ -139,14 +139,14 @@ function csvCell(column: ColumnName): string {
     case 'VARCHAR[]':
       return `nullif(array_to_string(${column}, ' '), '')`;
     case 'TIMESTAMP':
-      // Local, so that no Z may stand behind it.
+      // Local time, without a Z.
       return `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
     default:
       return column;
   }
 }
 
-/** What the columns mean stands in the file itself, for whoever reads its metadata. */
+/** Stores the meaning of the columns in the metadata of the file. */
 function parquetOptions(facts: ExportFacts, { columns }: RowSelect): string {
   const about = Object.fromEntries(columns.map((column) => [column, columnType(column).about]));
   const text = JSON.stringify({ ...facts, columns: about });
@@ -158,7 +158,7 @@ async function writeParts(parts: readonly Uint8Array[], path: string): Promise<v
   for (const part of parts) await file.writeFile(part);
 }
 
-/** Makes a file durable, then gives it its name. @returns its SHA-256 */
+/** Makes a file durable, then renames it. @returns its SHA-256 */
 async function settle(draft: string, path: string, folder: string): Promise<string> {
   await syncPath(draft);
   const sha256 = await hashFile(draft);

@@ -8,17 +8,17 @@ import type { ExportFacts } from './export-facts.ts';
 
 export interface SheetRequest {
   facts: ExportFacts;
-  /** What all rows come to, in words. */
+  /** The totals of all rows, as text. */
   sums: Array<[string, string]> | undefined;
-  /** How many there are. */
+  /** The number of rows. */
   rows: number;
   columns: readonly ColumnName[];
-  /** A Parquet file that holds them, in their order. */
+  /** A Parquet file with the sorted rows. */
   rowsPath: string;
   path: string;
 }
 
-/** What a report is called above its sheet. */
+/** The title of a report. */
 const titles: Readonly<Record<ExportReport, string>> = {
   daily_energy: 'Daily energy',
   device_daily_energy: 'Daily energy of devices',
@@ -37,11 +37,11 @@ const heading = {
   alignVertical: 'center',
   height: 22,
 } as const;
-/** Away from the number that stands on its left. */
+/** Leaves a gap to the number on the left. */
 const LEFT = { align: 'left', indent: 1 } as const;
 const FONT = { fontFamily: 'Calibri', fontSize: 11 };
 
-/** Writes rows as a sheet for people, with a second one that says what they are. Takes some 100 microseconds and 8 KB a row. */
+/** Writes rows as a sheet, with a second sheet that explains them. Takes about 100 microseconds and 8 KB for each row. */
 export async function writeXlsx(request: SheetRequest): Promise<void> {
   const { columns, facts, path } = request;
   const header: Row = columns.map((name) => ({
@@ -71,7 +71,7 @@ type CellValue = string | number | boolean | null;
 
 const POOL = { threads: 1, memoryMegabytes: 256, queriesMax: 1, waitingMax: 0, queryMsMax: 300_000 };
 
-/** The rows as numbers and text alone; times as milliseconds. */
+/** The rows as numbers and text. Times are milliseconds. */
 async function readCells({ columns, rowsPath }: SheetRequest): Promise<Array<Record<string, CellValue>>> {
   const cells = columns.map((name) => `${plain(name)} AS ${name}`).join(', ');
   const pool = await openQueryPool({ ...POOL, folders: [dirname(rowsPath)] });
@@ -131,22 +131,22 @@ function cellOf(name: ColumnName, value: CellValue): Cell {
 }
 
 const words: Readonly<Record<string, string>> = {
-  estimated: 'spread over a silence of more than two hours',
-  reset: 'the register began again; what it then showed was counted',
-  rollover: 'the register passed its end and went on at 0',
-  rebase: 'the register jumped impossibly; the jump was not counted',
-  jitter: 'the register went back a little, which was not counted',
-  spike: 'impossible readings were left out',
-  gap: 'time without measurements was not filled in',
+  estimated: 'spread over more than two hours without readings',
+  reset: 'the register restarted; its value after the restart was counted',
+  rollover: 'the register rolled over to 0',
+  rebase: 'the register jumped by an impossible amount, which was not counted',
+  jitter: 'the register fell a little, which was not counted',
+  spike: 'impossible readings were excluded',
+  gap: 'a time without measurements was not filled',
   partial: 'measurements begin or end within the day',
   incomplete: 'a source of the device has no energy, so the device has none or less',
-  carry_over: "yesterday's value of a daily register was still shown and was left out",
-  glitch: 'impossible low readings were left out',
-  contradicted: 'another method measured something else, by more than a tenth; only one of them can be right',
+  carry_over: 'the daily register still had the value of the day before, which was excluded',
+  glitch: 'impossible low readings were excluded',
+  contradicted: 'another method differs by more than a tenth; only one of them can be right',
   unavailable:
-    'a field of the source could not be computed: the energy is what was known before, or what another field says',
-  substituted: 'the first method must be wrong by what the others say, so another one is told',
-  corrected: 'a person left readings out, or set or estimated its energy',
+    'a field of the source could not be computed; the energy is the previous one, or from another field',
+  substituted: 'the other methods contradict the first one, so another one is used',
+  corrected: 'a person excluded readings, or set or estimated the energy',
 };
 
 function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {
@@ -157,7 +157,7 @@ function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {
   ];
   const chosen = Object.entries({ Site: facts.site, Scenario: facts.scenario });
   return [
-    title('What this is'),
+    title('About this file'),
     line('Report', titles[facts.report]),
     line('Workgroup', facts.workgroup),
     ...chosen.flatMap(([name, value]) => (value === undefined ? [] : [line(name, value)])),
@@ -167,7 +167,7 @@ function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {
     line('Last day', facts.endDate),
     line('Time zone of the days', facts.timezone),
     line('Rows', rows.toLocaleString('en')),
-    line('Generation', `${facts.generation}: the published state of the data that this was made from`),
+    line('Generation', `${facts.generation}: the published state of the data that this file was made from`),
     ...(sums ? [[], title('In all'), ...sums.map(([name, value]) => line(name, value))] : []),
     [],
     title('Columns'),

@@ -31,6 +31,8 @@ export interface HttpServerOptions {
   access: Pick<Access, 'authenticate'>;
   /** Requests of each valid token, and of each address without one. */
   requestsPerMinuteMax: number;
+  /** Connections in all. Default: 10,000. */
+  connectionsMax?: number;
   clock?: Clock;
   /** The largest body of a request, unless the route sets another limit. */
   bodyBytesMax?: number;
@@ -85,7 +87,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerBrokenRequest,
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
+  app.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   // Other expectations than 100-continue are ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open for ever.

@@ -10,9 +10,9 @@ import { fileProblem } from './open-reader.ts';
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * SHA-256 of a file, hexadecimal. What is packed is unpacked once, because DuckDB takes one that is cut off for a whole one.
- * @param options.onBytes told how many bytes more have been read
- * @throws InputError where it is packed and damaged or cut off
+ * SHA-256 of a file, hexadecimal. Packed files are unpacked once, because DuckDB does not notice if a packed file is cut off.
+ * @param options.onBytes called with the number of bytes of each chunk
+ * @throws InputError if a packed file is damaged or cut off
  */
 export async function contentHash(
   path: string,
@@ -41,7 +41,7 @@ export async function contentHash(
   return hash.digest('hex');
 }
 
-/** @throws InputError where a file is packed and damaged or cut off */
+/** @throws InputError if a packed file is damaged or cut off */
 export async function checkWhole(path: string, signal: AbortSignal): Promise<void> {
   const { format = 'csv', compression } = fileKind(path);
   if (compression === 'none') return;

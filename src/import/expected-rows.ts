@@ -5,7 +5,7 @@ import type { SourceFile } from './source-file.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
 
-/** How many rows a file has, for an estimate of the time it takes: exact for Parquet, unknown for what is packed. */
+/** Estimates the number of rows: exact for Parquet, from a sample for text, undefined for packed files. */
 export async function expectedRows(
   { connection, path, kind }: Reader,
   { format }: SourceFile,

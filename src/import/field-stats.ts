@@ -2,38 +2,38 @@ import { deviceText } from '../decode/device-words.ts';
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { HOUR_MS, type LocalDate, localDateOf } from '../lib/time.ts';
 
-/** What the values of a field look like, all devices and sources together. */
+/** Statistics of the values of a field, over all devices and sources. */
 export interface FieldStats {
   field: string;
-  /** Values, of which `texts` are no numbers. */
+  /** The number of values. `texts` of them are not numbers. */
   values: number;
   texts: number;
-  /** Null where there is no number. */
+  /** Null if no value is a number. */
   min: number | null;
   max: number | null;
-  /** How much the values rise and fall between neighbours of a device and source in the order of time, falls to less than a tenth and what follows in one step apart. */
+  /** Sum of rises and of falls between neighbouring values of a device and source. Restarts and drop-outs are counted apart. */
   risen: number;
   fallen: number;
-  /** Falls to less than a tenth: of a register that starts again, */
+  /** Falls to less than a tenth without a return: restarts of a register. */
   restarts: number;
-  /** or of one that comes back in one step, which is a drop-out. */
+  /** Falls to less than a tenth that return in one step. */
   dropOuts: number;
   /** Steps into another local day. */
   dayChanges: number;
 }
 
 export interface FieldStatsCollector {
-  /** Takes in the rows of a chunk. */
+  /** Adds the rows of a chunk. */
   add(columns: MessageColumns, names: NameTable): void;
   stats(): FieldStats[];
 }
 
-/** Steps are looked at of so many rows: their shape is clear by then. */
+/** Steps of the first rows are enough to know their shape. */
 const ROWS_MAX = 200_000;
-/** Series whose last value is remembered; steps of further ones are not looked at. */
+/** Steps of further series are ignored. */
 const SERIES_MAX = 20_000;
 const RESTART_PART = 0.1;
-/** What rises to this share of the value before in one step has only dropped out. */
+/** A fall was a drop-out if the next value reaches this share of the value before. */
 const BACK_PART = 0.9;
 
 interface Last {
@@ -44,7 +44,7 @@ interface Last {
   before: number | undefined;
 }
 
-/** @param zone of the days: the workgroup's */
+/** @param zone of the local days */
 export function createFieldStats(zone: string): FieldStatsCollector {
   const fields = new Map<string, FieldStats>();
   const lasts = new Map<string, Last>();
@@ -73,7 +73,7 @@ export function createFieldStats(zone: string): FieldStatsCollector {
   function step(stats: FieldStats, key: string, ms: number, value: number): void {
     const last = lasts.get(key);
     if (!last && lasts.size >= SERIES_MAX) return;
-    // A row that is out of order tells nothing of the shape.
+    // Rows out of order are ignored.
     if (last && ms <= last.ms) return;
     const day = dayOf(ms);
     const now: Last = { ms, value, day, before: last?.before };
@@ -125,7 +125,7 @@ export function createFieldStats(zone: string): FieldStatsCollector {
   };
 }
 
-/** What fields look like in several files together. */
+/** Adds up the statistics of several files. */
 export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStats[] {
   const fields = Map.groupBy(files.flat(), ({ field }) => field);
   return [...fields].map(([field, list]) => {
@@ -147,7 +147,7 @@ export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStat
   });
 }
 
-/** The local day of an instant, looked up once for each hour: days may begin at any quarter of an hour, which does not matter here. */
+/** The local day of an instant. It is computed once for each hour, because days that begin at a quarter of an hour do not matter here. */
 function hourlyDays(zone: string): (ms: number) => LocalDate {
   let hour = Number.NaN;
   let day: LocalDate = '';

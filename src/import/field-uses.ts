@@ -3,17 +3,17 @@ import { tableNameSchema } from '../contract/messages.ts';
 
 /** An energy stream that reads a field. */
 export interface FieldUse {
-  /** Its place in the configuration: energyStreams.<position>. */
+  /** Its position in the configuration: energyStreams.<position>. */
   position: number;
   method: EnergyStream['method'];
   unit: string;
-  /** The source that it is booked as, where that is not the one that messages name. */
+  /** The source under which it is stored, if it differs from the source of the messages. */
   as?: string;
-  /** The field is not the amount but names its unit. */
+  /** The field contains the unit, not the amount. */
   isUnit: boolean;
 }
 
-/** Which energy streams read the fields of a table. A field that is not here is read by none. */
+/** Lists the energy streams that read each field of a table. Fields that no stream reads are missing. */
 export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<string, FieldUse[]> {
   const name = tableNameSchema.parse(table);
   const uses = new Map<string, FieldUse[]>();
@@ -31,7 +31,7 @@ export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<
   return uses;
 }
 
-/** The energy streams that read a field, as a person reads it. */
+/** The energy streams that read a field, as text. */
 export function useText(uses: readonly FieldUse[]): string {
   if (uses.length === 0) return 'no energy stream';
   return uses

@@ -7,7 +7,7 @@ export interface FileKind {
   compression: Compression;
 }
 
-/** The format that a file's name tells, and how it is packed. */
+/** The format and the compression by the name of a file. */
 export function fileKind(path: string): FileKind {
   const [, ending = '', packed] = /\.([a-z]+?)(?:\.(gz|gzip|zst|zstd))?$/.exec(path.toLowerCase()) ?? [];
   const compression = packed === undefined ? 'none' : packed.startsWith('g') ? 'gzip' : 'zstd';

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { detectEncoding } from '../foreign-table/text-encoding.ts';
 import type { Compression } from './file-kind.ts';
 import type { FileFormat, Mapping } from './import-mapping.ts';
 import { fileProblem } from './open-reader.ts';
@@ -15,8 +16,8 @@ const packings = [
 ] as const;
 
 /**
- * Looks at how a file begins, because what is not what its name says would be read as something else.
- * @throws InputError with what it is instead, and what to do
+ * Checks the first bytes of a file against its name.
+ * @throws InputError with the actual kind of file, and what to do
  */
 export async function checkFirstBytes(
   path: string,
@@ -28,12 +29,15 @@ export async function checkFirstBytes(
   for (const packing of packings) {
     const isPacked = beginsWith(start, packing.magic);
     if (isPacked && packing.compression !== compression) {
-      throw fileProblem(path, `is packed with ${packing.compression}: let its name end in ${packing.ending}`);
+      throw fileProblem(
+        path,
+        `is packed with ${packing.compression}: its name must end in ${packing.ending}`,
+      );
     }
     if (!isPacked && packing.compression === compression) {
       throw fileProblem(
         path,
-        `is not packed with ${compression}, as its name says: let it not end in ${packing.ending}`,
+        `is not packed with ${compression}: its name must not end in ${packing.ending}`,
       );
     }
   }
@@ -41,60 +45,40 @@ export async function checkFirstBytes(
     throw fileProblem(path, 'is a spreadsheet or a ZIP: save it as CSV, or unpack it');
   }
   const isParquet = beginsWith(start, Buffer.from('PAR1'));
-  if (format === 'parquet' && !isParquet) throw fileProblem(path, 'is no Parquet file, as its name says');
+  if (format === 'parquet' && !isParquet)
+    throw fileProblem(path, 'is not a Parquet file, although its name ends in .parquet');
   if (format === 'parquet') return;
-  if (isParquet) throw fileProblem(path, 'is a Parquet file: let its name end in .parquet');
+  if (isParquet) throw fileProblem(path, 'is a Parquet file: its name must end in .parquet');
   const text = compression === 'none' ? start : await firstBytes(path, compression);
-  const order = wideOrder(text);
-  if (order === 'big') {
+  const encoding = detectEncoding(text);
+  if (encoding === undefined) throw fileProblem(path, 'contains no text');
+  if (encoding === 'utf-16be')
     throw fileProblem(path, 'is UTF-16 in big-endian order, which cannot be read: save it as UTF-8');
-  }
-  if (order === undefined && isBinary(text)) throw fileProblem(path, 'holds no text');
 }
 
-/** How the text of a file seems to be written: UTF-8 wherever it can be. */
+/** The encoding of a text file, as DuckDB names it. */
 export async function guessEncoding(path: string, compression: Compression): Promise<Encoding> {
-  const text = await firstBytes(path, compression);
-  if (wideOrder(text) !== undefined) return 'utf-16';
-  try {
-    // What the last bytes begin may go on beyond them.
-    new TextDecoder('utf-8', { fatal: true }).decode(text, { stream: true });
-    return 'utf-8';
-  } catch {
-    return 'latin-1';
+  switch (detectEncoding(await firstBytes(path, compression))) {
+    case 'utf-16le':
+    case 'utf-16be':
+      return 'utf-16';
+    case 'windows-1252':
+      return 'latin-1';
+    default:
+      return 'utf-8';
   }
-}
-
-/** The order of the bytes where it is UTF-16: with a mark at its beginning, or else every second byte of Western text is zero. */
-function wideOrder(text: Uint8Array): 'little' | 'big' | undefined {
-  if (beginsWith(text, [0xff, 0xfe])) return 'little';
-  if (beginsWith(text, [0xfe, 0xff])) return 'big';
-  const zeros = [0, 0];
-  for (const [index, byte] of text.entries()) if (byte === 0) zeros[index % 2]! += 1;
-  const [even = 0, odd = 0] = zeros.map((count) => count / Math.max(1, text.length / 2));
-  if (odd > 0.5 && even < 0.1) return 'little';
-  return even > 0.5 && odd < 0.1 ? 'big' : undefined;
-}
-
-/** More of it is control characters than any text has. */
-function isBinary(text: Uint8Array): boolean {
-  const controls = text.reduce(
-    (sum, byte) => sum + Number(byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d),
-    0,
-  );
-  return controls > text.length / 50 + 5;
 }
 
 function beginsWith(bytes: Uint8Array, start: ArrayLike<number>): boolean {
   return bytes.length >= start.length && Array.from(start).every((byte, index) => bytes[index] === byte);
 }
 
-/** The first bytes as they are unpacked; as many as can be had of what is damaged. */
+/** The first bytes, unpacked. Of a damaged file the readable ones. */
 export async function firstBytes(path: string, compression: Compression): Promise<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: BYTES_MAX, end: 4 * BYTES_MAX });
   const unpack =
     compression === 'none' ? undefined : compression === 'gzip' ? createGunzip() : createZstdDecompress();
-  // What is wrong with it is told by whoever reads all of it.
+  // The reader of the whole file reports damage.
   const bytes = unpack ? pipeline(file, unpack, () => undefined) : file;
   const chunks: Buffer[] = [];
   let length = 0;

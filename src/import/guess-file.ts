@@ -1,14 +1,15 @@
 import type { WorkgroupConfig } from '../config/config.ts';
+import { findHeading, type Heading } from '../foreign-table/find-heading.ts';
+import { detectEncoding } from '../foreign-table/text-encoding.ts';
 import { InputError } from '../lib/errors.ts';
-import { findHeading, type Heading } from './find-heading.ts';
-import { firstBytes, guessEncoding } from './first-bytes.ts';
+import { firstBytes } from './first-bytes.ts';
 import { guessMapping, type Sample } from './guess-mapping.ts';
 import { type Reason, reasonsOf } from './guess-reasons.ts';
 import type { Mapping } from './import-mapping.ts';
 import type { Reader } from './open-reader.ts';
 import { sampleFile } from './sample-file.ts';
 
-/** What the columns of a file are taken for, and why. */
+/** The guessed meaning of the columns of a file, with reasons. */
 export interface Guess {
   mapping: Mapping;
   reasons: Reason[];
@@ -16,7 +17,7 @@ export interface Guess {
 
 type GuessedWorkgroup = Pick<WorkgroupConfig, 'id' | 'devices' | 'timezone' | 'energyStreams'>;
 
-/** @throws InputError where it cannot be told what the columns mean, or where the file cannot be read */
+/** @throws InputError if the meaning cannot be guessed, or the file cannot be read */
 export async function guessFile(reader: Reader, workgroup: GuessedWorkgroup, table: string): Promise<Guess> {
   const heading = await headingOf(reader);
   const sample = await sampleBelow(reader, heading);
@@ -24,7 +25,7 @@ export async function guessFile(reader: Reader, workgroup: GuessedWorkgroup, tab
   return { mapping, reasons: reasonsOf(mapping, { sample, heading, workgroup, table }) };
 }
 
-/** The rows below the heading; where that does not fit after all, what DuckDB takes the file for. */
+/** The rows below the heading. If the heading does not fit, DuckDB's own guess. */
 async function sampleBelow(reader: Reader, heading: Heading | undefined): Promise<Sample> {
   if (!heading) return sampleFile(reader);
   const { delimiter, skipLines } = heading;
@@ -38,10 +39,7 @@ async function sampleBelow(reader: Reader, heading: Heading | undefined): Promis
 
 async function headingOf({ path, kind }: Reader): Promise<Heading | undefined> {
   if (kind.format !== 'csv') return undefined;
-  const encoding = await guessEncoding(path, kind.compression);
   const bytes = await firstBytes(path, kind.compression);
-  const text = new TextDecoder(
-    encoding === 'utf-16' ? 'utf-16le' : encoding === 'latin-1' ? 'latin1' : 'utf-8',
-  ).decode(bytes);
-  return findHeading(text);
+  const encoding = detectEncoding(bytes);
+  return encoding && findHeading(new TextDecoder(encoding).decode(bytes));
 }

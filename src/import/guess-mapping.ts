@@ -1,7 +1,8 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
+import { guessTimeFormat, type TimeFormatGuess } from '../foreign-table/guess-time-format.ts';
+import { guessNumberFormat, isNumberIn } from '../foreign-table/number-format.ts';
 import { InputError } from '../lib/errors.ts';
-import { guessTime, type TimeGuess } from './guess-time.ts';
 import { derivedId, LONE_DEVICE } from './import-devices.ts';
 import { type Mapping, type MappingInput, mappingSchema, usualNullTexts } from './import-mapping.ts';
 import type { SourceFile } from './source-file.ts';
@@ -30,8 +31,8 @@ const clockPattern = /^\d{1,2}:\d{2}(:\d{2})?$/;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * What the columns of a file seem to mean, from their names and the first rows.
- * @throws InputError where no column looks like a time, or none like a number
+ * Guesses the meaning of the columns of a file from their names and the first rows.
+ * @throws InputError if no column looks like a time, or none looks like a number
  */
 export function guessMapping(
   path: string,
@@ -54,9 +55,9 @@ export function guessMapping(
     throw cannotGuess(path, `${describeTimes(columns)}; it has ${names.slice(0, 300)}`);
   }
   let left = columns.filter(({ name }) => !time.columns.includes(name));
-  const notation = guessNotation(left);
+  const { unclear: _, ...numberFormat } = guessNumberFormat(left.flatMap(({ texts }) => texts));
   const isNumeric = ({ texts }: Column) =>
-    texts.length > 0 && texts.filter((text) => notation.pattern.test(text)).length > texts.length / 2;
+    texts.length > 0 && texts.filter((text) => isNumberIn(text, numberFormat)).length > texts.length / 2;
   const take = (column: Column | undefined) => {
     left = left.filter((one) => one !== column);
     return column;
@@ -79,7 +80,7 @@ export function guessMapping(
     device: device ? deviceMapping(device, workgroup) : { id: loneDevice(workgroup) },
     ...(source && { source: { column: source.name } }),
     ...(long ? { long: { field: long[0].name, value: long[1].name } } : { fields }),
-    ...notation.mapping,
+    ...numberFormat,
   } satisfies MappingInput);
 }
 
@@ -89,14 +90,14 @@ function cannotGuess(path: string, message: string): InputError {
   ]);
 }
 
-function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeGuess } | undefined {
+function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeFormatGuess } | undefined {
   const typed = columns.find(({ type }) => type.startsWith('TIMESTAMP'));
   if (typed) {
     const hasZone = typed.type === 'TIMESTAMP WITH TIME ZONE';
     return { columns: [typed.name], guess: { format: 'iso', share: 1, hasZone } };
   }
   const found = columns
-    .map((column) => ({ column, guess: guessTime(column.texts), isNamed: timeNames.test(column.name) }))
+    .map((column) => ({ column, guess: guessTimeFormat(column.texts), isNamed: timeNames.test(column.name) }))
     .filter(({ guess, isNamed }) => guess && guess.share > 0.9 && (isNamed || !isEpoch(guess)))
     .sort(
       (left, right) =>
@@ -109,45 +110,24 @@ function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeG
   );
   if (clock && !/[:T]/.test(best.column.texts[0]!)) {
     const joined = best.column.texts.map((text, row) => `${text} ${clock.texts[row] ?? ''}`);
-    const guess = guessTime(joined);
+    const guess = guessTimeFormat(joined);
     if (guess) return { columns: [best.column.name, clock.name], guess };
   }
   return { columns: [best.column.name], guess: best.guess };
 }
 
-/** Why no column is the time: one that is in a part of the rows may be written in several ways. */
+/** Explains why no column is the time. */
 function describeTimes(columns: readonly Column[]): string {
   const guesses = columns
     .filter(({ name }) => timeNames.test(name))
-    .map(({ name, texts }) => ({ name, ...guessTime(texts) }));
+    .map(({ name, texts }) => ({ name, ...guessTimeFormat(texts) }));
   const [best] = guesses.sort((left, right) => (right.share ?? 0) - (left.share ?? 0));
   if (best?.share === undefined) return 'no column looks like a time';
-  return `column "${best.name}" is a time (${best.format}) in ${Math.round(best.share * 100)} % of the rows only, so it may be written in several ways`;
+  return `column "${best.name}" is a time (${best.format}) only in ${Math.round(best.share * 100)} % of the rows; it may have several formats`;
 }
 
-function isEpoch({ format }: TimeGuess): boolean {
+function isEpoch({ format }: TimeFormatGuess): boolean {
   return format.endsWith('seconds');
-}
-
-const digits = String.raw`\d+`;
-const notations = [
-  { mapping: {}, pattern: new RegExp(String.raw`^[+-]?(${digits}\.?\d*|\.\d+)([eE][+-]?\d+)?$`) },
-  { mapping: { decimal: ',' as const }, pattern: new RegExp(String.raw`^[+-]?${digits}(,\d+)?$`) },
-  {
-    mapping: { decimal: ',' as const, thousands: '.' as const },
-    pattern: /^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$/,
-  },
-  { mapping: { thousands: ',' as const }, pattern: /^[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$/ },
-];
-
-/** The way of writing numbers that fits most of the cells. */
-function guessNotation(columns: readonly Column[]) {
-  const texts = columns.flatMap((column) => column.texts);
-  const counted = notations.map((notation) => ({
-    notation,
-    fits: texts.filter((text) => notation.pattern.test(text)).length,
-  }));
-  return counted.sort((left, right) => right.fits - left.fits)[0]!.notation;
 }
 
 function findLong(
@@ -169,7 +149,7 @@ function isDevice({ name, texts }: Column): boolean {
   return name !== '' && deviceNames.test(name) && !countNames.test(name);
 }
 
-/** Numbers with fractions, or another one in nearly every row, are measured: a column "Zähler" may be a register and no meter. */
+/** True for numbers with fractions, or with a new value in nearly every row. A column "Zähler" is then a register and not a meter. */
 function isMeasured({ texts }: Column): boolean {
   return texts.some((text) => /[.,]/.test(text)) || new Set(texts).size > Math.max(2, texts.length / 2);
 }
@@ -188,7 +168,7 @@ function loneDevice({ devices }: Pick<WorkgroupConfig, 'devices'>): string {
   return devices.length === 1 ? devices[0]!.id : LONE_DEVICE;
 }
 
-/** Columns of numbers, under the names that the configuration has for them where it has one. */
+/** Columns of numbers. A name of the configuration is used if it is the same apart from case and punctuation. */
 function guessFields(
   columns: readonly Column[],
   isNumeric: (column: Column) => boolean,

@@ -1,14 +1,15 @@
 import type { WorkgroupConfig } from '../config/config.ts';
+import type { Heading } from '../foreign-table/find-heading.ts';
+import { guessTimeFormat } from '../foreign-table/guess-time-format.ts';
+import { guessNumberFormat } from '../foreign-table/number-format.ts';
 import { fieldUses, useText } from './field-uses.ts';
-import type { Heading } from './find-heading.ts';
 import type { Sample } from './guess-mapping.ts';
-import { guessTime } from './guess-time.ts';
 import { LONE_DEVICE } from './import-devices.ts';
 import type { Mapping } from './import-mapping.ts';
 
-/** Why a part of a guessed mapping is so. */
+/** The reason for a part of a guessed mapping. */
 export interface Reason {
-  /** Where it stands in the mapping, such as `time`, `zone`. */
+  /** Its place in the mapping, such as `time`, `zone`. */
   path: string[];
   why: string;
 }
@@ -20,19 +21,19 @@ interface Facts {
   table: string;
 }
 
-/** What a person has to know of a guess before trusting it, in the order of the mapping. */
+/** The reasons that a user has to know before using a guess, in the order of the mapping. */
 export function reasonsOf(mapping: Mapping, facts: Facts): Reason[] {
   return [
     ...headingReason(facts.heading),
     ...timeReasons(mapping, facts),
     ...deviceReasons(mapping, facts),
     ...fieldReasons(mapping, facts),
-    ...(mapping.decimal === ',' ? [{ path: ['decimal'], why: 'Most numbers have a comma.' }] : []),
+    ...numberReasons(mapping, facts),
   ];
 }
 
 const TITLES_SHOWN_MAX = 3;
-/** What the roll-up calls the source of readings that name none. */
+/** The roll-up uses this source for readings without a source. */
 const NO_SOURCE = 'default';
 
 function headingReason(heading: Heading | undefined): Reason[] {
@@ -47,7 +48,7 @@ function headingReason(heading: Heading | undefined): Reason[] {
 
 function timeReasons({ time }: Mapping, { sample, workgroup }: Facts): Reason[] {
   const texts = textsOf(sample, time.column);
-  const rival = guessTime(texts)?.rival;
+  const rival = guessTimeFormat(texts)?.rival;
   const named = time.column.length === 1 ? 'Its values are times' : 'Joined, their values are times';
   return [
     { path: ['time', 'column'], why: `${named}, such as ${clip(texts[0] ?? '')}.` },
@@ -56,7 +57,7 @@ function timeReasons({ time }: Mapping, { sample, workgroup }: Facts): Reason[] 
       : [
           {
             path: ['time', 'format'],
-            why: `${clip(rival)} fits too. With this one the times fall less often.`,
+            why: `${clip(rival)} fits too. With the chosen format the times fall less often.`,
           },
         ]),
     ...(time.zone === undefined
@@ -64,7 +65,7 @@ function timeReasons({ time }: Mapping, { sample, workgroup }: Facts): Reason[] 
       : [
           {
             path: ['time', 'zone'],
-            why: `The times name no zone: this is the zone of workgroup ${workgroup.id}. Write another where the file has another, such as Etc/UTC.`,
+            why: `The times have no zone, so the zone of workgroup ${workgroup.id} is used. If the file has another zone, write it, such as Etc/UTC.`,
           },
         ]),
   ];
@@ -77,41 +78,38 @@ function deviceReasons({ device, source }: Mapping, { workgroup }: Facts): Reaso
     const names = Object.keys(device.names).length;
     reasons.push({
       path: ['device', 'column'],
-      why: names > 0 ? 'Its name tells that it is the device.' : 'Its values tell the device.',
+      why: names > 0 ? 'Its name means a device.' : 'Its values are devices.',
     });
     if (names > 0) {
       reasons.push({
         path: ['device', 'names'],
-        why: 'No device of the configuration has these names. Each gets an id that follows from its name; write the ids of yours.',
+        why: 'No configured device has these names. Each name gets an id that follows from it. Replace them by the ids of your devices.',
       });
     }
   } else if (device.id === LONE_DEVICE) {
-    const known =
-      own === 0
-        ? 'has no devices in the configuration'
-        : `has ${own} devices, so nobody knows which one it is`;
+    const known = own === 0 ? 'has no configured devices' : `has ${own} devices, so the device is unknown`;
     reasons.push({
       path: ['device', 'id'],
-      why: `No column names a device, and workgroup ${workgroup.id} ${known}: all rows are of one device with this id. Write the id or the name of yours.`,
+      why: `No column names a device, and workgroup ${workgroup.id} ${known}. All rows get this id. Replace it by the id or the name of your device.`,
     });
   } else {
     reasons.push({
       path: ['device', 'id'],
-      why: `No column names a device: this is the only device of workgroup ${workgroup.id}.`,
+      why: `No column names a device. This is the only device of workgroup ${workgroup.id}.`,
     });
   }
   if (source?.column !== undefined)
-    reasons.push({ path: ['source', 'column'], why: 'Its name tells the source.' });
+    reasons.push({ path: ['source', 'column'], why: 'Its name means a source.' });
   return reasons;
 }
 
 function fieldReasons({ fields, long, source }: Mapping, { workgroup, table }: Facts): Reason[] {
   const noSource =
     source === undefined
-      ? `No column names a source, so all readings have the source "${NO_SOURCE}". Write source: { name: roof } for another. `
+      ? `No column names a source, so all readings have the source "${NO_SOURCE}". For another source write source: { name: roof }. `
       : '';
   if (long) {
-    const why = `${noSource}Each row has one value: a column names it, another one has it.`;
+    const why = `${noSource}Each row has one value: one column has its name, another one has the value.`;
     return [{ path: ['long'], why }];
   }
   const uses = fieldUses(table, workgroup.energyStreams);
@@ -120,6 +118,16 @@ function fieldReasons({ fields, long, source }: Mapping, { workgroup, table }: F
     why: `Read by ${useText(uses.get(field) ?? [])}.`,
   }));
   return [...(noSource ? [{ path: ['fields'], why: noSource.trim() }] : []), ...read];
+}
+
+function numberReasons({ decimal }: Mapping, { sample }: Facts): Reason[] {
+  if (decimal !== ',') return [];
+  const { unclear } = guessNumberFormat(sample.rows.flat().map((text) => text?.trim() ?? ''));
+  const doubt =
+    unclear === undefined
+      ? ''
+      : ` ${clip(unclear)} can be ${unclear.replace(',', '.')} or ${unclear.replace(',', '')}. If it is the second, write decimal: "." and thousands: ",".`;
+  return [{ path: ['decimal'], why: `Most numbers have a comma.${doubt}` }];
 }
 
 function textsOf({ columns, rows }: Sample, names: readonly string[]): string[] {

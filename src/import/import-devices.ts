@@ -4,20 +4,20 @@ import { readDevice } from '../decode/device-words.ts';
 import { InputError } from '../lib/errors.ts';
 import type { Mapping } from './import-mapping.ts';
 
-/** Finds the device that a text of the file means: a UUID in any case, or a name that has one. */
+/** Finds the device of a text in a file: a UUID in any case, or a known name. */
 export interface Devices {
-  /** @returns the words of its UUID as in `MessageColumns.device`; undefined where nobody knows it */
+  /** @returns the words of its UUID as in `MessageColumns.device`; undefined if it is unknown */
   find(text: string): Uint32Array | undefined;
-  /** The same for a UUID as DuckDB holds it: a signed integer of 128 bits, which is those words. */
+  /** The same for a UUID as DuckDB holds it: a signed integer of 128 bits. */
   ofUuid(id: bigint): Uint32Array;
 }
 
-/** The device of a file that tells of one and does not say which: also what `replay` takes. */
+/** The device of a file without a device. `replay` uses it too. */
 export const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
-/** What is remembered of the texts of a file; a column with more is no column of devices. */
+/** Texts of a file that are remembered. A column of devices has fewer. */
 const KNOWN_MAX = 100_000;
 
-/** @throws InputError where the one device of the whole file is a name that nobody knows */
+/** @throws InputError if the mapping's device is an unknown name */
 export function createDevices(
   workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>,
   { device }: Mapping,
@@ -69,7 +69,7 @@ function wordsOf(text: string): Uint32Array | undefined {
   return bytes.length === 36 && readDevice(bytes, 0, words, 0) ? words : undefined;
 }
 
-/** A UUID that follows from a name (RFC 9562, version 5), so that every import of the same workgroup finds the same. */
+/** A UUID that follows from a name (RFC 9562, version 5), so all imports of a workgroup use the same. */
 export function derivedId(workgroupId: string, name: string): string {
   const hash = createHash('sha1').update(NAMESPACE).update(`${workgroupId}/${name}`).digest().subarray(0, 16);
   hash[6] = (hash[6]! & 0x0f) | 0x50;

@@ -18,7 +18,7 @@ export type ImportOutcome =
       lastBatchId: number;
       resumed: boolean;
     }
-  /** The same file was imported in the same way before: nothing was done. */
+  /** The same file was already imported with the same mapping. Nothing was done. */
   | {
       kind: 'landed-before';
       importId: number;
@@ -26,14 +26,14 @@ export type ImportOutcome =
       lastBatchId: number;
       landedAtMs: number;
     }
-  /** Not one of its rows could be used: nothing has landed. */
+  /** No row could be used. Nothing has landed. */
   | { kind: 'nothing-usable'; counts: FileCounts; examples: RejectedRow[] };
 
 /**
- * Lands a file: every row exactly once, in batches that no later stage sees before the last of them is durable. After a crash, or
- * once `signal` has aborted, the next call goes on where this one was.
- * @throws InputError where the file cannot be read as the mapping says; nothing of it is left then
- * @throws TransientError where the warehouse cannot be written now; what has landed is gone on with
+ * Lands each row of a file exactly once. Later stages see the batches only after the last one is durable. After a crash, or after `signal`
+ * has aborted, the next call continues.
+ * @throws InputError if the file does not fit the mapping; nothing of it is kept
+ * @throws TransientError if the warehouse cannot be written now; landed rows are kept
  */
 export async function importFile(
   shard: Shard,
@@ -101,13 +101,13 @@ export async function importFile(
     const { importId, isResumed: resumed } = entry;
     return { kind: 'landed', importId, counts, examples, lastBatchId, resumed };
   } catch (error) {
-    // What may go better another time is kept for it.
+    // After a temporary error the landed rows are kept for the next attempt.
     if (!signal.aborted && !isRetryable(error)) await giveUpQuietly(shard, entry, options);
     throw error;
   }
 }
 
-/** What is left is given up when the next file begins. */
+/** If this fails, the next file removes the remaining rows. */
 async function giveUpQuietly(
   shard: Shard,
   entry: ImportEntry,
@@ -118,11 +118,11 @@ async function giveUpQuietly(
   );
 }
 
-/** @throws InputError where there is no such file */
+/** @throws InputError if the file does not exist */
 function fileState(path: string): { bytes: number; changedAtMs: number } {
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) throw fileProblem(path, 'is no file');
+    if (!stat.isFile()) throw fileProblem(path, 'is not a file');
     return { bytes: stat.size, changedAtMs: stat.mtimeMs };
   } catch (error) {
     if (error instanceof InputError) throw error;
@@ -130,7 +130,7 @@ function fileState(path: string): { bytes: number; changedAtMs: number } {
   }
 }
 
-/** What of the mapping and the configuration decides which messages a file's rows become. */
+/** A hash of everything in mapping and configuration that determines the messages of a row. */
 function mappingHash(
   { table, mapping }: ImportRequest,
   { id, timezone, devices }: ImportOptions['workgroup'],

@@ -9,16 +9,16 @@ import { readStageProgress } from '../warehouse/stage-progress.ts';
 import { type ImportOutcome, importFile } from './import-file.ts';
 import type { ImportProgress, ImportRequest } from './import-request.ts';
 
-/** Imports of one open warehouse, one file at a time, in the background of what else it does. */
+/** Imports files into an open warehouse, one at a time, in the background. */
 export interface ImportJob {
   /**
-   * Begins with a file. Asking again for the one that is under way changes nothing.
-   * @throws TransientError where another is under way
+   * Starts the import of a file. Does nothing if this file is already being imported.
+   * @throws TransientError if another file is being imported
    */
   start(request: ImportRequest): void;
-  /** @throws what the last file has failed with */
+  /** @throws the error of the last file */
   state(): Promise<ImportState>;
-  /** Stops what is under way, so that it can be gone on with. */
+  /** Stops the current import. It can be continued later. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export type ImportState =
       kind: 'ended';
       path: string;
       outcome: ImportOutcome;
-      /** The last batches that every energy stream has taken in, and whose energy readers of the lake see. */
+      /** The last batches that every energy stream has read, and whose energy is in the lake. */
       rolledUpBatchId: number;
       publishedBatchId: number;
     };
@@ -37,7 +37,7 @@ export type ImportState =
 export interface ImportJobOptions {
   workgroup: WorkgroupConfig;
   threads: number;
-  /** Takes note of each file that is imported. */
+  /** Records each imported file. */
   audit: Audit;
   clock: Clock;
   logger: Logger;
@@ -90,7 +90,7 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
       else if (JSON.stringify(run.request) !== JSON.stringify(request)) {
         throw new TransientError(
           'ImportRunning',
-          `${run.request.path} is being imported; wait until it is done`,
+          `${run.request.path} is being imported; wait until it has finished`,
         );
       }
     },
@@ -121,5 +121,8 @@ const nothingYet: ImportProgress = {
 };
 
 function stopped({ path }: ImportRequest): TransientError {
-  return new TransientError('ImportStopped', `the import of ${path} was stopped; run it again to go on`);
+  return new TransientError(
+    'ImportStopped',
+    `the import of ${path} was stopped; run the import again to continue`,
+  );
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 
-/** A file as the ledger knows it. */
+/** The identity of a file in the ledger. */
 export interface FileIdentity {
   path: string;
   table: string;
@@ -12,7 +12,7 @@ export interface FileIdentity {
   mappingHash: string;
 }
 
-/** How far a file is. */
+/** The progress of a file. */
 export interface FileCounts {
   rowsRead: number;
   rowsLanded: number;
@@ -20,16 +20,16 @@ export interface FileCounts {
   rejected: Record<string, number>;
 }
 
-/** An import that is under way, and the ids that are its own. */
+/** An import in progress, with its reserved ids. */
 export interface ImportEntry {
   importId: number;
-  /** The origin of its batches while they land; it has a checkpoint of its own. */
+  /** The origin of its batches. It has its own checkpoint. */
   origin: string;
-  /** The first id of its batches; those that land meanwhile from elsewhere are lower. */
+  /** The first id of its batches. Batches that land from elsewhere in the meantime have lower ids. */
   firstBatchId: number;
-  /** Where the offsets of its rows begin: below all of the stream, above those of every file before. */
+  /** The first offset of its rows: below all offsets of the stream, and above all earlier files. */
   baseOffset: bigint;
-  /** Part of the file has landed before. */
+  /** A part of the file has already landed. */
   isResumed: boolean;
 }
 
@@ -37,14 +37,14 @@ export type BeginOutcome =
   | { kind: 'begun'; entry: ImportEntry }
   | { kind: 'landed-before'; importId: number; lastBatchId: number; counts: FileCounts; landedAtMs: number };
 
-/** Ids of batches that an import has for itself; a stream of a batch a second has landed as many after 30 years. */
+/** Ids that are reserved for an import. A stream with one batch a second needs 30 years for as many. */
 export const BATCHES_MAX = 1_000_000_000;
-/** Offsets of the stream begin at 2^60; a file has at most 2^36 rows. */
+/** Offsets of the stream begin at 2^60. A file has at most 2^36 rows. */
 const ROW_BITS = 36n;
 
 /**
- * Enters a file in the ledger, or finds it there: a part of it that has landed is gone on with. One file at a time is under way;
- * what an earlier one has left unfinished is given up when another begins, because its batches would come too late.
+ * Enters a file in the ledger, or finds its entry to continue it. Only one file is imported at a time. Starting another file removes an
+ * unfinished one, because its batches would get older ids than batches that later stages have already read.
  */
 export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock): Promise<BeginOutcome> {
   return shard.transaction(async (connection) => {
@@ -120,7 +120,7 @@ function entryOf(importId: number, contentHash: string, isResumed: boolean): Imp
   };
 }
 
-/** Notes how far a file is, in the transaction that lands what lies before. */
+/** Stores the progress of a file, in the transaction that lands the rows before it. */
 export async function advanceFile(
   connection: DuckDBConnection,
   { importId }: ImportEntry,
@@ -137,7 +137,7 @@ export async function advanceFile(
   });
 }
 
-/** Lets a file count, which has landed as a whole. @returns the last of its batches */
+/** Publishes the batches of a completely landed file to the ledger. @returns the id of the last batch */
 export async function finishFile(
   shard: Shard,
   entry: ImportEntry,
@@ -165,7 +165,7 @@ export async function finishFile(
   return lastBatchId;
 }
 
-/** Takes away what a file has landed, none of which any stage has seen. */
+/** Deletes the landed rows of a file. No later stage has read them. */
 export async function giveUpFile(shard: Shard, entry: ImportEntry, clock: Clock): Promise<void> {
   await shard.transaction((connection) => dropFile(connection, entry, clock));
 }

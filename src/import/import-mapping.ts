@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { epochUnits } from '../foreign-table/guess-time-format.ts';
 import { isTimeZone } from '../lib/time.ts';
 
-/** How a file is written. By its name where the mapping does not say. */
+/** Formats of files. Default: by the name of the file. */
 export const fileFormats = ['csv', 'ndjson', 'parquet'] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
-/** Numbers that count from 1970-01-01T00:00Z in this unit; how many milliseconds one is. */
-export const epochUnits = { seconds: 1e3, milliseconds: 1, microseconds: 1e-3, nanoseconds: 1e-6 } as const;
-export type EpochUnit = keyof typeof epochUnits;
-
-/** What loggers write where they have no value. */
+/** Texts that loggers write for a missing value. */
 export const usualNullTexts = ['', '-', '--', 'NULL', 'null', 'NaN', 'nan', 'NA', 'N/A', 'n/a'] as const;
 
 const columnSchema = z.string().min(1).max(512);
@@ -25,26 +22,26 @@ function isTimeFormat(format: string): boolean {
 }
 
 /**
- * What the columns of a file mean. Columns are named as in the file's first line, by their number from 1 where it has no such line
- * (`column1`), and in JSON by the member's name or, below it, a path such as `/data/power`.
+ * The meaning of the columns of a file. Columns have the names in the first line of the file. Without such a line they are named by their
+ * number from 1 (`column1`). In JSON they are names of members, or paths such as `/data/power`.
  */
 export const mappingSchema = z
   .strictObject({
     format: z.enum(fileFormats).optional(),
-    /** Found out from the file where they are not given. */
+    /** Default: detected. */
     csv: z
       .strictObject({
         delimiter: oneCharacter.optional(),
         quote: oneCharacter.optional(),
-        /** Whether the first line names the columns. */
+        /** True if the first line names the columns. */
         header: z.boolean().optional(),
-        /** Lines before that. */
+        /** Lines above the heading. */
         skipLines: z.number().int().min(0).max(10_000).optional(),
         encoding: z.enum(['utf-8', 'utf-16', 'latin-1']).default('utf-8'),
       })
       .prefault({}),
     time: z.strictObject({
-      /** Several are joined by a blank: a date and a time of day. */
+      /** Several columns are joined by a blank: a date and a time of day. */
       column: z.union([columnSchema, z.array(columnSchema).min(1).max(4)]).transform((one) => [one].flat()),
       /** `iso`, a unit since 1970, or a pattern such as `%d.%m.%Y %H:%M:%S`. */
       format: z
@@ -54,7 +51,7 @@ export const mappingSchema = z
           error: `must be "iso", one of ${Object.keys(epochUnits).join(', ')}, or a pattern such as "%d.%m.%Y %H:%M"`,
         })
         .default('iso'),
-      /** Of times that name none; the workgroup's where it is not given. */
+      /** The zone of times without one. Default: the workgroup's zone. */
       zone: z
         .string()
         .refine(isZone, {
@@ -66,11 +63,11 @@ export const mappingSchema = z
     device: z
       .strictObject({
         column: columnSchema.optional(),
-        /** The one device of the whole file: a UUID, or a name of the configuration. */
+        /** The device of the whole file: a UUID or a configured name. */
         id: nameSchema.optional(),
-        /** UUIDs of the names in the file, beside those of the configuration. */
+        /** UUIDs of names in the file, in addition to the configuration. */
         names: z.record(z.string().min(1), deviceIdSchema).default({}),
-        /** A name that nobody knows: rejected, or given a UUID that follows from the name. */
+        /** Unknown names are rejected, or get a UUID that follows from the name. */
         unknown: z.enum(['reject', 'derive']).default('reject'),
       })
       .refine(({ column, id }) => (column === undefined) !== (id === undefined), {
@@ -82,14 +79,14 @@ export const mappingSchema = z
         error: 'needs either a column or a name',
       })
       .optional(),
-    /** Column -> field, where each field has a column of its own. */
+    /** Column -> field, if each field has its own column. */
     fields: z.record(columnSchema, nameSchema).optional(),
-    /** Where each row has one value: the columns that hold the field's name and its value. */
+    /** If each row has one value: the columns of the field's name and of the value. */
     long: z
       .strictObject({
         field: columnSchema,
         value: columnSchema,
-        /** Name in the file -> field; others keep their name. */
+        /** Name in the file -> field. Other names stay. */
         names: z.record(z.string().min(1), nameSchema).default({}),
       })
       .optional(),
@@ -107,14 +104,14 @@ export const mappingSchema = z
     const names = Object.values(fields ?? {});
     if (fields && names.length === 0) problem('fields', 'names no field');
     const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) problem('fields', `"${twice}" is given to two columns`);
+    if (twice !== undefined) problem('fields', `"${twice}" is used for two columns`);
     if (decimal === thousands) problem('thousands', 'is the same as decimal');
   });
 
 export type Mapping = z.output<typeof mappingSchema>;
 export type MappingInput = z.input<typeof mappingSchema>;
 
-/** Every column that a mapping names, with the place in the mapping that names it. */
+/** All columns that a mapping names, with their places in the mapping. */
 export function mappedColumns({
   time,
   device,

@@ -2,7 +2,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Mapping } from './import-mapping.ts';
-/** What is to be imported. */
+/** A file to import. */
 export interface ImportRequest {
   /** Absolute. */
   path: string;
@@ -17,7 +17,7 @@ export interface ImportProgress {
   rowsRead: number;
   rowsLanded: number;
   rowsRejected: number;
-  /** How many rows there are, as far as that can be told beforehand. */
+  /** The estimated number of rows, if known. */
   rowsExpected: number | undefined;
 }
 
@@ -28,6 +28,6 @@ export interface ImportOptions {
   logger: Logger;
   signal: AbortSignal;
   onProgress: (progress: ImportProgress) => void;
-  /** Rows of one batch, if other than usual. */
+  /** Rows of one batch. Default: 40,960. */
   batchRows?: number;
 }

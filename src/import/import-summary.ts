@@ -5,29 +5,29 @@ import { query } from '../warehouse/query.ts';
 import { type FieldUse, fieldUses } from './field-uses.ts';
 import { BATCHES_MAX } from './import-ledger.ts';
 
-/** What became of imports: which fields are read as energy, and what energy their devices have on their days. */
+/** The effect of imports: the fields that are read as energy, and the energy of the devices. */
 export interface ImportSummary {
   /** The table that they were imported into. */
   table: string;
   fields: FieldSummary[];
-  /** Days in the workgroup's zone, both included; null where nothing is known of the rows any more. */
+  /** Days in the workgroup's zone, both included. Null if the rows are no longer known. */
   firstDay: LocalDate | null;
   lastDay: LocalDate | null;
   devices: number;
-  /** In the order of month and source. */
+  /** Sorted by month and source. */
   months: MonthEnergy[];
 }
 
 export interface FieldSummary {
   field: string;
-  /** Null where the warehouse no longer keeps the rows, so that only what became of them is known. */
+  /** Null if the warehouse no longer has the rows. */
   values: number | null;
   streams: Array<FieldUse & { taken: number }>;
-  /** Readings by the reason why the roll-up rejected them. */
+  /** Rejected readings by reason. */
   rejected: Record<string, number>;
 }
 
-/** The energy of a source on the days of the imports, all of their devices together. */
+/** The energy of a source on the days of the imports, over all their devices. */
 export interface MonthEnergy {
   /** YYYY-MM, in the workgroup's zone. */
   month: string;
@@ -38,8 +38,8 @@ export interface MonthEnergy {
 }
 
 /**
- * Says what became of imports that have been rolled up, from the warehouse. Reads their messages and readings, and the days of their
- * devices: some seconds for ten million rows.
+ * Summarizes imports that have been rolled up, from the warehouse. Reads their messages, readings, and the days of their devices: some
+ * seconds for ten million rows.
  * @param asked imports of one table
  */
 export async function summarizeImports(
@@ -65,7 +65,7 @@ export async function summarizeImports(
   const read = [...uses.keys()].filter((field) =>
     uses.get(field)!.some(({ position }) => takenBy.has(position)),
   );
-  // Where the messages are gone, the fields that became readings are all that is known.
+  // If the messages are deleted, only fields with readings are known.
   const names = values.length > 0 ? [...counted.keys()] : read;
   return {
     table,

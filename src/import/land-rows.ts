@@ -9,14 +9,14 @@ import type { ImportOptions, ImportRequest } from './import-request.ts';
 import { type OpenImport, openImport } from './open-import.ts';
 import type { RejectedRow } from './rejections.ts';
 
-/** Rows of one batch: enough that a transaction costs little beside them. At least those of one chunk. */
+/** Rows of one batch. A transaction costs little compared with them. */
 const BATCH_ROWS = 40_960;
-/** Batches of a file that are being written while the next is read. */
+/** Batches that are written while the next one is read. */
 const IN_FLIGHT_MAX = 2;
 
 /**
- * Lands the rows of a file in unlisted batches, those that have landed before passed over.
- * @throws InputError where the file cannot be read to its end
+ * Lands the rows of a file in unlisted batches. Rows that have already landed are skipped.
+ * @throws InputError if the file cannot be read to its end
  */
 export async function landRows(
   shard: Shard,
@@ -51,7 +51,7 @@ export async function landRows(
         counts: now,
         clock: options.clock,
       });
-      // A failure is met where it is waited for.
+      // The error is thrown where the promise is awaited.
       landed.catch(() => undefined);
       landing.push(landed);
       batch += 1;
@@ -74,7 +74,7 @@ export async function landRows(
       rowsOfBatch = 0;
     }
     await opened.rejectBrokenLines();
-    // A place of its own for the lines that have none, so that they land once.
+    // Broken lines get an offset of their own, so that they land once.
     await land(columns, fromRow, counts.rowsRead + 1);
     await Promise.all(landing);
     return { counts: countsOf(counts, opened), examples: opened.rejections.examples() };
@@ -102,7 +102,7 @@ interface FileBatch {
   clock: Clock;
 }
 
-/** Lands a batch of a file, or passes it over where it has landed before. */
+/** Lands a batch of a file, or skips it if it has already landed. */
 async function landBatch(
   shard: Shard,
   entry: ImportEntry,
@@ -123,7 +123,7 @@ async function landBatch(
   if (result.kind === 'out-of-step' || result.kind === 'recreated') {
     throw new TransientError(
       'OutOfStep',
-      'the warehouse stands elsewhere than the import; run it again to go on',
+      'the warehouse and the import are at different positions; run the import again to continue',
     );
   }
 }

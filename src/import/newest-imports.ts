@@ -4,7 +4,7 @@ import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { type ImportSummary, summarizeImports } from './import-summary.ts';
 
-/** An import that counts, and what became of it. */
+/** A finished import, and its effect. */
 export interface LandedImport {
   path: string;
   landedAtMs: UtcMs;
@@ -16,7 +16,7 @@ export interface LandedImport {
 const NEWEST_MAX = 3;
 const SINCE_MS = 7 * DAY_MS;
 
-/** The newest imports of the last week, the newest first. */
+/** The newest imports of the last week, newest first. */
 export async function newestImports(
   connection: DuckDBConnection,
   workgroup: Pick<WorkgroupConfig, 'energyStreams' | 'timezone'>,

@@ -1,27 +1,27 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { NameTable } from '../decode/message-columns.ts';
+import { createLocalClock } from '../foreign-table/local-clock.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { expectedRows } from './expected-rows.ts';
 import { createDevices } from './import-devices.ts';
 import { type Mapping, mappedColumns } from './import-mapping.ts';
-import { createLocalClock } from './local-clock.ts';
 import { fileProblem, openReader, unreadable } from './open-reader.ts';
 import { createRejections, type Rejections } from './rejections.ts';
 import { createRowFiller, type RowFiller } from './row-filler.ts';
 import { rowColumns, type Selection, selectRows } from './select-rows.ts';
 import { openSource } from './source-file.ts';
 
-/** A file that is read as a mapping says. */
+/** A file that is read with a mapping. */
 export interface OpenImport {
-  /** Its rows in their order, some two thousand at a time. Once. */
+  /** Its rows in their order, about two thousand at a time. Can be called once. */
   chunks(): AsyncGenerator<DuckDBDataChunk>;
   filler: RowFiller;
   rejections: Rejections;
-  /** About how many rows it has, where that can be told without reading it. */
+  /** The estimated number of rows, if known without reading the file. */
   rowsExpected: number | undefined;
-  /** Rejects the lines that are no rows, which the reader knows of once it has read everything. */
+  /** Rejects broken lines. DuckDB knows them only after it has read the whole file. */
   rejectBrokenLines(): Promise<void>;
   close(): void;
 }
@@ -37,11 +37,11 @@ export interface OpenImportOptions {
   threads: number;
 }
 
-/** A line has an error for each cell that is missing. */
+/** A line has one error for each missing cell. */
 const BROKEN_LINES = `SELECT line::DOUBLE, lower(arg_min(error_type::VARCHAR, column_idx)), left(any_value(csv_line), 2000)
   FROM reject_errors GROUP BY line ORDER BY line`;
 
-/** @throws InputError with everything in which file and mapping do not fit */
+/** @throws InputError with all conflicts between file and mapping */
 export async function openImport(options: OpenImportOptions): Promise<OpenImport> {
   const { mapping, workgroup } = options;
   const devices = createDevices(workgroup, mapping);
@@ -51,7 +51,7 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
     const wanted = [...new Set(mappedColumns(mapping).map(({ column }) => column))];
     const source = await openSource(reader, mapping, wanted);
     const selection = selectRows(path, source, mapping);
-    // What is wrong with a pattern of times is found here.
+    // Finds errors in the pattern of times.
     await connection.prepare(selection.sql).catch((error: unknown) => {
       throw unreadable(path, error);
     });
@@ -89,10 +89,10 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
   }
 }
 
-/** The last row, by which the end of a file is told from a failure: DuckDB's streams end without a word in both. */
+/** A last row marks the end of the file, because a stream of DuckDB ends silently also after a failure. */
 const END = 'end of file';
 
-/** @throws InputError where the file cannot be read to its end */
+/** @throws InputError if the file cannot be read to its end */
 async function* readToEnd(
   connection: DuckDBConnection,
   path: string,
@@ -117,12 +117,12 @@ async function* readToEnd(
     rows += chunk.rowCount;
     if (chunk.rowCount > 0) yield chunk;
     if (isLast) {
-      // Ends the statement, with which the broken lines become known.
+      // Ends the statement. Then the broken lines are known.
       await result.fetchChunk();
       return;
     }
   }
-  // Asked for as a whole, it says what is wrong.
+  // A statement over the whole file gives the error message.
   await connection.run(`SELECT max(hash(rows)) FROM (${sql}) AS rows`).catch((error: unknown) => {
     throw unreadable(path, error);
   });

@@ -6,21 +6,20 @@ import { sqlString } from '../lib/sql-text.ts';
 import { type FileKind, fileKind } from './file-kind.ts';
 
 /**
- * A DuckDB in memory that reads one file and nothing else of the disk, apart from the warehouse: whatever a file does to its reader,
- * the warehouse is not touched.
+ * A DuckDB in memory that can read only one file. It is separate from the warehouse, so a harmful file cannot damage the warehouse.
  */
 export interface Reader {
   readonly connection: DuckDBConnection;
-  /** Absolute, without links. */
+  /** Absolute, without symbolic links. */
   readonly path: string;
-  /** By the name that it was given, or else by the one behind links. */
+  /** By the given name, or else by the name of the linked file. */
   readonly kind: FileKind;
   close(): void;
 }
 
 const MEMORY_MEGABYTES = 512;
 
-/** @throws InputError where there is no such file */
+/** @throws InputError if the file does not exist */
 export async function openReader(file: string, options: { threads: number }): Promise<Reader> {
   let path: string;
   let isFolder: boolean;
@@ -58,7 +57,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
   return { connection, path, kind: named.format === undefined ? fileKind(path) : named, close };
 }
 
-/** What DuckDB says of a file that it cannot read, in one line. */
+/** DuckDB's error for an unreadable file, in one line. */
 export function unreadable(path: string, error: unknown): InputError {
   if (error instanceof InputError) return error;
   const [line = ''] = errorMessage(error)
@@ -71,19 +70,19 @@ export function fileProblem(path: string, message: string): InputError {
   return new InputError(basename(path), [{ path: '', message }]);
 }
 
-/** Small words of the statements that read a file. */
+/** Macros for the statements that read a file. */
 const macros = [
-  // Of ISO 8601 texts: with an offset or a Z behind the date.
+  // For ISO 8601: true if an offset or a Z follows the date.
   "has_zone(x) AS ends_with(x, 'Z') OR ends_with(x, 'z') OR contains(x, '+') OR contains(x[11:], '-')",
-  // DuckDB also knows words such as "epoch" and "infinity".
+  // Excludes words that DuckDB knows, such as "epoch" and "infinity".
   "starts_with_digit(x) AS x >= '0' AND x < ':'",
-  // DuckDB takes a zone neither behind a blank nor behind a time without seconds.
+  // DuckDB accepts no zone after a blank or after a time without seconds.
   "without_blank(x) AS regexp_replace(upper(x), '^(.{10})[T ](\\S+) (\\S+)$', '\\1 \\2\\3')",
   "with_seconds(x) AS regexp_replace(without_blank(x), '^(.{10})[T ](\\d\\d:\\d\\d)(Z|[+-]\\d\\d:?(\\d\\d)?)$', '\\1 \\2:00\\3')",
   'zoned_ms(x) AS epoch_ms(coalesce(try_cast(x AS TIMESTAMPTZ), try_cast(without_blank(x) AS TIMESTAMPTZ), try_cast(with_seconds(x) AS TIMESTAMPTZ)))::DOUBLE',
-  // A number of at most 2^53, beyond which whole numbers lose digits. DuckDB would also take 1_000, inf and nan.
+  // Numbers up to 2^53, because larger whole numbers lose digits. Excludes 1_000, inf and nan, which DuckDB accepts.
   "plain_number(x) AS CASE WHEN contains(x, '_') THEN NULL ELSE try_cast(x AS DOUBLE) END",
   "exact_number(n, x) AS CASE WHEN NOT isfinite(n) OR (abs(n) > 9007199254740992 AND regexp_full_match(trim(x), '[+-]?\\d+')) THEN NULL ELSE n END",
-  // What is left of a cell that is no such number, as JSON.
+  // A cell that is not a number, as JSON.
   "json_of(x) AS CASE WHEN regexp_full_match(x, '-?[1-9]\\d{15,38}') THEN x::JSON ELSE to_json(left(x, 4096)) END",
 ] as const;

@@ -22,15 +22,15 @@ export interface Preview {
   examples: RejectedRow[];
   firstTime: string | undefined;
   lastTime: string | undefined;
-  /** What the values of each field look like. */
+  /** Statistics of each field. */
   fields: FieldStats[];
 }
 
 const ROWS_MAX = 5;
 
 /**
- * Reads a file as an import would, and lands nothing.
- * @param options.rowsMax about how many rows to read; without it all of them
+ * Reads a file like an import, and lands nothing.
+ * @param options.rowsMax the approximate number of rows to read. Default: all
  */
 export async function previewFile(
   options: Omit<OpenImportOptions, 'names' | 'baseOffset'> & { rowsMax?: number },
@@ -62,7 +62,7 @@ export async function previewFile(
       }
       if (rowsRead >= rowsMax) break;
     }
-    // Broken lines become known at the end of the file.
+    // Broken lines are known at the end of the file.
     if (rowsRead < rowsMax) await opened.rejectBrokenLines();
     const { rejections } = opened;
     return {

@@ -1,6 +1,6 @@
 import type { RejectedMessage } from '../decode/message-columns.ts';
 
-/** Why a row of a file is not taken. */
+/** Why a row of a file is rejected. */
 export type RejectionReason =
   | 'malformed_row'
   | 'bad_time'
@@ -10,11 +10,11 @@ export type RejectionReason =
   | 'bad_field'
   | 'no_number';
 
-/** Rows of one file that are kept with their content; more are only counted. */
+/** Rejected rows of one file that are kept with their content. Further rows are only counted. */
 export const REJECTED_KEPT_MAX = 10_000;
 const EXAMPLES_MAX = 5;
 
-/** What was rejected of a file so far. */
+/** The rejected rows of a file so far. */
 export interface Rejections {
   add(rejected: {
     reason: RejectionReason;
@@ -22,7 +22,7 @@ export interface Rejections {
     content: string;
     offset: bigint | undefined;
   }): void;
-  /** Those that have come since the last call, for the quarantine. */
+  /** Rows since the last call, for the quarantine. */
   take(): RejectedMessage[];
   readonly count: number;
   counts(): Record<string, number>;
@@ -45,7 +45,7 @@ export function createRejections(): Rejections {
       count += 1;
       const before = counts.get(reason) ?? 0;
       counts.set(reason, before + 1);
-      // Of each reason some, so that a frequent one does not hide the others.
+      // Some examples of each reason, so that a frequent reason does not hide the others.
       if (before < EXAMPLES_MAX) examples.push({ reason, detail, content });
       if (count <= REJECTED_KEPT_MAX) waiting.push({ offset, reason, detail, bytes: Buffer.from(content) });
     },

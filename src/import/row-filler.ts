@@ -3,16 +3,16 @@ import { limits } from '../contract/wire-limits.ts';
 import { reserveFields, reserveMessage } from '../decode/columns-buffer.ts';
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { setWords, withMember } from '../decode/messages-to-columns.ts';
+import type { LocalClock } from '../foreign-table/local-clock.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Devices } from './import-devices.ts';
 import type { Mapping } from './import-mapping.ts';
-import type { LocalClock } from './local-clock.ts';
 import type { RejectionReason, Rejections } from './rejections.ts';
 import { rowColumns, type Selection } from './select-rows.ts';
 
-/** Turns rows of a file into messages. */
+/** Converts rows of a file to messages. */
 export interface RowFiller {
-  /** Appends the rows of a chunk; those that are no messages are rejected. */
+  /** Appends the rows of a chunk. Rejects invalid rows. */
   fill(columns: MessageColumns, chunk: DuckDBDataChunk, firstRow: number): void;
 }
 
@@ -24,7 +24,7 @@ export interface RowFillerOptions {
   devices: Devices;
   clock: LocalClock;
   rejections: Rejections;
-  /** Added to a row's number to make its offset. */
+  /** The offset of a row is this plus its number. */
   baseOffset: bigint;
   storeTimeMs: UtcMs;
 }
@@ -37,7 +37,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
   const fixedSource = mapping.source?.name === undefined ? -1 : names.idOf(mapping.source.name);
   const valueCount = fieldIds.length;
 
-  /** Appends the row, or says why it is no message. */
+  /** Appends the row, or returns why it is rejected. */
   function append(
     columns: MessageColumns,
     vectors: Vectors,
@@ -60,7 +60,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
     if (mapping.long) {
       fieldText = vectors.text(rowColumns.field, row);
       if (fieldText === null || fieldText.length > limits.nameCharactersMax) {
-        return { reason: 'bad_field', detail: 'it names no field, or too long a one' };
+        return { reason: 'bad_field', detail: 'it names no field, or its name is too long' };
       }
     }
 
@@ -71,14 +71,16 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
         const instant = clock.toUtc(localMs, `${deviceId ?? deviceText}\0${sourceText}\0${fieldText}`);
         if (instant === undefined) {
           const shown = new Date(localMs).toISOString().slice(0, 19);
-          return { reason: 'no_such_local_time', detail: `clocks of the zone never showed ${shown}` };
+          return {
+            reason: 'no_such_local_time',
+            detail: `clocks of the zone never showed ${shown}, because they were put forward`,
+          };
         }
         eventTimeMs = instant;
       }
     }
     if (eventTimeMs === null || !(eventTimeMs >= 0 && eventTimeMs <= limits.instantMsMax)) {
-      if (eventTimeMs !== null)
-        return { reason: 'bad_time', detail: 'its time is not of the years 1970 to 9999' };
+      if (eventTimeMs !== null) return { reason: 'bad_time', detail: 'its time is not within 1970 to 9999' };
       const text = vectors.text(rowColumns.timeText, row);
       return {
         reason: 'bad_time',
@@ -109,7 +111,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
     if (!hasNumber) {
       return {
         reason: 'no_number',
-        detail: other === '' ? 'it has no value' : 'none of its values is a number',
+        detail: other === '' ? 'it has no value' : 'it has no number',
       };
     }
     columns.fieldStart[index + 1] = fieldEnd;
@@ -156,7 +158,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
   };
 }
 
-/** What is kept of a rejected row. */
+/** The kept part of a rejected row. */
 const CONTENT_CHARACTERS_MAX = 2_000;
 
 interface Rejection {
@@ -167,7 +169,7 @@ interface Rejection {
 function unknownDevice(text: string | null): string {
   return text === null
     ? 'it names no device'
-    : `no device is called ${JSON.stringify(text.slice(0, 100))}; name it under devices in the configuration, or in the mapping`;
+    : `no device has the name ${JSON.stringify(text.slice(0, 100))}; add the name to devices in the configuration, or to the mapping`;
 }
 
 interface Vectors {
@@ -186,7 +188,7 @@ function vectorsOf(chunk: DuckDBDataChunk): Vectors {
   };
 }
 
-/** As a person reads it: a UUID is not the number that holds it. */
+/** Converts large integers and UUIDs to text. */
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' || value instanceof DuckDBUUIDValue ? String(value) : value;
 }

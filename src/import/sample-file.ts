@@ -10,9 +10,9 @@ const OBJECTS_MAX = 200;
 const MEMBERS_MAX = 500;
 
 /**
- * The first rows of a file of which nothing is known yet.
- * @param given what is known of a CSV file
- * @throws InputError where it cannot be read or is empty
+ * Reads the first rows of a file.
+ * @param given settings of a CSV file that are already known
+ * @throws InputError if the file cannot be read or is empty
  */
 export async function sampleFile(reader: Reader, given: Partial<Mapping['csv']> = {}): Promise<Sample> {
   const { format, compression } = reader.kind;
@@ -23,13 +23,13 @@ export async function sampleFile(reader: Reader, given: Partial<Mapping['csv']> 
     source = await openSource(reader, { format: 'ndjson', csv }, await findMembers(reader));
   }
   const cells = source.columns.map((_, index) => `c${index}::VARCHAR`);
-  if (cells.length === 0) throw fileProblem(reader.path, 'has no row that is a JSON object');
+  if (cells.length === 0) throw fileProblem(reader.path, 'has no JSON object');
   try {
     const result = await reader.connection.runAndReadAll(
       `SELECT ${cells.join(', ')} FROM ${source.from} WHERE broken IS NULL LIMIT ${SAMPLE_ROWS}`,
     );
     const rows = result.getRows() as Sample['rows'];
-    if (rows.length === 0) throw fileProblem(reader.path, 'has no row that can be read below its heading');
+    if (rows.length === 0) throw fileProblem(reader.path, 'has no readable row below its heading');
     return {
       format: source.format,
       columns: source.columns,
@@ -41,7 +41,7 @@ export async function sampleFile(reader: Reader, given: Partial<Mapping['csv']> 
   }
 }
 
-/** The members of the first objects, those of objects in them by their path. */
+/** The members of the first objects. Members of nested objects are named by their path. */
 async function findMembers(reader: Reader): Promise<string[]> {
   const { connection, path } = reader;
   const result = await connection

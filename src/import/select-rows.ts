@@ -1,20 +1,22 @@
+import { type EpochUnit, epochUnits } from '../foreign-table/guess-time-format.ts';
+import { groupedPattern } from '../foreign-table/number-format.ts';
 import { InputError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
-import { type EpochUnit, epochUnits, type Mapping, mappedColumns } from './import-mapping.ts';
+import { type Mapping, mappedColumns } from './import-mapping.ts';
 import { requireColumns, type SourceColumn, type SourceFile } from './source-file.ts';
 
-/** The statement that reads a file as the mapping says, and where in its rows things stand. */
+/** The statement that reads a file with a mapping, and the places of its columns. */
 export interface Selection {
   sql: string;
-  /** How many columns there are. */
+  /** The number of columns. */
   width: number;
-  /** What each of the values of a row is called; undefined where the row says so itself. */
+  /** The field of each value. Undefined if the row names it. */
   fields: ReadonlyArray<string | undefined>;
 }
 
 /**
- * Columns of every row, before its values: two columns a value, the number, or what it is instead as JSON. A device that is a UUID is
- * read as one, which is eight times faster than as text.
+ * Columns of every row. The values follow: two columns for each, the number, or else the cell as JSON. A UUID of a device is read as UUID,
+ * which is eight times faster than text.
  */
 export const rowColumns = {
   utc: 0,
@@ -30,7 +32,7 @@ export const rowColumns = {
 
 const NONE = 'NULL::VARCHAR';
 
-/** @throws InputError with everything in which the mapping does not fit the file */
+/** @throws InputError with all conflicts between mapping and file */
 export function selectRows(path: string, source: SourceFile, mapping: Mapping): Selection {
   requireColumns(path, source, mappedColumns(mapping));
   const cells = new Map(
@@ -46,7 +48,7 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
       `the mapping for ${path}`,
       unfit.map(({ column }) => ({
         path: mapping.long ? 'long.value' : `fields.${column.name}`,
-        message: `is ${column.type}, of which no number can be made`,
+        message: `is ${column.type}, which cannot be converted to a number`,
       })),
     );
   }
@@ -73,8 +75,8 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
 }
 
 /**
- * What is computed before the columns, each step from the one before: DuckDB would compute an expression anew at each place within a
- * CASE where it stands.
+ * Expressions that are computed before the columns, each step from the step before. DuckDB would compute an expression again at each place
+ * in a CASE.
  */
 type Steps = [string[], string[], string[]];
 
@@ -91,12 +93,12 @@ function isNumber(type: string): boolean {
   return integerTypes.test(type) || numberTypes.test(type);
 }
 
-/** DuckDB makes a join of a longer `IN`, and from a join the rows of a file come in any order. */
+/** `IN` with many values becomes a join in DuckDB, and a join changes the order of rows. */
 function isOneOf(text: string, values: readonly string[]): string {
   return `list_contains([${values.map(sqlString).join(', ')}], ${text})`;
 }
 
-/** Text without blanks around it; null where it stands for no value. */
+/** Text without blanks around it. Null if it means no value. */
 function textOf({ sql, type }: Cell, { nullTexts }: Mapping): string {
   const text = type === 'VARCHAR' ? `trim(${sql})` : `${sql}::VARCHAR`;
   return nullTexts.length === 0 ? text : `CASE WHEN NOT ${isOneOf(text, nullTexts)} THEN ${text} END`;
@@ -109,7 +111,7 @@ function deviceColumns(cell: Cell | undefined, mapping: Mapping, [first]: Steps)
   return ['device_id', `CASE WHEN device_id IS NULL THEN ${textOf(cell, mapping)} END`];
 }
 
-/** UTC milliseconds, or local ones, or else the text that is neither. */
+/** UTC milliseconds, local milliseconds, or the text if it is neither. */
 function timeColumns(
   path: string,
   { time }: Mapping,
@@ -132,7 +134,6 @@ function timeColumns(
   return ['utc', 'local', 'CASE WHEN utc IS NULL AND local IS NULL THEN time::VARCHAR END'];
 }
 
-/** Of `time`. */
 interface TimeExpressions {
   utc: string;
   local: string;
@@ -149,7 +150,7 @@ function textTime(format: string): TimeExpressions {
   }
   if (isEpochUnit(format)) return { utc: epoch('plain_number(time)', format), local: NO_MS };
   const parsed = `epoch_ms(try_strptime(time, ${sqlString(format)}))::DOUBLE`;
-  // With an offset in the pattern it is an instant.
+  // A pattern with an offset gives an instant.
   return /%[zZ]/.test(format) ? { utc: parsed, local: NO_MS } : { utc: NO_MS, local: parsed };
 }
 
@@ -161,8 +162,8 @@ function typedTime(path: string, format: string, { type, name }: Cell): TimeExpr
   if (isNumber(type) && isEpochUnit(format)) return { utc: epoch('time::DOUBLE', format), local: NO_MS };
   const units = Object.keys(epochUnits).join(', ');
   const message = isNumber(type)
-    ? `column "${name}" holds numbers, so the format must be one of ${units}`
-    : `column "${name}" is ${type}, which is no time`;
+    ? `column "${name}" contains numbers, so the format must be one of ${units}`
+    : `column "${name}" is ${type}, which is not a time`;
   throw new InputError(`the mapping for ${path}`, [{ path: 'time.format', message }]);
 }
 
@@ -188,7 +189,7 @@ function valueColumns(
       : floatColumns(sql, type);
   }
   const { nullTexts } = mapping;
-  // Nearly every cell is a number, so only what is none is compared with the texts for no value, unless those look like numbers.
+  // Only cells that are not numbers are compared with the texts for no value, unless these look like numbers.
   const numeric = nullTexts.filter((text) => /\d/.test(text));
   const known =
     numeric.length === 0 ? sql : `CASE WHEN NOT ${isOneOf(`trim(${sql})`, numeric)} THEN ${sql} END`;
@@ -200,7 +201,7 @@ function valueColumns(
   return [number, `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`];
 }
 
-/** As of text: NaN is no value, and what is infinite no number. */
+/** As for text: NaN is no value, and infinity is not a number. */
 function floatColumns(sql: string, type: string): string[] {
   if (type.startsWith('DECIMAL')) return [`${sql}::DOUBLE`, NONE];
   return [
@@ -209,12 +210,10 @@ function floatColumns(sql: string, type: string): string[] {
   ];
 }
 
-/** A number as its text is written, with a point and without groups; null where it is written otherwise. */
+/** Converts the notation of a number to a decimal point without groups. Null if the text has another notation. */
 function pointNumber(sql: string, { decimal, thousands }: Mapping): string {
   if (thousands !== undefined) {
-    const group = thousands === '.' ? '\\.' : thousands;
-    const point = decimal === '.' ? '\\.' : decimal;
-    const pattern = `[+-]?(\\d{1,3}(${group}\\d{3})+|\\d+)(${point}\\d+)?`;
+    const pattern = groupedPattern({ decimal, thousands });
     return `CASE WHEN regexp_full_match(trim(${sql}), ${sqlString(pattern)}) THEN replace(replace(${sql}, ${sqlString(thousands)}, ''), ${sqlString(decimal)}, '.') END`;
   }
   return decimal === '.' ? sql : `CASE WHEN NOT contains(${sql}, '.') THEN replace(${sql}, ',', '.') END`;

@@ -10,29 +10,29 @@ import { fileProblem, type Reader, unreadable } from './open-reader.ts';
 export interface SourceFile {
   format: FileFormat;
   columns: readonly SourceColumn[];
-  /** A FROM clause whose columns are `c0`, `c1` ... in the order of `columns`, and `broken`: why a row is none, else null. */
+  /** A FROM clause with columns `c0`, `c1` ... in the order of `columns`, and `broken`: why a row is broken, or null. */
   from: string;
-  /** What was found out of a CSV file beside its columns. */
+  /** The detected properties of a CSV file. */
   csv?: Required<Mapping['csv']>;
 }
 
 export interface SourceColumn {
-  /** As the mapping names it. */
+  /** The name in the mapping. */
   name: string;
-  /** DuckDB's type; everything of a text file is VARCHAR. */
+  /** DuckDB's type. VARCHAR for all columns of a text file. */
   type: string;
 }
 
-/** A line, or an object of JSON, that is longer is rejected. */
+/** Longer lines and JSON objects are rejected. */
 const LINE_BYTES_MAX = 1024 * 1024;
 /** Broken lines of a CSV file that are counted. */
 export const BROKEN_LINES_MAX = 100_000;
 const BROKEN_NONE = 'NULL::VARCHAR AS broken';
 
 /**
- * Finds out which columns a file has.
- * @param wanted the members to read, where the file is JSON: it has no list of them
- * @throws InputError where the file cannot be read
+ * Finds the columns of a file.
+ * @param wanted the members to read from a JSON file, which has no list of columns
+ * @throws InputError if the file cannot be read
  */
 export async function openSource(
   { connection, path, kind }: Reader,
@@ -43,7 +43,7 @@ export async function openSource(
   if (format === undefined) {
     throw fileProblem(
       path,
-      'is neither .csv, .ndjson nor .parquet by its name; say "format" in a mapping file',
+      'has a name that ends neither in .csv, .ndjson nor .parquet; write "format" in a mapping file',
     );
   }
   await checkFirstBytes(path, format, kind.compression);
@@ -145,7 +145,7 @@ async function sniff(
   };
 }
 
-/** A FROM clause with a column `json` for each object of a file, one a line or all in one array, and `broken`. */
+/** A FROM clause with a column `json` for each object of a file, and `broken`. Objects stand one on a line, or in one array. */
 export async function jsonObjects({ path, kind }: Pick<Reader, 'path' | 'kind'>): Promise<string> {
   const { compression } = kind;
   const start = Buffer.from(await firstBytes(path, compression)).toString();
@@ -160,7 +160,7 @@ export async function jsonObjects({ path, kind }: Pick<Reader, 'path' | 'kind'>)
   return `(SELECT json, ${broken} FROM read_json_objects(${sqlString(path)}, ${list(settings)}))`;
 }
 
-/** One member of each object a column; a name that begins with a slash is a path (RFC 6901). */
+/** Each wanted member becomes a column. A name that begins with a slash is a path (RFC 6901). */
 function openJson(objects: string, wanted: readonly string[]): SourceFile {
   const pointers = wanted.map((name) => sqlString(name.startsWith('/') ? name : jsonPointer([name])));
   const cells = `json_extract_string(json, [${pointers.join(', ')}]::VARCHAR[]) AS cells`;
@@ -183,10 +183,10 @@ async function openParquet(connection: DuckDBConnection, path: string): Promise<
   return openStructs(connection, { format: 'parquet', columns, from });
 }
 
-/** Structures may lie in structures; deeper ones are left as they are. */
+/** Structures deeper than this stay as they are. */
 const STRUCTS_DEPTH_MAX = 3;
 
-/** Puts the members of structures beside the columns, under their path (RFC 6901), as of JSON. */
+/** Adds the members of structures as columns, named by their path (RFC 6901). */
 async function openStructs(connection: DuckDBConnection, source: SourceFile, depth = 0): Promise<SourceFile> {
   if (depth === STRUCTS_DEPTH_MAX || !source.columns.some(isStruct)) return source;
   const columns: SourceColumn[] = [];
@@ -220,7 +220,7 @@ function list(settings: Record<string, string>): string {
     .join(', ');
 }
 
-/** @throws InputError with every column that the file has not */
+/** @throws InputError with all missing columns */
 export function requireColumns(
   path: string,
   source: SourceFile,

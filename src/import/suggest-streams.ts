@@ -3,15 +3,15 @@ import { parseUnit, unitFactor } from '../lib/units.ts';
 import { suggestRole } from '../roles/suggest-roles.ts';
 import type { FieldStats } from './field-stats.ts';
 
-/** An energy stream that may read a field, guessed from the name of the field and its values. */
+/** An energy stream that could read a field, guessed from the name of the field and its values. */
 export interface SuggestedStream {
   field: string;
   method: EnergyMethod;
-  /** Undefined where the name does not say it. */
+  /** Undefined if the name has no unit. */
   unit: string | undefined;
-  /** The source to book it as, where several fields are different amounts by their names. */
+  /** The source to store it as, if several fields are different amounts by their names. */
   as?: string;
-  /** What the values look like. */
+  /** The observation about the values. */
   why: string;
 }
 
@@ -21,16 +21,16 @@ const energyNames =
 const dayNames = /today|daily|day|heute|tag|jour|hoy/i;
 const totalNames = /total|gesamt|lifetime|cumul|stand$/i;
 const countNames = /^(id|index|row|no|nr)$|time|uptime|count$|seconds/i;
-/** Of a register nearly all steps go up: it falls by its last digit now and then. Power falls as much as it rises. */
+/** Nearly all steps of a register rise. Power falls as much as it rises. */
 const NET_GROWTH_MIN = 0.5;
-/** A register that starts again each day does so once; averages and drop-outs add some. */
+/** A daily register restarts once a day. Averages and drop-outs add some. */
 const RESTARTS_PER_DAY_MAX = 2;
-/** A lifetime register that drops out on one day in ten is still one. */
+/** A lifetime register may drop out on one day in ten. */
 const RESTARTS_PER_DAY_MIN = 0.3;
 
 /**
- * The energy streams that would read fields, the best first: registers, then energy of intervals, then power. A field that looks like
- * neither energy nor power is left out.
+ * Suggests energy streams for fields, best first: registers, then energy of intervals, then power. Fields that look like neither energy nor
+ * power are left out.
  */
 export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[] {
   const suggested = fields
@@ -39,7 +39,7 @@ export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[]
   return withSources(suggested);
 }
 
-/** Import and export of one message are two sources: as one, only the first that covers a day would count. */
+/** Import and export get different sources. In one source only the first field that covers a day would count. */
 function withSources(suggested: readonly SuggestedStream[]): SuggestedStream[] {
   const roleOf = ({ field }: SuggestedStream) => suggestRole(field)?.role;
   const roles = new Set(suggested.map(roleOf).filter((role) => role !== undefined));
@@ -61,7 +61,7 @@ function suggestStream(stats: FieldStats): SuggestedStream | undefined {
   const isEnergy = said ? said.dimension === 'energy' : !isPower && energyNames.test(field);
   const range = `${plain(min)} to ${plain(max)}`;
   if (isPower) return { field, method: 'power_curve', unit, why: `${words[shape]}, ${range}` };
-  // Without a name that says so only a register looks like energy.
+  // Without a matching name only a register looks like energy.
   if (!isEnergy && (shape === 'varies' || shape === 'still' || min < 0)) return undefined;
   return { field, method: methodOf(shape, field), unit, why: `${words[shape]}, ${range}` };
 }
@@ -69,7 +69,7 @@ function suggestStream(stats: FieldStats): SuggestedStream | undefined {
 type Shape = 'grows' | 'restarts' | 'varies' | 'still';
 const words: Readonly<Record<Shape, string>> = {
   grows: 'only grows',
-  restarts: 'starts again each day',
+  restarts: 'restarts each day',
   varies: 'rises and falls',
   still: 'does not change',
 };
@@ -89,7 +89,7 @@ function methodOf(shape: Shape, field: string): EnergyMethod {
     case 'still':
       return dayNames.test(field) ? 'daily_energy' : 'total_energy';
     case 'varies':
-      // Averages and drop-outs hide the shape of a register, not its name.
+      // Averages and drop-outs hide the shape of a register, so the name decides.
       if (dayNames.test(field)) return 'daily_energy';
       return totalNames.test(field) ? 'total_energy' : 'interval_energy';
     default:
@@ -107,11 +107,11 @@ function unitOf(field: string): { unit: string; dimension: 'energy' | 'power' } 
     .findLast((known) => known !== undefined);
   if (unit !== undefined)
     return { unit, dimension: unitFactor('power', unit) === undefined ? 'energy' : 'power' };
-  // What stands in brackets and is no unit of energy or power is another one: V, A, °C.
+  // Another unit in brackets, such as V, A or °C.
   return bracket === undefined ? undefined : 'another';
 }
 
-/** Small letters of which the larger unit is meant: nobody logs milliwatt-hours. */
+/** Units in lower case mean the larger unit, because nobody logs milliwatt-hours. */
 const ambiguous: Readonly<Record<string, string>> = { mwh: 'MWh', MWH: 'MWh', mw: 'MW', mj: 'MJ' };
 
 function plain(value: number): string {

@@ -1,16 +1,16 @@
 import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
 
 /*
- * BullMQ brings a reader of such patterns, cron-parser, and this file is used all the same: cron-parser loses a run where the clock skips
- * midnight (Cairo, Beirut, Santiago: no midnight on one day of each year), and it reads `mon` as January in the field of months.
+ * BullMQ contains cron-parser, but we do not use it: it loses a run if clocks skip midnight (Cairo, Beirut, Santiago: one day a year has no
+ * midnight), and it reads `mon` as January in the field of months.
  */
 
-/** A pattern of five fields (minute, hour, day of month, month, day of week), as cron reads it. */
+/** A pattern of five fields: minute, hour, day of month, month, day of week. */
 export interface CronPattern {
   minutes: readonly number[];
   hours: readonly number[];
   isDay(day: LocalDate): boolean;
-  /** The same as plain lists, which every reader of such patterns understands, and in the same way. */
+  /** The same as plain lists, which all readers of cron patterns read in the same way. */
   plain: string;
 }
 
@@ -21,7 +21,7 @@ const fields = [
   { name: 'hour', min: 0, max: 23, names: [] },
   { name: 'day of month', min: 1, max: 31, names: [] },
   { name: 'month', min: 1, max: 12, names: months },
-  // 7 is Sunday too.
+  // 7 is also Sunday.
   { name: 'day of week', min: 0, max: 7, names: weekdays },
 ] as const;
 type Field = (typeof fields)[number];
@@ -31,8 +31,8 @@ const DAYS_OF_MONTH_MAX = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const SEARCH_DAYS_MAX = 8 * 366;
 
 /**
- * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. Where both days are restricted, either will do.
- * @returns what is wrong with it, where it is no such pattern
+ * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. If both days are restricted, either one is enough.
+ * @returns a text with the problem if the pattern is invalid
  */
 export function parseCron(text: string): CronPattern | string {
   const parts = text.trim().toLowerCase().split(/\s+/);
@@ -42,7 +42,7 @@ export function parseCron(text: string): CronPattern | string {
   for (const [index, field] of fields.entries()) {
     const values = parseField(parts[index]!, field);
     if (!values) {
-      return `"${parts[index]}" is no ${field.name}: it takes *, numbers from ${field.min} to ${field.max}, lists, ranges and steps, such as 1,15 or 8-18/2`;
+      return `"${parts[index]}" is not valid as ${field.name}: use *, numbers from ${field.min} to ${field.max}, lists, ranges and steps, such as 1,15 or 8-18/2`;
     }
     sets.push(values);
   }
@@ -53,9 +53,9 @@ export function parseCron(text: string): CronPattern | string {
     number[],
     number[],
   ];
-  // Also where a day of the week is named beside it: BullMQ takes no such pattern.
+  // BullMQ refuses such a pattern also with a day of the week.
   if (!monthsOfYear.some((month) => daysOfMonth[0]! <= DAYS_OF_MONTH_MAX[month - 1]!))
-    return `never comes on day ${parts[2]} of month ${parts[3]}: there is no such day in any year`;
+    return `never comes on day ${parts[2]} of month ${parts[3]}: no year has this day`;
   const anyDate = parts[2] === '*';
   const anyWeekday = parts[4] === '*';
   return {
@@ -73,8 +73,8 @@ export function parseCron(text: string): CronPattern | string {
 }
 
 /**
- * The instants of a pattern after `afterMs` and up to `untilMs`, in order; of more than `max`, the newest. A time that the zone skips
- * comes as much later as the clock was moved, one that it repeats comes once.
+ * The instants of a pattern after `afterMs` and up to `untilMs`, in order. If there are more than `max`, the newest ones. A skipped local time
+ * is later by the length of the skip. A repeated local time counts once.
  */
 export function cronInstants(
   pattern: CronPattern,
@@ -90,7 +90,7 @@ export function cronInstants(
   return found.slice(0, max).reverse();
 }
 
-/** The next instant of a pattern; undefined where there is none for eight years. */
+/** The next instant of a pattern. Undefined if there is none within eight years. */
 export function nextCronInstant(pattern: CronPattern, zone: string, afterMs: UtcMs): UtcMs | undefined {
   const today = localDateOf(afterMs, zone);
   for (let day = today; daysBetween(today, day) < SEARCH_DAYS_MAX; day = addDays(day, 1)) {
@@ -103,7 +103,7 @@ export function nextCronInstant(pattern: CronPattern, zone: string, afterMs: Utc
 function instantsOf({ minutes, hours, isDay }: CronPattern, day: LocalDate, zone: string): UtcMs[] {
   if (!isDay(day)) return [];
   const instants = hours.flatMap((hour) => minutes.map((minute) => localInstant(day, hour, minute, zone)));
-  // Times within an hour that is skipped come with those of the next.
+  // Times in a skipped hour follow in the next hour.
   return [...new Set(instants)].sort((a, b) => a - b);
 }
 

@@ -5,15 +5,15 @@ import { dirname } from 'node:path';
 import { errorCode } from './errors.ts';
 
 /*
- * Files that survive a power cut. A few hundred bytes are written at once, because giving them to another thread costs more; what may be
- * large is synced without holding up the event loop.
+ * Files that survive a power cut. Small texts are written synchronously, because a thread costs more. Large texts are written without blocking the
+ * event loop.
  */
 
-/** Writes a new file that only its owner can read. Its name is durable once `syncFolder` was called. @throws EEXIST where there is one */
+/** Writes a new private file. Its name is durable after `syncFolder`. @throws EEXIST if it exists */
 export function writeNewFile(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
-    // A disk that fills up takes a part of what is written at once, and says so at the next.
+    // On a full disk the first write is partial and the next one fails.
     writeFileSync(file, text);
     fsyncSync(file);
   } finally {
@@ -21,7 +21,7 @@ export function writeNewFile(path: string, text: string): void {
   }
 }
 
-/** Writes a file, in the place of the one there is: whoever reads it, also after a crash, reads the one or the other whole. */
+/** Replaces a file atomically: readers see the old or the new content, also after a crash. */
 export function replaceFile(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
@@ -34,7 +34,7 @@ export function replaceFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** The same for a long text, written piece by piece, so that others get their turn in between. */
+/** The same for a long text, in pieces, so that the event loop stays free. */
 export async function replaceFileInPieces(path: string, pieces: Iterable<string>): Promise<void> {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
@@ -58,7 +58,7 @@ export async function replaceFileInPieces(path: string, pieces: Iterable<string>
   }
 }
 
-/** Makes the names in a folder durable, which syncing a file in it does not. */
+/** Makes the names in a folder durable. Syncing a file does not do that. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {
@@ -68,27 +68,27 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Makes the content of a file, or the names in a folder, durable without holding up the event loop. */
+/** Makes the content of a file, or the names in a folder, durable without blocking the event loop. */
 export async function syncPath(path: string): Promise<void> {
   await using file = await open(path, 'r');
   await file.sync();
 }
 
-/** Writes a new file and makes it durable, without holding up the event loop. @throws EEXIST when there is one */
+/** Writes a new file and makes it durable, without blocking the event loop. @throws EEXIST if it exists */
 export async function writeDurably(path: string, text: string): Promise<void> {
   await using file = await open(path, 'wx');
   await file.writeFile(text);
   await file.sync();
 }
 
-/** SHA-256 of a file, in hexadecimal. */
+/** SHA-256 of a file, hexadecimal. */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
   return hash.digest('hex');
 }
 
-/** Errors of file systems that cannot link, or cannot link this file once more. */
+/** Errors of file systems without hard links, or with too many links. */
 const CANNOT_LINK: ReadonlySet<string | undefined> = new Set([
   'EPERM',
   'ENOTSUP',
@@ -102,7 +102,7 @@ export function cannotLink(error: unknown): boolean {
   return CANNOT_LINK.has(errorCode(error));
 }
 
-/** The same content under a second name: a hard link, or a copy where links are impossible. @throws EEXIST */
+/** Gives a file a second name: a hard link, or a copy if links are impossible. @throws EEXIST */
 export async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);

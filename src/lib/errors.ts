@@ -1,11 +1,10 @@
 /**
- * Failures, told apart by the one question a caller has: is trying again worth it?
- * Messages say what happened, where, and what to do next; they never hold secrets or payloads.
+ * Errors say if a retry makes sense. Messages say what happened, where, and what to do. They never contain secrets or payloads.
  */
 abstract class WattlineError extends Error {
-  /** A stable identifier that programs and log searches can rely on, in PascalCase. */
+  /** A stable identifier for programs and log searches, in PascalCase. */
   readonly code: string;
-  /** Facts a reader needs to act on, never secrets or payloads. */
+  /** Facts for the reader. Never secrets or payloads. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -20,17 +19,17 @@ abstract class WattlineError extends Error {
   }
 }
 
-/** Nothing is wrong with the request: the same call may succeed later (network, overload, a busy file). */
+/** The request is correct. The same call may succeed later (network, overload, a busy file). */
 export class TransientError extends WattlineError {
   readonly retryable = true;
 }
 
-/** The same call will fail again until somebody changes something; the message says what. */
+/** The same call fails again until somebody changes what the message names. */
 export class TerminalError extends WattlineError {
   readonly retryable = false;
 }
 
-/** Another worker has taken the shard over: whatever was under way has had no effect and must stop. */
+/** Another worker has taken the shard. Nothing was written, and this worker must stop. */
 export class StaleOwnerError extends TerminalError {
   constructor(workgroupId: string, ownEpoch: bigint, currentEpoch: bigint) {
     super('StaleOwner', `another worker owns workgroup ${workgroupId} now; nothing was written`, {
@@ -39,11 +38,11 @@ export class StaleOwnerError extends TerminalError {
   }
 }
 
-/** Everything that is wrong with what a person wrote (a file, an option), reported at once. */
+/** All problems of a file or an option, reported at once. */
 export class InputError extends TerminalError {
   readonly problems: readonly Problem[];
 
-  /** @param count of all, where only the first are listed */
+  /** @param count the number of all problems, if only the first are listed */
   constructor(what: string, problems: readonly Problem[], count = problems.length) {
     const lines = problems.map(({ path, message }) =>
       path === '' ? `  ${message}` : `  ${path}: ${message}`,
@@ -59,13 +58,13 @@ export class InputError extends TerminalError {
   }
 }
 
-/** One thing that is wrong, and where: a dotted path, a line, a parameter. */
+/** One problem and its place: a dotted path, a line, a parameter. */
 export interface Problem {
   path: string;
   message: string;
 }
 
-/** Whether a retry is worth it. What is not one of ours (a socket error, a bug) is taken to be transient. */
+/** True if a retry makes sense. Errors that are not ours (a socket error, a bug) count as temporary. */
 export function isRetryable(error: unknown): boolean {
   return !(error instanceof TerminalError);
 }
@@ -75,7 +74,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code of a failed file operation, such as ENOENT; undefined for anything else. */
+/** The code of a failed file operation, such as ENOENT. Undefined for other errors. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -13,15 +13,13 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is wrong with what a person wrote, in that person's words: for `safeParse`, where a schema has none of its own. Never
- * holds what was written, which may be secret.
+ * Error messages for `safeParse` in plain words, if a schema has none. They never contain the input, which may be secret.
  */
 export const inWords = { error: (issue: Issue): string | undefined => describe(issue) };
 
 function describe(issue: Issue): string | undefined {
   if (issue.input === undefined && issue.code !== 'custom') return 'is missing';
-  if (issue.input === null && issue.code !== 'custom')
-    return 'is empty: remove it, or write what it is to be';
+  if (issue.input === null && issue.code !== 'custom') return 'is empty: remove it, or give it a value';
   switch (issue.code) {
     case 'invalid_type': {
       const expected = kinds[issue.expected] ?? `of the kind ${issue.expected}`;
@@ -34,9 +32,9 @@ function describe(issue: Issue): string | undefined {
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
       if (issue.origin === 'string') return 'must not be empty';
-      if (issue.origin === 'array') return `must have ${String(issue.minimum)} or more`;
+      if (issue.origin === 'array') return `must have at least ${String(issue.minimum)}`;
       return issue.inclusive
-        ? `must be ${String(issue.minimum)} or more`
+        ? `must be at least ${String(issue.minimum)}`
         : `must be more than ${String(issue.minimum)}`;
     case 'too_big':
       if (issue.origin === 'string') return `must have at most ${String(issue.maximum)} characters`;
@@ -45,14 +43,14 @@ function describe(issue: Issue): string | undefined {
         ? `must be at most ${String(issue.maximum)}`
         : `must be less than ${String(issue.maximum)}`;
     case 'unrecognized_keys':
-      // A line for each of them.
+      // One line for each key.
       return issue.keys.map((key) => describeUnknown(nearest(key, knownKeys(issue.inst)))).join('\n');
     default:
       return undefined;
   }
 }
 
-/** Says of a key that it means nothing. */
+/** The message for an unknown key. */
 export function describeUnknown(meant: string | undefined): string {
   return `is not a known setting${meant === undefined ? '' : `; is it ${meant}?`}`;
 }
@@ -66,7 +64,7 @@ function knownKeys(schema: unknown): string[] {
   return shape ? Object.keys(shape) : [];
 }
 
-/** The name that was meant: written with other capitals, or one or two letters away. */
+/** The intended name: other capitals, or one or two different letters. */
 export function nearest(written: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map((name) => ({ name, steps: distance(written.toLowerCase(), name.toLowerCase()) }))
@@ -75,7 +73,7 @@ export function nearest(written: string, names: readonly string[]): string | und
   return best?.name;
 }
 
-/** How many letters have to be put in, left out or replaced (Levenshtein). */
+/** The number of letters to insert, remove or replace (Levenshtein). */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [at, letter] of [...one].entries()) {

@@ -1,7 +1,6 @@
 /**
- * Plain data as JSON text without loss: integers keep all their digits, bytes are base64 text, numbers that JSON does
- * not have (NaN, the infinities) are their names as text. Half of a surrogate pair, which no character is, becomes U+FFFD: a JSON reader would
- * refuse the whole text.
+ * Converts plain data to JSON without loss: integers keep all digits, bytes become base64 text, and NaN and the infinities become text. Halves of
+ * surrogate pairs become U+FFFD, because JSON readers would refuse the whole text.
  */
 export function jsonText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.toWellFormed());
@@ -18,7 +17,7 @@ export function jsonText(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** For `JSON.stringify`, which has no integers of 64 bits: they become decimal text. */
+/** For `JSON.stringify`: 64-bit integers become decimal text. */
 export function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
@@ -26,7 +25,7 @@ export function bigintAsText(_key: string, value: unknown): unknown {
 const LONG_DIGITS = /\d{16}/;
 
 /**
- * Parses JSON so that integers beyond 2^53 stay what they are, as bigints.
+ * Parses JSON. Integers beyond 2^53 become bigints.
  * @throws SyntaxError
  */
 export function parseJsonExact(text: string): unknown {
@@ -38,25 +37,25 @@ export function parseJsonExact(text: string): unknown {
   });
 }
 
-/** Of a longer integer only its head is kept: it is far beyond 64 bits either way, and reading it whole takes seconds. */
+/** Only the beginning of a longer integer is read, because it is beyond 64 bits anyway, and reading it takes seconds. */
 const INTEGER_CHARACTERS_MAX = 64;
 
-/** How deep arrays and objects are nested in JSON text, known before anything is built of it. */
+/** The nesting depth of JSON text, computed before parsing. */
 export function jsonDepth(text: string): number {
   return measureJson(text).depth;
 }
 
-/** What JSON text comes to, known before anything is built of it. */
+/** The size of JSON text, computed before parsing. */
 export interface JsonMeasure {
-  /** How deep arrays and objects are nested. */
+  /** The nesting depth of arrays and objects. */
   depth: number;
-  /** How many there are. */
+  /** The number of arrays and objects. */
   containers: number;
-  /** What the outermost one holds: items or members. */
+  /** The items or members of the outermost one. */
   outermost: number;
-  /** The most that any one holds. */
+  /** The largest number of items or members. */
   widest: number;
-  /** Members of all objects. */
+  /** The members of all objects. */
   members: number;
 }
 
@@ -70,7 +69,7 @@ export function measureJson(text: string): JsonMeasure {
   let widest = 0;
   let members = 0;
   let quoted = false;
-  /** Commas in each container that is open, by its depth. */
+  /** Commas in each open container, by depth. */
   const commas = new Uint32Array(COUNTED_DEPTH_MAX);
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -2,7 +2,7 @@ import { type Logger as PinoLogger, pino } from 'pino';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
-/** Fields that may hold a credential: they are cut out wherever they stand in a log event. */
+/** Fields that may contain credentials. They are removed from all log events. */
 const SECRET_PATHS = [
   'token',
   'authorization',
@@ -12,7 +12,7 @@ const SECRET_PATHS = [
   'headers.cookie',
 ];
 
-/** Structured log events on standard error, one a stage, named `stage.event`; standard output belongs to the data. */
+/** Writes structured log events to standard error, named `stage.event`. Standard output is only for data. */
 export function createLogger(options: { level: string; pretty?: boolean }): Logger {
   return pino(
     {
@@ -26,14 +26,14 @@ export function createLogger(options: { level: string; pretty?: boolean }): Logg
   );
 }
 
-/** A logger that writes nothing. Library users and tests take it. */
+/** A logger that writes nothing, for tests and library users. */
 export const silentLogger: Logger = pino({ level: 'silent' });
 
 const REPEATED_EVERY_MS = 10_000;
 
 /**
- * The same logger, but it does not repeat itself. Every request meets the same error while something is down: the first is written
- * at once, the next ones as one line in 10 s that says how many were held back.
+ * Suppresses repetition: the first event is written at once, and later ones as one line in 10 s with their number. Every request can meet the
+ * same error.
  */
 export function sparingLogger(
   logger: Logger,

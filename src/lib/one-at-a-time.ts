@@ -1,4 +1,4 @@
-/** Calls that arrive while one is under way share the next: each begins after it was asked for. */
+/** Concurrent calls wait for the next run and share it. A run always begins after its call. */
 export function oneAtATime(action: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let following: Promise<void> | undefined;

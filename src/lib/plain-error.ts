@@ -1,6 +1,6 @@
 import { InputError, type Problem, StaleOwnerError, TerminalError, TransientError } from './errors.ts';
 
-/** An error as plain values, because its class does not survive the way between threads. */
+/** An error as plain values, because classes do not survive between threads. */
 export interface PlainError {
   type: 'transient' | 'terminal' | 'input' | 'stale-owner' | 'other';
   code: string;
@@ -24,7 +24,7 @@ function typeOf(error: TransientError | TerminalError): PlainError['type'] {
   return error instanceof TransientError ? 'transient' : 'terminal';
 }
 
-/** What cannot be copied to another thread is told as text: an error that cannot be told would end the thread. */
+/** Values that cannot be copied to another thread become text. Otherwise the thread would end. */
 function cloneable(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   try {
     return structuredClone(details);

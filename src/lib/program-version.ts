@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version of this Wattline, from the nearest package.json above: the same whether it runs from `src` or from `dist/src`. */
+/** The version of Wattline, from the nearest package.json above this file, in `src` and in `dist/src`. */
 export const programVersion: string = JSON.parse(
   readFileSync(packageFile(import.meta.dirname), 'utf8'),
 ).version;

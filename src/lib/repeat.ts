@@ -1,14 +1,14 @@
 import type { StartTimer } from './timer.ts';
 
-/** Something that is done again and again, one time after another. */
+/** A repeated action. */
 export interface Repeating {
-  /** Waits for what is under way, and does it no more. */
+  /** Waits for the current run and stops. */
   stop(): Promise<void>;
 }
 
 /**
- * Does something every so often, counted from the end of the time before.
- * @param action must not fail
+ * Repeats an action. The delay begins at the end of each run.
+ * @param action must not throw
  */
 export function repeat(everyMs: number, startTimer: StartTimer, action: () => Promise<void>): Repeating {
   let stopped = false;

@@ -1,11 +1,10 @@
 import PQueue from 'p-queue';
 
-/** Keeps apart, within one shard, what must not run at once. */
+/** Runs the jobs of each lane of a shard one after another. */
 export interface SerialLanes {
   /**
-   * Runs `task` once the lane is free. Where the same job already runs or waits, nothing happens and the answer is
-   * `busy`: a tick that finds its predecessor still at work has nothing to add.
-   * @throws what the task throws
+   * Runs `task` when the lane is free. If the same job is running or waiting, does nothing and returns `busy`.
+   * @throws the error of the task
    */
   run(lane: string, job: string, task: () => Promise<void>): Promise<'done' | 'busy'>;
 }

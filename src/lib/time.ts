@@ -2,10 +2,10 @@ import { Temporal } from 'temporal-polyfill';
 
 /** An instant: milliseconds since 1970-01-01T00:00Z. */
 export type UtcMs = number;
-/** A calendar day in some zone, `YYYY-MM-DD`. Sorts as text. */
+/** A calendar day of a zone, `YYYY-MM-DD`. Sorts as text. */
 export type LocalDate = string;
 
-/** Where the time comes from; tests bring their own. */
+/** The source of the current time. Tests have their own. */
 export interface Clock {
   now(): UtcMs;
 }
@@ -15,17 +15,17 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
-/** The field's standard load-profile interval. Every zone's days begin on a multiple of it. */
+/** The standard interval of load profiles. Days of every zone begin at a multiple of it. */
 export const INTERVAL_MS = 15 * MINUTE_MS;
 
-/** One local day as a half-open window of instants; empty where the zone skipped the date. */
+/** One local day as a half-open window of instants. Empty if the zone skipped the day. */
 export interface DayBounds {
   day: LocalDate;
   startMs: UtcMs;
   endMs: UtcMs;
 }
 
-/** Whether the tz database knows the zone (IANA names only, no bare offsets). */
+/** True if the tz database has the zone. Only IANA names, no offsets. */
 export function isTimeZone(zone: string): boolean {
   if (!/^[A-Za-z]/.test(zone)) return false;
   try {
@@ -36,7 +36,7 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Whether the text is a day that exists in the calendar, `YYYY-MM-DD`. */
+/** True if the text is an existing day, `YYYY-MM-DD`. */
 export function isLocalDate(text: string): text is LocalDate {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(`${text}T00:00:00Z`);
@@ -47,27 +47,26 @@ export function addDays(day: LocalDate, days: number): LocalDate {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** How many days `to` is after `from` in the calendar. */
+/** The number of calendar days from `from` to `to`. */
 export function daysBetween(from: LocalDate, to: LocalDate): number {
   return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS;
 }
 
-/** The local day an instant falls on. */
+/** The local day of an instant. */
 export function localDateOf(ms: UtcMs, zone: string): LocalDate {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).toPlainDate().toString();
 }
 
 /**
- * The first instant of a local date, from the tz database: the first of two midnights where midnight repeats,
- * the first moment after the change where there is no midnight.
+ * The first instant of a local day, from the tz database. If midnight is repeated, the first one. If midnight is skipped, the first instant after
+ * the change.
  */
 export function dayStart(day: LocalDate, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: zone }).epochMilliseconds;
 }
 
 /**
- * The instant at which a clock in the zone shows that time: the first where it is shown twice; where it is skipped, as much later as
- * the clock was moved.
+ * The instant of a local time. If the time is repeated, the first one. If it is skipped, it is later by the length of the skip.
  */
 export function localInstant(day: LocalDate, hour: number, minute: number, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({
@@ -76,7 +75,7 @@ export function localInstant(day: LocalDate, hour: number, minute: number, zone:
   }).epochMilliseconds;
 }
 
-/** Bounds of every calendar day from `from` to `to`, both included. A day the zone skipped is empty (start = end). */
+/** The bounds of all calendar days from `from` to `to`, both included. A skipped day is empty (start = end). */
 export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBounds[] {
   const bounds: DayBounds[] = [];
   let startMs = dayStart(from, zone);
@@ -90,7 +89,7 @@ export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBoun
   return bounds;
 }
 
-/** The offsets from UTC that a zone has had in those years, each from its first instant on; the first also for all before. */
+/** The offsets of a zone from UTC in these years, each with its first instant. The first one also applies to all times before. */
 export function zoneOffsets(
   zone: string,
   fromMs: UtcMs,
@@ -106,12 +105,12 @@ export function zoneOffsets(
   return offsets;
 }
 
-/** `2026-11-20T13:05:00.000Z`, the one way an instant is written for people and files. */
+/** `2026-11-20T13:05:00.000Z`, the format of instants for people and files. */
 export function formatInstant(ms: UtcMs): string {
   return new Date(ms).toISOString();
 }
 
-/** `2026-10-25 02:30:00+01:00`, as a clock in the zone shows it; the offset tells repeated hours apart. */
+/** `2026-10-25 02:30:00+01:00`: local time with its offset, which distinguishes repeated hours. */
 export function formatLocal(ms: UtcMs, zone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(ms)
     .toString({ timeZone: zone, smallestUnit: ms % SECOND_MS === 0 ? 'second' : 'millisecond' })
@@ -119,8 +118,8 @@ export function formatLocal(ms: UtcMs, zone: string): string {
 }
 
 /**
- * Reads an instant as strangers write it: ISO 8601 with a zone, or whole milliseconds since 1970.
- * @returns undefined when it is neither; a local time without a zone is refused, because it names no instant
+ * Reads an instant: ISO 8601 with a zone, or whole milliseconds since 1970.
+ * @returns undefined for other text. A local time without a zone is no instant
  */
 export function parseInstant(text: string): UtcMs | undefined {
   if (/^\d{1,15}$/.test(text)) return Number(text);

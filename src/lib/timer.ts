@@ -1,7 +1,7 @@
-/** Calls back once after a while. The result stops it; stopping it again, or after it rang, does nothing. */
+/** Calls back once after a delay. The result stops it. Stopping it twice, or after the call, does nothing. */
 export type StartTimer = (delayMs: number, ring: () => void) => () => void;
 
-/** The platform's timer. It does not keep a process alive by itself. */
+/** The timer of the platform. It does not keep a process alive. */
 export const startSystemTimer: StartTimer = (delayMs, ring) => {
   const timer = setTimeout(ring, delayMs);
   timer.unref();

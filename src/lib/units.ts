@@ -1,6 +1,5 @@
 /**
- * Quantities with their units, as people write them: `10 kW`, `100 Wh`, `15m`.
- * SI prefixes are case-sensitive: 1 mWh is a billionth of 1 MWh.
+ * Quantities with units: `10 kW`, `100 Wh`, `15m`. SI prefixes are case-sensitive: 1 mWh is a billionth of 1 MWh.
  */
 
 const ENERGY_WH: Readonly<Record<string, number>> = {
@@ -36,19 +35,19 @@ const UNITS: Readonly<Record<Dimension, Readonly<Record<string, number>>>> = {
   duration: DURATION_MS,
 };
 
-/** How many Wh, W or ms one of this unit is; undefined where the unit is not known. */
+/** How many Wh, W or ms one of this unit is. Undefined for an unknown unit. */
 export function unitFactor(dimension: Dimension, unit: string): number | undefined {
   return Object.hasOwn(UNITS[dimension], unit) ? UNITS[dimension][unit] : undefined;
 }
 
-/** The units a dimension knows, with their factors to Wh, W or ms. */
+/** The units of a dimension, with their factors to Wh, W or ms. */
 export function unitTable(dimension: Dimension): ReadonlyArray<readonly [unit: string, factor: number]> {
   return Object.entries(UNITS[dimension]);
 }
 
 const knownUnits = [...Object.keys(ENERGY_WH), ...Object.keys(POWER_W)];
 
-/** A unit of energy or power; `kwh` and `KWH` are understood too, but not units that differ from another only by their case. @returns undefined for none */
+/** Reads a unit of energy or power. Other cases such as `kwh` are accepted if they are unambiguous. @returns undefined for an unknown unit */
 export function parseUnit(text: string): string | undefined {
   if (knownUnits.includes(text)) return text;
   const meant = knownUnits.filter((unit) => unit.toLowerCase() === text.toLowerCase());
@@ -56,8 +55,8 @@ export function parseUnit(text: string): string | undefined {
 }
 
 /**
- * What is wrong with a unit, and which one is meant: written differently, or of another dimension.
- * @returns undefined where nothing is wrong
+ * The problem with a unit, with the unit that is probably meant.
+ * @returns undefined if there is no problem
  */
 export function unitProblem(dimension: 'energy' | 'power', unit: string): string | undefined {
   if (unitFactor(dimension, unit) !== undefined) return undefined;
@@ -68,7 +67,7 @@ export function unitProblem(dimension: 'energy' | 'power', unit: string): string
   if (unitFactor(other, unit) !== undefined) {
     const sibling = dimension === 'energy' ? `${unit}h` : unit.replace(/h$/, '');
     const counterpart = known.includes(sibling)
-      ? `${sibling} where it is ${dimension}`
+      ? `${sibling} if it is ${dimension}`
       : `a unit of ${dimension}`;
     return `"${unit}" is not a unit of ${dimension} but of ${other}; use ${counterpart}, or a method that reads ${other}`;
   }
@@ -76,8 +75,8 @@ export function unitProblem(dimension: 'energy' | 'power', unit: string): string
 }
 
 /**
- * Reads `10 kW`, `100Wh`, `1.5h` strictly: a plain decimal number, then a known unit.
- * @returns the amount in Wh, W or ms; undefined when it is anything else
+ * Reads `10 kW`, `100Wh`, `1.5h`: a plain decimal number and a known unit.
+ * @returns the amount in Wh, W or ms; undefined for other text
  */
 export function parseQuantity(dimension: Dimension, text: string): number | undefined {
   const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)\s*$/.exec(text);
@@ -87,7 +86,7 @@ export function parseQuantity(dimension: Dimension, text: string): number | unde
   return Number.isFinite(amount) ? amount : undefined;
 }
 
-/** A duration with the largest unit that needs no fraction, such as `90m`: what `parseQuantity` reads as the same. */
+/** A duration in the largest unit without a fraction, such as `90m`. `parseQuantity` reads it. */
 export function formatDuration(ms: number): string {
   const unit = ['d', 'h', 'm', 's'].find((name) => ms > 0 && ms % DURATION_MS[name]! === 0) ?? 'ms';
   return `${ms / DURATION_MS[unit]!}${unit}`;

@@ -1,6 +1,6 @@
 /**
- * Waits for a promise, but not longer than `withinMs`.
- * @returns `late` where the time ran out; the promise goes on and what it throws then is nobody's concern
+ * Waits for a promise for at most `withinMs`.
+ * @returns `late` after that time. The promise continues, and its error is ignored
  */
 export async function withTimeout<T>(promise: Promise<T>, withinMs: number): Promise<T | 'late'> {
   const timer = Promise.withResolvers<'late'>();

@@ -1,76 +1,17 @@
 import { join } from 'node:path';
-import PQueue from 'p-queue';
-import { createAudit } from '../audit/audit.ts';
-import { localActor } from '../audit/local-actor.ts';
-import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
-import { createInterpreter } from '../client/interpret.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
-import { createImportJob, type ImportJob } from '../import/import-job.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
-import { openShard } from '../warehouse/shard.ts';
-import { type LiveReader, storedPosition } from './live-reader.ts';
 
-/** A workgroup to work on, as the thread needs it. */
+/** A workgroup to work on, with the settings that the thread needs. */
 export interface Assignment {
   workgroup: WorkgroupConfig;
   dataDir: string;
   pipeline: Config['pipeline'];
+  limits: Config['limits'];
 }
 
-/** A shard that this thread has open, and what is done with it. */
-export interface OpenShard extends LiveReader {
-  assignment: Assignment;
-  imports: ImportJob;
-  backfills: BackfillJob;
-  /** Runs what changes readings and energy one after another: two transactions that change the same rows would fail. */
-  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
-  clock: Clock;
-  logger: Logger;
-}
-
-/** Opens a workgroup's warehouse and puts its reader where the checkpoint is. */
-export async function openAssignment(
-  assignment: Assignment,
-  clock: Clock,
-  logger: Logger,
-): Promise<OpenShard> {
-  const { workgroup, pipeline } = assignment;
-  const shard = await openShard({
-    path: warehousePath(assignment),
-    workgroupId: workgroup.id,
-    memoryMegabytes: pipeline.warehouseMemoryMegabytes,
-    threads: pipeline.threads,
-    folders: [lakeFolder(assignment)],
-    clock,
-    logger,
-  });
-  const table = workgroup.upstream?.table;
-  const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
-  const position = await storedPosition(shard);
-  const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
-  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, logger });
-  const lakeDir = lakeFolder(assignment);
-  const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
-  const changes = new PQueue({ concurrency: 1 });
-  return {
-    shard,
-    assignment,
-    interpret,
-    position,
-    stuck: undefined,
-    imports,
-    backfills,
-    inTurn: (work) => changes.add(work),
-    clock,
-    logger,
-  };
-}
-
-/** Ends what runs on it and lets its file go. */
-export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
-  await Promise.all([imports.stop(), backfills.stop()]);
-  await shard.close();
+export function assignmentOf(config: Omit<Assignment, 'workgroup'>, workgroup: WorkgroupConfig): Assignment {
+  const { dataDir, pipeline, limits } = config;
+  return { workgroup, dataDir, pipeline, limits };
 }
 
 export function warehousePath({ dataDir, workgroup }: Assignment): string {

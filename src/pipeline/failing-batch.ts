@@ -1,7 +1,7 @@
 import { type Ask, sameAsk } from '../client/position.ts';
 import { limits } from '../contract/wire-limits.ts';
 
-/** Where landing has failed, how often in a row, and how many messages are asked for at a time because of it. */
+/** Where landing has failed, how often in a row, and the reduced number of messages for each read. */
 export interface Stuck {
   ask: Ask;
   failures: number;
@@ -12,9 +12,9 @@ const FAILURES_MAX = 3;
 const SHRINK = 10;
 
 /**
- * A batch that fails to land three times is read again in a tenth of its size, until one message is left: that one is set aside, so
- * that it does not hold everything behind it up.
- * @returns undefined where the failure says nothing of the batch
+ * A batch that fails to land three times is read again with a tenth of its size, down to one message. This message is then set aside, so that
+ * the messages after it can land.
+ * @returns undefined if the batch is not the cause of the failure
  */
 export function afterFailure(before: Stuck | undefined, ask: Ask, errorCode: string): Stuck | undefined {
   if (!isBatchFailure(errorCode)) return before;
@@ -24,7 +24,7 @@ export function afterFailure(before: Stuck | undefined, ask: Ask, errorCode: str
   return { ask, failures: 0, messagesMax: Math.max(1, Math.floor(messagesMax / SHRINK)) };
 }
 
-/** Whether the batch itself may be the reason of a failure; of a full disk or a lost shard it is not. */
+/** True if the batch may be the cause of a failure. False for a full disk or a lost shard. */
 export function isBatchFailure(errorCode: string): boolean {
   return errorCode === 'WarehouseFailure' || errorCode === 'Unexpected';
 }
@@ -35,7 +35,7 @@ export function afterSuccess(before: Stuck | undefined): Stuck | undefined {
   return { ...before, failures: 0, messagesMax: before.messagesMax * SHRINK };
 }
 
-/** Whether the one message that is left has to be set aside. */
+/** True if the last message must be set aside. */
 export function isHopeless(stuck: Stuck | undefined, ask: Ask): boolean {
   return (
     stuck !== undefined &&

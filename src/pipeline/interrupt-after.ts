@@ -1,12 +1,12 @@
 import { TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
-/** An interrupt that falls between two statements is not heard, so it is said again. */
+/** An interrupt between two statements has no effect, so it is repeated. */
 const AGAIN_MS = 100;
 
 /**
- * Runs statements on a connection for no longer than they may hold up what else the database does.
- * @throws TransientError TooLong once they have been stopped
+ * Runs statements on a connection for at most `msMax`, so that they do not block other work of the database.
+ * @throws TransientError TooLong after that
  */
 export async function interruptAfter<Result>(
   connection: { interrupt(): void },
@@ -25,7 +25,7 @@ export async function interruptAfter<Result>(
     return await work();
   } catch (error) {
     if (!isLate) throw error;
-    const message = `it was stopped after ${msMax / SECOND_MS} s, so that landing is not held up; ask again when less is going on`;
+    const message = `it was stopped after ${msMax / SECOND_MS} s, so that landing is not blocked; try again later`;
     throw new TransientError('TooLong', message, { cause: error });
   } finally {
     clearTimeout(again);

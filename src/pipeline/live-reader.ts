@@ -17,7 +17,7 @@ import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { afterFailure, afterSuccess, isHopeless, type Stuck } from './failing-batch.ts';
 
-/** The reader that follows the stream of a warehouse, and where it stands. */
+/** The reader that follows the stream of a warehouse, with its position. */
 export interface LiveReader {
   readonly shard: Shard;
   readonly interpret: Interpreter;
@@ -25,24 +25,24 @@ export interface LiveReader {
   stuck: Stuck | undefined;
 }
 
-/** What the upstream answered, to which question. */
+/** An answer of the upstream, with its request. */
 interface Answer {
   ask: Ask;
   answer: RawAnswer;
 }
 
-/** What a read came to, for whoever asked: plain values, without the messages. */
+/** The result of a read as plain values, without the messages. */
 export type LandReply =
   | { kind: 'delivered'; messages: number; quarantined: number; position: Position; upToDate: boolean }
   | Exclude<Step, DeliverStep>
-  /** The answer belongs to a place where the reader no longer stands: ask where it does. */
+  /** The answer belongs to an old position of the reader. Ask for the current position. */
   | { kind: 'elsewhere'; position: Position };
 
 const ORIGIN = 'stream';
 
 /**
- * Understands one answer of the upstream and lands what is new in it. Answers come in the order in which they were asked for;
- * the next one is decoded while this one is being committed, and refused by the landing if this one fails.
+ * Reads one answer of the upstream and lands its new messages. Answers come in the order of their requests. The next answer is decoded while this
+ * one is committed. If this one fails, the landing refuses the next one.
  */
 export async function land(reader: LiveReader, { ask, answer }: Answer): Promise<LandReply> {
   let reply: LandReply | undefined;
@@ -55,7 +55,7 @@ export async function land(reader: LiveReader, { ask, answer }: Answer): Promise
     if (landed?.kind === 'out-of-step' || landed?.kind === 'recreated') {
       throw new TransientError(
         'OutOfStep',
-        'the warehouse stands elsewhere than the reader; reading again from its checkpoint',
+        'the warehouse and the reader are at different positions; reading again from the checkpoint',
       );
     }
     if (landed?.kind === 'landed') reader.stuck = afterSuccess(reader.stuck);
@@ -69,7 +69,7 @@ export async function land(reader: LiveReader, { ask, answer }: Answer): Promise
   }
 }
 
-/** Moves the reader by one answer. @returns what there is to land, if anything, and what to say once it has landed */
+/** Moves the reader by one answer. @returns the messages to land, if any, and the result after landing */
 function understand(
   reader: LiveReader,
   ask: Ask,
@@ -102,17 +102,17 @@ function understand(
   return { reply, batch };
 }
 
-/** Turns what cannot be landed into something that can: its bytes, with the reason. */
+/** Converts a message that cannot land to a quarantined one: its bytes, with the reason. */
 function setAside(columns: MessageColumns, bytes: Uint8Array): void {
   const offset =
     columns.count > 0 ? (BigInt(columns.offset[1]!) << 32n) | BigInt(columns.offset[0]!) : undefined;
   columns.count = 0;
   columns.rejected = [
-    { offset, reason: 'cannot_land', detail: 'the warehouse refused it again and again', bytes },
+    { offset, reason: 'cannot_land', detail: 'the warehouse refused it repeatedly', bytes },
   ];
 }
 
-/** Where the live reader of a warehouse goes on. */
+/** Where the live reader of a warehouse continues. */
 export async function storedPosition(shard: Shard): Promise<Position> {
   const checkpoint = await shard.checkpoint(ORIGIN);
   if (!checkpoint) return startPosition({ kind: 'oldest' });

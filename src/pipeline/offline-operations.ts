@@ -11,8 +11,8 @@ import { type OpenImport, readOpenImports } from '../warehouse/shard-status.ts';
 import { type Assignment, warehousePath } from './assignment.ts';
 
 /**
- * As the operation `explain`, of a warehouse that no process has open; it is only read.
- * @throws TransientError where there is none yet, or where a process has it open after all
+ * Like the operation `explain`, for a warehouse that no process has open. It is only read.
+ * @throws TransientError if it does not exist, or a process has it open
  */
 export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: Clock): Promise<Explained> {
   const { workgroup } = assignment;
@@ -21,12 +21,12 @@ export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: 
   );
 }
 
-/** As the operation `uploads`, of a warehouse that no process has open; else as `explainClosed`. */
+/** Like the operation `uploads`, see `explainClosed`. */
 export function uploadsClosed(assignment: Assignment, clock: Clock): Promise<UploadList> {
   return readClosed(assignment, clock, listUploads);
 }
 
-/** As the operation `corrections`, of a warehouse that no process has open; else as `explainClosed`. */
+/** Like the operation `corrections`, see `explainClosed`. */
 export function correctionsClosed(
   assignment: Assignment,
   asked: CorrectionQuery,
@@ -37,12 +37,12 @@ export function correctionsClosed(
   );
 }
 
-/** The imports that do not count, as in the operation `status`, of a warehouse that no process has open; else as `explainClosed`. */
+/** The unfinished imports, as in the operation `status`, see `explainClosed`. */
 export function importsClosed(assignment: Assignment, clock: Clock): Promise<OpenImport[]> {
   return readClosed(assignment, clock, readOpenImports);
 }
 
-/** As the operation `importsNewest`, of a warehouse that no process has open; else as `explainClosed`. */
+/** Like the operation `importsNewest`, see `explainClosed`. */
 export function importsNewestClosed(assignment: Assignment, clock: Clock): Promise<LandedImport[]> {
   return readClosed(assignment, clock, (connection) =>
     newestImports(connection, assignment.workgroup, clock.now()),

@@ -28,57 +28,58 @@ import type { StoreOutcome } from '../upload/store-upload.ts';
 import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
 import { noteDeviceStatus } from '../warehouse/note-device-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
-import { lakeFolder, type OpenShard } from './assignment.ts';
+import { lakeFolder } from './assignment.ts';
 import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
+import type { OpenShard } from './open-assignment.ts';
 
-/** What can be asked of an open shard. Adding an operation is one line here and one in `operations`. */
+/** The operations on an open shard. A new operation needs one line here and one in `operations`. */
 export interface Operations {
-  /** Where to read on, and how many messages at a time. */
+  /** Where to continue reading, and how many messages at a time. */
   position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
   rollUp: { args: undefined; result: RollUpResult };
   publish: { args: undefined; result: PublishResult };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   status: { args: undefined; result: ShardStatus };
-  /** What the data say against the configuration. */
+  /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
-  /** Has the next roll-up try the series again that were set aside: all, or those of a device. */
+  /** Lets the next roll-up compute failed series again: all, or the series of a device. */
   retry: { args: { device?: string | undefined }; result: { series: number } };
-  /** What a day of a device follows from. */
+  /** Explains the energy of a day of a device. */
   explain: { args: ExplainArgs; result: Explained };
-  /** Begins to import a file; `importState` tells how far it is and what it came to. */
+  /** Starts the import of a file. `importState` returns its progress and its result. */
   importStart: { args: ImportRequest; result: undefined };
   importState: { args: undefined; result: ImportState };
   importStop: { args: undefined; result: undefined };
-  /** What became of imports: which fields are read as energy, and the energy of their devices by month. */
+  /** The effect of imports: the fields that are read as energy, and the energy of their devices by month. */
   importSummary: { args: { importIds: number[]; table: string }; result: ImportSummary };
-  /** The same of the newest imports. */
+  /** The same for the newest imports. */
   importsNewest: { args: undefined; result: LandedImport[] };
-  /** Stores meter data or budgets that were uploaded. */
+  /** Stores uploaded meter data or budgets. */
   upload: { args: TakeRequest; result: StoreOutcome };
-  /** What was uploaded and counts. */
+  /** The uploads that count. */
   uploads: { args: undefined; result: UploadList };
-  /** Stores what a person corrects, and computes what it changes; with `dryRun` only the latter. */
+  /** Stores a correction and computes its effect. With `dryRun` only the latter. */
   correct: {
     args: { request: CorrectionRequest; author: string; dryRun: boolean };
     result: CorrectOutcome;
   };
-  /** What people have corrected, newest first. */
+  /** All corrections, newest first. */
   corrections: { args: CorrectionQuery; result: ListedCorrection[] };
-  /** Begins a backfill, or goes on with it; `backfillState` tells how far it is and what it came to. */
+  /** Starts or continues a backfill. `backfillState` returns its progress and its result. */
   backfillStart: { args: FromUpstream & { request: BackfillRequest }; result: undefined };
   backfillState: { args: undefined; result: BackfillJobState };
   backfillStop: { args: undefined; result: undefined };
   backfillPlan: { args: FromUpstream & { request: BackfillRequest }; result: BackfillPlan };
   backfillList: { args: undefined; result: ListedBackfill[] };
   backfillCancel: { args: { backfillId: number }; result: undefined };
-  /** Stretches of the stream that are missing, and what the upstream still has of them. */
+  /** Gaps of the stream, and what the upstream still has of them. */
   backfillGaps: { args: FromUpstream; result: OpenGap[] };
 }
 export type OperationName = keyof Operations;
 
-/** Of an operation that reads the stream: where. Whoever asks from outside does not say it. */
+/** The stream to read. Callers from outside do not send it. */
 interface FromUpstream {
   upstream?: UpstreamAddress;
 }
@@ -89,7 +90,7 @@ export type Handler<Name extends OperationName> = (
   signal?: AbortSignal,
 ) => Promise<Operations[Name]['result']>;
 
-/** A day of ten million readings takes a tenth of it. */
+/** A day of ten million readings takes a tenth of this. */
 const EXPLAIN_MS_MAX = 20 * SECOND_MS;
 
 export const operations: { readonly [Name in OperationName]: Handler<Name> } = {

@@ -5,18 +5,19 @@ import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
+import { assignmentOf } from './assignment.ts';
 import { tellFailure } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type PollResult, pollSlice } from './poll-slice.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
 
 export interface StagesOptions {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'workgroups'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'workgroups'>;
   pipeline: Pipeline;
   status: StatusBook;
   clock: Clock;
   logger: Logger;
-  /** Where a workgroup's stream is read, how, and with which token. */
+  /** How a workgroup's stream is read, with its address and token. */
   upstreamOf(workgroup: WorkgroupConfig): {
     url: string;
     workgroup: string;
@@ -27,7 +28,7 @@ export interface StagesOptions {
   };
 }
 
-/** The stages of the pipeline by workgroup, for whatever drives them: each reads where it stands and does a bounded piece of work. */
+/** The stages of the pipeline by workgroup. Each call reads its position and does a bounded piece of work. */
 export interface PipelineStages {
   poll(workgroupId: string, signal: AbortSignal): Promise<PollResult>;
   rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
@@ -64,7 +65,7 @@ export function createStages(options: StagesOptions): PipelineStages {
     return source;
   }
 
-  /** Runs a stage and notes in the status how it went. */
+  /** Runs a stage and stores its result in the status. */
   async function noted<Result>(
     workgroupId: string,
     stage: StatusStage,
@@ -80,7 +81,7 @@ export function createStages(options: StagesOptions): PipelineStages {
       });
       return result;
     } catch (error) {
-      // Being told to stop is no failure.
+      // An abort is not a failure.
       if (!signal.aborted) {
         const atMs = clock.now();
         status.update(workgroupId, stage, {
@@ -137,8 +138,7 @@ export function createStages(options: StagesOptions): PipelineStages {
         status.note(workgroupId, { problems });
       }),
     async openShard(workgroupId) {
-      const { dataDir, pipeline: settings } = config;
-      await pipeline.open({ workgroup: workgroupOf(workgroupId), dataDir, pipeline: settings });
+      await pipeline.open(assignmentOf(config, workgroupOf(workgroupId)));
     },
     async closeShard(workgroupId) {
       await pipeline.closeShard(workgroupId);

@@ -7,14 +7,14 @@ import type { Assignment } from './assignment.ts';
 import type { OperationName, Operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 
-/** The pipeline's thread as the main thread sees it: shards are opened, asked for work, and closed. */
+/** The pipeline's thread, for the main thread: opens shards, runs operations, closes shards. */
 export interface Pipeline {
   /** Opens a workgroup's shard and takes it over from its last owner. */
   open(assignment: Assignment): Promise<{ epoch: bigint }>;
   /**
    * Runs an operation on an open shard.
-   * @param transfer buffers that move to the thread instead of being copied
-   * @param signal asks it to end early; publishing and maintaining do, between two files
+   * @param transfer buffers that move to the thread without a copy
+   * @param signal asks the operation to end early. Publishing and maintaining do so between two files
    */
   run<Name extends OperationName>(
     workgroupId: string,
@@ -23,9 +23,9 @@ export interface Pipeline {
     transfer?: ArrayBuffer[],
     signal?: AbortSignal,
   ): Promise<Operations[Name]['result']>;
-  /** Waits for what runs on the shard, and lets its file go. Closing what is not open does nothing. */
+  /** Waits for running operations of the shard and closes its file. Does nothing if it is not open. */
   closeShard(workgroupId: string): Promise<void>;
-  /** Closes every shard, then ends the thread. */
+  /** Closes all shards, then ends the thread. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ type RequestBody = ThreadRequest extends infer Request
     : never
   : never;
 
-/** Starts the thread with the first shard; one that has crashed is started again with the next. */
+/** Starts the thread with the first shard. A crashed thread is started again with the next one. */
 export function createPipeline(options: { logLevel: string; logger: Logger }): Pipeline {
   let thread: Thread | undefined;
   let lastId = 0;
@@ -62,7 +62,7 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
       if (thread === started) thread = undefined;
       const ended = new TransientError(
         'PipelineEnded',
-        'the pipeline thread has ended; its work starts again from the checkpoint',
+        'the pipeline thread has ended; its work continues from the checkpoint',
       );
       for (const call of pending.values()) call.reject(ended);
       pending.clear();
@@ -104,7 +104,7 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
       const ending = thread;
       if (!ending) return;
       const exited = new Promise((resolve) => ending.worker.once('exit', resolve));
-      // One that crashes on the way has ended too.
+      // A thread that crashes while closing has ended too.
       await Promise.allSettled([send(ending, { kind: 'end' })]);
       await exited;
     },

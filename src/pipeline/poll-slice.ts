@@ -14,36 +14,36 @@ export interface PollOptions {
   source: StreamSource;
   workgroupId: string;
   signal: AbortSignal;
-  /** What the server may wait for a next message at the head. Default a second, so that a trickle is not held back. */
+  /** How long the server may wait for a next message at the head. Default: a second. */
   waitSeconds?: number;
-  /** Told of every read, as far as it has landed: a slice that is pushed to stays at the head. */
+  /** Called after every landed read. A slice with a push source stays at the head. */
   onProgress?: (result: PollResult) => void;
 }
 
-/** What a slice of polling came to. */
+/** The result of a slice. */
 export interface PollResult {
   messages: number;
   quarantined: number;
-  /** The head of the stream was reached; else the slice's time was over. */
+  /** True if the head was reached, false if the time of the slice was over. */
   upToDate: boolean;
-  /** Append time of the newest message that has landed. */
+  /** Append time of the newest landed message. */
   lastStoreTimeMs: UtcMs | undefined;
   nextOffset: bigint | undefined;
-  /** Messages behind the head, where the server says so. */
+  /** Messages behind the head, if the server reports them. */
   lagMessages: number | undefined;
 }
 
-/** A slice ends after this even if the stream goes on: the next one follows at once. */
+/** A slice ends after this time. The next one follows at once. */
 const SLICE_MS = 20 * SECOND_MS;
-/** Answers that are being landed while the next is read: two are committed, two wait decoded. Fewer leave the thread idle. */
+/** Answers that are landed while the next one is read: two are committed, two wait decoded. With fewer the thread is sometimes idle. */
 const IN_FLIGHT_MAX = 4;
-/** More than it takes to shrink a batch to one message and to set that aside. */
+/** Enough to reduce a batch to one message and to set it aside. */
 const BATCH_FAILURES_MAX = 20;
 
 /**
- * Reads the stream from the checkpoint to its head and lands what it reads; the next answer is fetched while this one is landed.
- * Where the source is pushed to, the slice stays at the head, so that a message need not wait for the next tick.
- * @throws TransientError when the upstream cannot be read now, TerminalError when a person has to change something
+ * Reads the stream from the checkpoint to its head and lands the messages. The next answer is fetched while this one is landed. With a push
+ * source the slice stays at the head, so that a message does not wait for the next tick.
+ * @throws TransientError if the upstream cannot be read now, TerminalError if a person has to change something
  */
 export async function pollSlice(options: PollOptions): Promise<PollResult> {
   const untilMs = performance.now() + SLICE_MS;
@@ -67,7 +67,7 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
   return result;
 }
 
-/** Reads to the head or until the time is over; where batches had to shrink, one batch, so that they can grow again. */
+/** Reads to the head or until the time is over. If batches had to shrink, reads one batch, so that they can grow again. */
 async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
   const { pipeline, source, workgroupId, signal, waitSeconds = 1, onProgress } = options;
   const start = await pipeline.run(workgroupId, 'position', undefined);
@@ -117,12 +117,12 @@ function land(
   answer: RawAnswer,
 ): Promise<LandReply> {
   const landing = pipeline.run(workgroupId, 'land', { ask, answer }, [answer.bytes.buffer]);
-  // Failures are met where the reply is awaited, which may be after the next answer has come.
+  // Errors are thrown where the reply is awaited, which may be after the next answer.
   landing.catch(() => undefined);
   return landing;
 }
 
-/** Where to read on, if the answer says so before it is understood: a full batch of a server of ours. */
+/** The position of the next read, if it is known before the answer is decoded: after a full batch of our own server. */
 function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undefined {
   if (status !== 200 || upToDate !== false || nextOffset === undefined || !/^\d{1,20}$/.test(nextOffset))
     return undefined;

@@ -7,14 +7,13 @@ import { isLocalDate } from '../lib/time.ts';
 import type { OperationName, Operations } from './operations.ts';
 
 /**
- * The operations that other processes may ask the owner of a warehouse for (see `src/control`), with the form of their arguments:
- * what is not here cannot be asked for. Arguments come from outside, so they are parsed.
+ * The operations that other processes may call (see `src/worker-rpc`), with the schemas of their arguments.
  */
 export const askable = {
   status: z.undefined(),
   explain: z.strictObject({
     device: deviceIdSchema,
-    day: z.string().refine(isLocalDate, 'is no day'),
+    day: z.string().refine(isLocalDate, 'is not a day'),
     source: nameSchema.optional(),
   }),
   retry: z.strictObject({ device: deviceIdSchema.optional() }),

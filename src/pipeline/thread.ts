@@ -3,14 +3,14 @@ import { TransientError } from '../lib/errors.ts';
 import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
-import { closeAssignment, type OpenShard, openAssignment } from './assignment.ts';
+import { closeAssignment, type OpenShard, openAssignment } from './open-assignment.ts';
 import { type Handler, type OperationName, operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 
 /**
- * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the
- * DuckDB file of every shard that it has open. Ending a thread with a DuckDB call pending would abort the process, so it ends only
- * after every shard has been closed, even when something was thrown that nobody caught.
+ * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the DuckDB files of
+ * its open shards. Ending a thread during a DuckDB call would abort the process, so it ends only after all shards are closed, also after an
+ * uncaught error.
  */
 const logger = createLogger({ level: (workerData as { logLevel: string }).logLevel });
 const shards = new Map<string, Promise<OpenShard>>();
@@ -36,7 +36,7 @@ async function answer(request: ThreadRequest): Promise<void> {
   if (request.kind === 'end') parentPort!.close();
 }
 
-/** Whatever state the thread is in, the files are not: what was committed stays, the rest is read again by the next thread. */
+/** After an error the files are intact: committed data stays, and the next thread reads the rest again. */
 async function endAfter(error: unknown): Promise<void> {
   if (failure !== undefined) return;
   failure = error;

@@ -7,7 +7,7 @@ import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { OpenImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
-/** How far a workgroup is, as its worker last wrote it down. Plain JSON: offsets are text. */
+/** The progress of a workgroup, as its worker last wrote it. Plain JSON: offsets are text. */
 export interface WorkgroupStatus {
   workgroupId: string;
   updatedAtMs: UtcMs;
@@ -15,12 +15,12 @@ export interface WorkgroupStatus {
   processId: number;
   poll: StageStatus & {
     nextOffset?: string | undefined;
-    /** What the last read came by. */
+    /** The transport of the last read. */
     transport?: Transport | undefined;
     upToDate?: boolean | undefined;
-    /** Messages behind the head, where the upstream says so. */
+    /** Messages behind the head, if the upstream reports them. */
     lagMessages?: number | undefined;
-    /** Age of the newest message that has landed, while there are newer ones; 0 at the head. */
+    /** Age of the newest landed message, while there are newer ones. 0 at the head. */
     lagSeconds?: number | undefined;
     messages?: number | undefined;
   };
@@ -30,13 +30,13 @@ export interface WorkgroupStatus {
   gaps: number;
   quarantined: number;
   storedMessages: number;
-  /** How many devices are in which state, once something was published. */
+  /** The number of devices in each state. Set after the first publication. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
-  /** Files whose import has begun and does not count, once something was published. */
+  /** Unfinished imports. Set after the first publication. */
   imports?: OpenImport[] | undefined;
-  /** What the data say against the configuration, by its path in it. */
+  /** Contradictions between data and configuration, by path. */
   problems: Problem[];
-  /** What keeps the worker from working on it; undefined where the worker of an older version wrote. */
+  /** Problems with the work on it. Undefined in files of an older version. */
   troubles?: Trouble[] | undefined;
 }
 
@@ -44,15 +44,15 @@ export interface StageStatus {
   lastSuccessAtMs?: UtcMs | undefined;
   /** Set while it fails. */
   lastError?: { atMs: UtcMs; message: string } | undefined;
-  /** When it first failed since the last success. */
+  /** The first failure since the last success. */
   failingSinceMs?: UtcMs | undefined;
 }
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
 
 /**
- * Keeps the status of the workgroups of one worker and writes it to `status/<workgroup>.json`, at most once a second each, and less often
- * where there are more than twenty.
+ * Keeps the status of the workgroups of one worker, and writes each to `status/<workgroup>.json`: at most once a second, and less often with more
+ * than twenty workgroups.
  */
 export interface StatusBook {
   update<Stage extends StatusStage>(
@@ -70,14 +70,14 @@ export interface StatusBook {
     >,
   ): void;
   of(workgroupId: string): WorkgroupStatus;
-  /** Writes what has not been written yet. @throws what the system refuses */
+  /** Writes all changes. @throws errors of the file system */
   flush(): Promise<void>;
 }
 
 interface Entry {
   status: WorkgroupStatus;
   writtenAtMs: UtcMs;
-  /** It has changed since it was written. */
+  /** True if it has changed since it was written. */
   dirty: boolean;
   writing: Promise<void> | undefined;
 }
@@ -104,7 +104,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     entry.dirty = true;
     if (entry.writing || clock.now() - entry.writtenAtMs < statusIntervalMs(known.size)) return;
     entry.writing = write(entry)
-      // It is written again with the next change; that a disk is full is told by what has to be on it.
+      // It is written again with the next change. Stages report a full disk.
       .catch(() => {
         entry.dirty = true;
       })
@@ -113,7 +113,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
       });
   }
 
-  /** Not on the main thread: to replace a file waits for the disk, with some file systems. */
+  /** Asynchronous, because replacing a file waits for the disk on some file systems. */
   async function write(entry: Entry): Promise<void> {
     const path = join(folder, `${entry.status.workgroupId}.json`);
     const text = JSON.stringify(entry.status);
@@ -138,17 +138,17 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   };
 }
 
-/** Well below the time after which a status is taken for that of a worker that has ended. */
+/** Well below the time after which a status counts as stopped. */
 const WRITE_MS_MAX = 10 * SECOND_MS;
-/** Twenty files a second are written of up to 200 workgroups together. */
+/** At most twenty files a second in all, for up to 200 workgroups. */
 const WRITE_MS_PER_WORKGROUP = 50;
 
-/** How long after one write of a status the next may follow. */
+/** The minimum time between two writes of a status. */
 export function statusIntervalMs(workgroups: number): number {
   return Math.min(WRITE_MS_MAX, Math.max(SECOND_MS, workgroups * WRITE_MS_PER_WORKGROUP));
 }
 
-/** The status of a workgroup of which nothing is known. */
+/** The status of an unknown workgroup. */
 export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus {
   return {
     workgroupId,
@@ -165,7 +165,7 @@ export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus 
   };
 }
 
-/** The status of every workgroup that a worker has written down below `dataDir`; of no use where that was long ago. */
+/** All status files below `dataDir`, also old ones. */
 export function readStatuses(dataDir: string): WorkgroupStatus[] {
   let files: string[];
   try {
@@ -179,12 +179,12 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
     .sort()
     .flatMap((file) => {
       const written = parseStatus(readFileSync(join(statusFolder(dataDir), file), 'utf8'));
-      // Older versions found no problems.
+      // Older versions wrote no problems.
       return written ? [{ ...written, problems: written.problems ?? [] }] : [];
     });
 }
 
-/** @returns undefined of what a power cut has left half written; the next run writes it anew */
+/** @returns undefined for an incomplete file after a power cut; the next run writes it again */
 function parseStatus(text: string): WorkgroupStatus | undefined {
   try {
     return JSON.parse(text) as WorkgroupStatus;
@@ -193,10 +193,10 @@ function parseStatus(text: string): WorkgroupStatus | undefined {
   }
 }
 
-/** A worker writes every second or so, and every 10 s where nothing moves; after this nobody does. */
+/** A worker writes at least every 10 s. After this time it has stopped. */
 const SILENT_MS = 30 * SECOND_MS;
 
-/** Whether a worker still writes it. */
+/** True if a worker still writes it. */
 export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
   return nowMs - updatedAtMs <= SILENT_MS;
 }

@@ -6,7 +6,7 @@ import { isPattern } from '../roles/resolve-roles.ts';
 import { query } from '../warehouse/query.ts';
 import { nearest } from './problem-words.ts';
 
-/** Devices and sources that are configured and of which there is no energy at all, as long as there is any of others. */
+/** Configured devices and sources without any energy, if others have energy. */
 export async function deviceProblems(
   connection: DuckDBConnection,
   workgroup: WorkgroupConfig,
@@ -21,7 +21,7 @@ export async function deviceProblems(
   const problems = devices.flatMap((device, index): Problem[] => {
     const sources = seen.get(device.id);
     if (!sources) {
-      const message = `no energy of device ${device.id} has ever come: correct the id, or remove it`;
+      const message = `device ${device.id} has never had energy: correct the id, or remove the device`;
       return [{ path: `devices.${index}.id`, message }];
     }
     const missing = (path: string, source: string): Problem[] =>
@@ -30,7 +30,7 @@ export async function deviceProblems(
         : [
             {
               path: `devices.${index}.${path}`,
-              message: `no energy of source "${source}" has ever come; the device has ${nearest(sources)}: correct the name, or remove it`,
+              message: `source "${source}" has never had energy; the device has ${nearest(sources)}: correct the name, or remove the source`,
             },
           ];
     return [
@@ -40,13 +40,13 @@ export async function deviceProblems(
   });
   problems.push(...roleProblems(workgroup, seen));
   if (totalSource !== undefined && ![...seen.values()].some((sources) => sources.includes(totalSource))) {
-    const message = `no energy of a source "${totalSource}" has ever come, so devices are the sums of their sources: correct the name, or remove it`;
+    const message = `source "${totalSource}" has never had energy, so devices are the sums of their sources: correct the name, or remove totalSource`;
     problems.push({ path: 'totalSource', message });
   }
   return problems;
 }
 
-/** Entries of roles that name a device and a source of it that has never had energy: what they declare is missing in every balance. */
+/** Roles of sources that never had energy. The role is then missing in every balance. */
 function roleProblems(
   { roles, devices }: WorkgroupConfig,
   seen: ReadonlyMap<string, readonly string[]>,
@@ -55,7 +55,7 @@ function roleProblems(
     if (device === undefined || source === undefined || isPattern(source)) return [];
     const sources = seen.get(findDevice({ devices }, device) ?? device);
     if (!sources || sources.includes(source)) return [];
-    const message = `no energy of source "${source}" has ever come, so its ${role} is not known; the device has ${nearest(sources)}: correct the name, or remove it`;
+    const message = `source "${source}" has never had energy, so its ${role} is unknown; the device has ${nearest(sources)}: correct the name, or remove it`;
     return [{ path: `roles.${index}.source`, message }];
   });
 }

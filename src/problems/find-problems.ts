@@ -11,9 +11,9 @@ import { setAsideProblems } from './set-aside-problems.ts';
 import { sourceProblems } from './source-problems.ts';
 
 /**
- * What the data say against the configuration: tables, fields, devices and sources that never come, streams of which nothing can be used,
- * registers that cannot be what they are said to be. Reads only what is stored of all readings together, and the newest messages.
- * @returns the problems, each by its path below the workgroup, with what to change
+ * Finds contradictions between data and configuration: tables, fields, devices and sources that never come, streams without a usable reading, and
+ * registers with impossible values. Reads only summaries of all readings, and the newest messages.
+ * @returns problems with what to change, by their path below the workgroup
  */
 export async function findProblems(
   connection: DuckDBConnection,
@@ -41,7 +41,7 @@ export async function findProblems(
   return problems.slice(0, PROBLEMS_MAX);
 }
 
-/** A thousand devices with the same fault are not told one by one. */
+/** Limits the list if a thousand devices have the same fault. */
 const PROBLEMS_MAX = 100;
 
 type KnownStream = { position: number; series_count: number; highest_wh: number | null };
@@ -54,7 +54,7 @@ type Rejected = {
   text: string | null;
 };
 
-/** Why a stream has not one valid reading; undefined where nothing has been received that could say so. */
+/** The reason why a stream has no valid reading. Undefined if nothing was received yet. */
 async function silentProblem(
   connection: DuckDBConnection,
   stream: EnergyStream,
@@ -70,7 +70,7 @@ async function silentProblem(
     const names = tables.map(({ table_name }) => table_name);
     return {
       path: 'table',
-      message: `no message of table "${table}" has come; there are ${nearest(names)}: correct the name, or remove the stream`,
+      message: `table "${table}" has never had a message; tables with messages are ${nearest(names)}: correct the name, or remove the stream`,
     };
   }
   const first = rejected[0];
@@ -78,7 +78,7 @@ async function silentProblem(
     const readings = rejected.reduce((sum, one) => sum + one.readings, 0);
     return {
       path: first.reason === 'unknown_unit' ? 'unitField' : 'field',
-      message: `all ${readings} readings of ${table}.${field} are rejected, as ${first.reason}: ${await advice(connection, stream, first)}`,
+      message: `all ${readings} readings of ${table}.${field} are rejected (${first.reason}): ${await advice(connection, stream, first)}`,
     };
   }
   const fields = await query<{ field: string }>(connection, 'problems/find_fields', { table, field });
@@ -86,7 +86,7 @@ async function silentProblem(
   if (names.includes(field)) return undefined;
   return {
     path: 'field',
-    message: `no message of table "${table}" has a field "${field}"; there are ${nearest(names)}: correct the name, or remove the stream`,
+    message: `no message of table "${table}" has a field "${field}"; its fields are ${nearest(names)}: correct the name, or remove the stream`,
   };
 }
 
@@ -104,19 +104,19 @@ async function advice(
         unit_pointer: pointer,
       });
       const names = units.map((one) => `"${one.unit}"`);
-      return `${unitField} says ${listed(names)}, which ${method} cannot use; remove unitField and write the unit in unit, which is ${unit} now`;
+      return `${unitField} contains ${listed(names)}, which ${method} cannot use; remove unitField and set unit, which is now ${unit}`;
     }
     case 'negative':
-      return `a lifetime register cannot be less than 0${example}; where it may fall, write register: net`;
+      return `a lifetime register cannot be less than 0${example}; if it may fall, write register: net`;
     case 'not_a_number':
-      return `they are text${example}; choose a field that is a number`;
+      return `they are text${example}; choose a field with numbers`;
     case 'sentinel':
-      return `they are what devices show where they know nothing${example}; choose another field, or write modulus where it is a value`;
+      return `devices use these values for "unknown"${example}; choose another field, or set modulus if they are real values`;
     case 'future':
     case 'clock_not_set':
       return 'set the clock of the device';
     default:
-      return `look at samples in the view rejected_reading${example}`;
+      return `see the samples in the view rejected_reading${example}`;
   }
 }
 
@@ -124,7 +124,7 @@ function rejectedProblem({ device, source, reason, readings, text }: Rejected): 
   const example = text === null ? '' : `, such as "${text.slice(0, 40)}"`;
   return {
     path: 'field',
-    message: `all ${readings} readings of device ${device}, source ${source} are rejected, as ${reason}${example}: correct what the device sends, or give it a stream of its own`,
+    message: `all ${readings} readings of device ${device}, source ${source} are rejected (${reason})${example}: correct the device, or add a stream for it`,
   };
 }
 
@@ -134,7 +134,7 @@ function beyondModulus(stream: EnergyStream, highestWh: number | null): Problem[
   return [
     {
       path: 'modulus',
-      message: `the register has shown ${highestWh} Wh, and modulus ${stream.modulus} ${stream.unit} is ${modulusWh} Wh: write the size that it has, in the unit of the field, or remove it`,
+      message: `the register has shown ${highestWh} Wh, and modulus ${stream.modulus} ${stream.unit} is ${modulusWh} Wh: set modulus to the size of the register in the unit of the field, or remove it`,
     },
   ];
 }

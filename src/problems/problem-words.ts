@@ -1,6 +1,6 @@
 const NAMES_MAX = 5;
 
-/** Names in quotes, the first of them where there are many; they stand in the order in which they resemble what was meant. */
+/** Names in quotes. The first ones if there are many. They are sorted by similarity. */
 export function nearest(names: readonly string[]): string {
   return listed(
     names.slice(0, NAMES_MAX).map((name) => `"${name}"`),

@@ -4,10 +4,10 @@ import type { Problem } from '../lib/errors.ts';
 import { formatInstant } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 
-/** Whose readings, by which stream. */
+/** The readings of a device and source, by stream. */
 type Whose = { position: number; device: string; source: string };
 
-/** Devices and sources whose readings say that a stream is not what the configuration takes it for. */
+/** Devices and sources whose readings contradict the settings of a stream. */
 export async function readingProblems(
   connection: DuckDBConnection,
   { energyStreams }: WorkgroupConfig,
@@ -32,7 +32,7 @@ function stillRegister({ position, device, source, power_wh }: StillRow, streams
   return {
     position,
     setting: 'field',
-    message: `the register of device ${device}, source ${source} has not grown for a week, in which its power has come to ${power_wh} Wh: check that "${streams[position]?.field}" is the register of that power, or put the power before it`,
+    message: `the register of device ${device}, source ${source} has not grown for a week, while its power gives ${power_wh} Wh: check that "${streams[position]?.field}" is the register of this power, or put the power before it`,
   };
 }
 
@@ -44,7 +44,7 @@ async function beyondPower(connection: DuckDBConnection): Promise<Found[]> {
   return rows.map(({ position, device, source, power_w, beyond, intervals }) => ({
     position,
     setting: 'maxPower',
-    message: `in ${beyond} of ${intervals} quarter hours of the last week readings of device ${device}, source ${source} are impossible at ${power_w} W and not counted: write the most power that the device can have, or check the unit`,
+    message: `in ${beyond} of ${intervals} quarter hours of the last week readings of device ${device}, source ${source} need more than ${power_w} W and are not counted: set maxPower to the maximum power of the device, or check the unit`,
   }));
 }
 
@@ -56,11 +56,11 @@ async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
   return rows.map(({ position, device, source, at_ms, value_before, value_after }) => ({
     position,
     setting: 'unit',
-    message: `the register of device ${device}, source ${source} went from ${value_before} to ${value_after} Wh at ${formatInstant(at_ms)}, ${timesOf(value_after / value_before)} what it had shown: its unit may have changed; have the device say its unit in a field (unitField), or set it back`,
+    message: `the register of device ${device}, source ${source} went from ${value_before} to ${value_after} Wh at ${formatInstant(at_ms)}, ${timesOf(value_after / value_before)} its previous value: its unit may have changed; let the device send its unit in a field (unitField), or change it back`,
   }));
 }
 
-/** But for those of which it is known why. */
+/** Without cases whose reason is known. */
 async function contradicted(
   connection: DuckDBConnection,
   streams: Streams,
@@ -76,7 +76,7 @@ async function contradicted(
   return unknown.map(({ position, device, source, days, last_day }) => ({
     position,
     setting: 'field',
-    message: `on ${days} of the last seven days another method has measured more than a tenth less or more than "${streams[position]?.field}" of device ${device}, source ${source}: see wattline explain ${device} ${last_day} --source ${source}, and correct the unit, the multiplier or the order of the streams`,
+    message: `on ${days} of the last seven days another method differs by more than a tenth from "${streams[position]?.field}" of device ${device}, source ${source}: see wattline explain ${device} ${last_day} --source ${source}, and correct the unit, the multiplier or the order of the streams`,
   }));
 }
 

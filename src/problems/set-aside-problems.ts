@@ -3,7 +3,7 @@ import type { Problem } from '../lib/errors.ts';
 import { formatInstant } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 
-/** Series that the roll-up has set aside, because it fails with them. */
+/** Series that the roll-up has set aside, because it fails for them. */
 export async function setAsideProblems(connection: DuckDBConnection): Promise<Problem[]> {
   const rows = await query<{
     position: number | null;
@@ -16,7 +16,7 @@ export async function setAsideProblems(connection: DuckDBConnection): Promise<Pr
   return rows.flatMap(({ position, device, source, since_ms, error, version }) => {
     if (position === null) return [];
     const by = version === '' ? '' : `, by Wattline ${version}`;
-    const message = `device ${device}, source ${source} is set aside since ${formatInstant(since_ms)}: ${error}${by}. Its readings are kept, its days are unavailable. Another version of Wattline or other settings of the stream try again by themselves; so does wattline retry ${device}`;
+    const message = `device ${device}, source ${source} has been set aside since ${formatInstant(since_ms)}: ${error}${by}. Its readings are kept, its days are unavailable. A new version of Wattline or changed settings of the stream compute it again; "wattline retry ${device}" does it now`;
     return [{ path: `energyStreams.${position}.field`, message }];
   });
 }

@@ -9,12 +9,12 @@ import { uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
 import type { View } from './view.ts';
 
-/** The smallest that DuckDB has: every generation brings one of these files, and they hold only text. */
+/** DuckDB's smallest block size. Each generation has one of these files, which contains only text. */
 const BLOCK_BYTES = 16_384;
 
 /**
- * Writes `analytics.duckdb` into a generation's folder: a view for each dataset, with a comment on every view and
- * column. The views name the folder of this generation, so what a session sees does not change under it.
+ * Writes `analytics.duckdb` to a generation's folder: a view for each dataset, with comments on views and columns. The views name the folder of this
+ * generation, so a session always sees the same data.
  */
 export async function writeAnalytics(
   shard: Pick<PublishShard, 'connect'>,
@@ -31,7 +31,7 @@ export async function writeAnalytics(
       for (const view of analyticsViews) await createView(connection, catalog, root, commit, view);
       await connection.run('COMMIT');
     } catch (error) {
-      // Nothing to roll back where COMMIT was what failed.
+      // If COMMIT failed, there is nothing to roll back.
       await connection.run('ROLLBACK').catch(() => {});
       throw error;
     } finally {
@@ -52,7 +52,7 @@ async function createView(
 ): Promise<void> {
   const name = `${catalog}.${view.name}`;
   const files = (dataset: DatasetName): string | undefined => {
-    // A pattern that matches no file is an error, so a dataset without files has no rows.
+    // A pattern without files is an error in DuckDB, so a dataset without files gets no rows.
     if (!commit.files.some((file) => file.dataset === dataset)) return undefined;
     const { glob, hive } = analyticsViews.find((one) => one.dataset === dataset)!;
     return `read_parquet(${sqlString(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;

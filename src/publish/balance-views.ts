@@ -12,21 +12,21 @@ const wh = (name: string, comment: string): ViewColumn => ({ name, type: 'BIGINT
 const share = (name: string, comment: string): ViewColumn => ({ name, type: 'DOUBLE', comment });
 
 const scopeColumns: readonly ViewColumn[] = [
-  { name: 'scope', type: 'VARCHAR', comment: 'What is balanced: workgroup, site or device' },
+  { name: 'scope', type: 'VARCHAR', comment: 'Scope of the balance: workgroup, site or device' },
   { name: 'site', type: 'VARCHAR', comment: 'Name of the site; null for the workgroup and for devices' },
   { name: 'device', type: 'UUID', comment: 'Device; null for the workgroup and for sites' },
 ];
 const flows: readonly ViewColumn[] = [
   wh('production_wh', 'Generated, Wh'),
-  wh('consumption_wh', 'Used by loads, without what charges a battery, Wh'),
+  wh('consumption_wh', 'Used by loads, without the charge of batteries, Wh'),
   wh('grid_import_wh', 'From the grid, Wh'),
   wh('grid_export_wh', 'Into the grid, Wh'),
   wh('battery_charge_wh', 'Into storage, Wh'),
   wh('battery_discharge_wh', 'Out of storage, Wh'),
   wh('grid_net_wh', 'Import minus export, Wh'),
-  wh('residual_wh', 'What comes in minus what goes out, by measured roles, Wh; 0 where a role is computed'),
-  wh('self_consumption_wh', 'Production minus export, Wh; negative where a battery feeds the grid'),
-  wh('self_supply_wh', 'Consumption minus import, Wh; negative where the grid charges a battery'),
+  wh('residual_wh', 'Inflow minus outflow of the measured roles, Wh; 0 if a role is computed'),
+  wh('self_consumption_wh', 'Production minus export, Wh; negative if a battery feeds the grid'),
+  wh('self_supply_wh', 'Consumption minus import, Wh; negative if the grid charges a battery'),
   wh('grid_to_battery_wh', 'At least this much of the charge came from the grid, Wh'),
   wh('battery_to_grid_wh', 'At least this much of the discharge went into the grid, Wh'),
 ];
@@ -34,13 +34,13 @@ const quality: readonly ViewColumn[] = [
   {
     name: 'computed',
     type: 'VARCHAR[]',
-    comment: 'Roles that no source measures and that follow from the others',
+    comment: 'Roles that are computed from the others',
   },
-  { name: 'missing', type: 'VARCHAR[]', comment: 'Roles that are measured and not known' },
+  { name: 'missing', type: 'VARCHAR[]', comment: 'Measured roles without a known value' },
   {
     name: 'rest',
     type: 'MAP(VARCHAR, BIGINT)',
-    comment: 'What is left of sources that contain others, by series, Wh',
+    comment: 'Remaining energy of sources that contain others, by series, Wh',
   },
   {
     name: 'flags',
@@ -50,29 +50,26 @@ const quality: readonly ViewColumn[] = [
   },
 ];
 const rates: readonly ViewColumn[] = [
-  share(
-    'self_consumption_rate',
-    'Share of the production that was used, 0 to 1; null where nothing was produced',
-  ),
+  share('self_consumption_rate', 'Used share of the production, 0 to 1; null without production'),
   share(
     'autarky',
-    'Share of the consumption that did not come from the grid, 0 to 1; null where nothing was consumed',
+    'Share of the consumption that did not come from the grid, 0 to 1; null without consumption',
   ),
 ];
 const sums: readonly ViewColumn[] = [
   ...rates,
   wh(
     'self_consumption_max_wh',
-    'At most this much of the production was used, Wh, where flags have shape_unknown',
+    'At most this much of the production was used, Wh, if flags have shape_unknown',
   ),
-  share('autarky_max', 'Autarky at most, 0 to 1, where flags have shape_unknown'),
-  share('specific_yield', 'Production by peak power, kWh/kWp; null where no peak power is configured'),
-  share('coverage', 'Share of the intervals, 0 to 1, on which every measured role is known'),
+  share('autarky_max', 'Autarky at most, 0 to 1, if flags have shape_unknown'),
+  share('specific_yield', 'Production divided by peak power, kWh/kWp; null without a configured peak power'),
+  share('coverage', 'Share of the intervals, 0 to 1, in which all measured roles are known'),
 ];
 const intervals: ViewColumn = {
   name: 'intervals',
   type: 'BIGINT',
-  comment: 'How many intervals are over: 96 a day, or 92 or 100 where the clock is changed',
+  comment: 'Number of ended intervals: 96 a day, or 92 or 100 if the clock changes',
 };
 
 /** The energy balance of the workgroup, of each site and of each device. */
@@ -83,7 +80,7 @@ export const balanceViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'The energy balance of each 15-minute interval of the workgroup, of each site and of each device: production + import + discharge = consumption + export + charge + residual. Choose a scope: rows of several are not to be added',
+      'The energy balance of each 15-minute interval of the workgroup, of each site and of each device: production + import + discharge = consumption + export + charge + residual. Choose one scope, because rows of different scopes must not be added',
     from: (files, publishedMs) => balanceOf(files, publishedMs, 'interval'),
     columns: [
       ...scopeColumns,
@@ -105,7 +102,7 @@ export const balanceViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      "The energy balance of each day of the workgroup's time zone: sums of balance_interval, null where one of these is null. Choose a scope: rows of several are not to be added",
+      "The energy balance of each day of the workgroup's time zone: sums of balance_interval, null if one of them is null. Choose one scope, because rows of different scopes must not be added",
     from: (files, publishedMs) => balanceOf(files, publishedMs, 'day'),
     columns: [
       ...scopeColumns,
@@ -122,13 +119,13 @@ export const balanceViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'The energy balance of each month: sums of the days that are complete. Choose a scope: rows of several are not to be added',
+      'The energy balance of each month: sums of the complete days. Choose one scope, because rows of different scopes must not be added',
     from: (files, publishedMs) => balanceOf(files, publishedMs, 'month'),
     columns: [
       ...scopeColumns,
       { name: 'month', type: 'DATE', select: "(period || '-01')::DATE", comment: 'First day of the month' },
       { name: 'days', type: 'BIGINT', comment: 'Days of the month that have begun' },
-      { name: 'complete_days', type: 'BIGINT', comment: 'Days of these that the sums are of' },
+      { name: 'complete_days', type: 'BIGINT', comment: 'Complete days, which the sums contain' },
       intervals,
       ...flows,
       ...sums,
@@ -138,8 +135,8 @@ export const balanceViews: readonly View[] = [
 ];
 
 /**
- * As of the moment at which the generation was published, so that it tells the same whenever it is read.
- * @returns undefined where there is no energy yet
+ * The balance at the time of publication, so it is the same whenever it is read.
+ * @returns undefined if there is no energy yet
  */
 function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolution): string | undefined {
   const [daily, interval, series, day] = (
@@ -150,7 +147,7 @@ function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolu
   const absent = files('absent_role');
   const peaks = files('peak_power');
   const siteDevices = sites && `(SELECT * FROM ${sites} WHERE device IS NOT NULL)`;
-  // Sites without any members are all there is.
+  // Without members the site is the whole workgroup.
   const wholeSites =
     absent &&
     `(SELECT DISTINCT site FROM ${absent} WHERE site IS NOT NULL${sites ? ` AND site NOT IN (SELECT site FROM ${sites})` : ''})`;

@@ -22,13 +22,13 @@ export type CompactResult =
   | { kind: 'unchanged'; merges: readonly Merge[] }
   | { kind: 'compacted'; sequence: number; merges: readonly Merge[] };
 
-/** In a period that still grows, this many files of one level become one of the next: a row is rewritten rarely. */
+/** In a growing period this many files of one level become one of the next, so that a row is rewritten rarely. */
 const FAN_IN = 8;
-/** A period is merged whole once it is over and nothing has been added for this long. */
+/** A period is merged as a whole after its end, and after this time without new files. */
 const QUIET_MS = 10 * MINUTE_MS;
-/** Periods are joined to larger ones up to this size: one device's day in it is still found in some 10 ms. */
+/** Periods are merged to larger ones up to this size. One day of a device is still found in about 10 ms. */
 const MERGED_BYTES_MAX = 32 * 1024 * 1024;
-/** One run merges at most this much, so that it ends in time; the next run goes on. */
+/** One run merges at most this much, so that it ends in time. The next run continues. */
 const RUN_BYTES_MAX = 512 * 1024 * 1024;
 const ORDER: Partial<Record<DatasetName, string>> = {
   messages: 'device, event_time, stream_offset',
@@ -38,7 +38,7 @@ const ORDER: Partial<Record<DatasetName, string>> = {
   rejected_reading: 'day, device, source, field, reason, import_id',
 };
 
-/** Which files of a generation are worth merging now, the smallest work first. */
+/** The files of a generation to merge now, smallest work first. */
 export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
   const merges = [
     ...growing(commit.files, 'messages', nowMs),
@@ -64,7 +64,7 @@ export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
   return chosen;
 }
 
-/** In a folder that still grows: files of the same level, as soon as there are enough of them. */
+/** In a growing folder: files of the same level, if there are enough. */
 function growing(files: readonly LakeFile[], dataset: DatasetName, nowMs: UtcMs): Merge[] {
   const open = files.filter((file) => file.dataset === dataset && !isOver(file.period, nowMs));
   return [...Map.groupBy(open, ({ folder, level }) => `${level}\n${folder}`).values()]
@@ -73,8 +73,8 @@ function growing(files: readonly LakeFile[], dataset: DatasetName, nowMs: UtcMs)
 }
 
 /**
- * Of a period that is over: all its files become one, in the folder of that period, where they are small enough
- * together. So hours become days and days months in a lake with little traffic, and a busy one keeps its hours.
+ * Of an ended period: all its files become one in the folder of that period, if they are small enough together. So with little traffic hours become
+ * days and days become months, and with much traffic hours stay.
  */
 function closed(files: readonly LakeFile[], dataset: DatasetName, kind: PeriodKind, nowMs: UtcMs): Merge[] {
   const rank: Record<PeriodKind, number> = { hour: 0, day: 1, month: 2 };
@@ -97,7 +97,7 @@ function closed(files: readonly LakeFile[], dataset: DatasetName, kind: PeriodKi
     .map(([folder, group]) => mergeOf(dataset, folder, widen(group[0]!.period, kind), group));
 }
 
-/** The folder that a file of a smaller period goes to when it is joined to a period of this kind. */
+/** The folder of a merged file of this period. */
 function folderOf({ dataset, folder, period }: LakeFile, kind: PeriodKind): string {
   return dataset === 'messages' ? folder.replace(/hour=[^/]*$/, `hour=${widen(period, kind)}`) : folder;
 }
@@ -111,8 +111,8 @@ function sizeOf(files: readonly LakeFile[]): number {
 }
 
 /**
- * Merges small files of the newest generation into sorted larger ones, as a generation of its own with the same rows.
- * @param options.dryRun only tells what would be merged
+ * Merges small files of the newest generation into larger sorted ones, as a new generation with the same rows.
+ * @param options.dryRun only reports what would be merged
  * @throws as publish does
  */
 export async function compactLake(

@@ -9,12 +9,12 @@ import { type Commit, listSequences, readCurrent } from './lake-commit.ts';
 import { commitPath, generationMarker, generationPath, type LakePaths, uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
 
-/** Links are made in the thread that lands messages: this many at a time, some 2 ms. */
+/** Links are created in the thread that lands messages, so only this many at a time, about 2 ms. */
 const LINKS_PER_TURN = 64;
 
 /**
- * Lays a committed generation out for people (Hive partitions and `analytics.duckdb`) and moves `current` to it.
- * Does nothing where that has been done; finishes it where a crash cut it off.
+ * Creates the folders of a committed generation for people (Hive partitions and `analytics.duckdb`), and moves `current` to it. Does nothing if that is
+ * done, and continues after a crash.
  */
 export async function completeGeneration(
   shard: Pick<PublishShard, 'connect'>,
@@ -44,7 +44,7 @@ async function layOut(shard: Pick<PublishShard, 'connect'>, paths: LakePaths, co
   await syncPath(root);
 }
 
-/** A synchronous link takes a fifth of the time of an asynchronous one, and there are many. */
+/** A synchronous link takes a fifth of the time of an asynchronous one. */
 async function linkFile(from: string, to: string): Promise<void> {
   try {
     linkSync(from, to);
@@ -54,7 +54,7 @@ async function linkFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Readers see the generation before or this one, never nothing. A publisher that has been overtaken leaves it alone. */
+/** Replaces `current` atomically. A publisher that is behind does not change it. */
 async function moveCurrent(paths: LakePaths, sequence: number): Promise<void> {
   if ((await listSequences(paths)).at(-1) !== sequence) return;
   const staged = join(paths.staging, uniqueName(sequence));

@@ -1,4 +1,4 @@
-/** The datasets of the lake: the folders below a generation, and the SQL (`sql/publish/<select>.sql`) that fills them. */
+/** The datasets of the lake: folders of a generation, and the SQL (`sql/publish/<select>.sql`) of their rows. */
 export const datasets = {
   messages: { select: 'publish/select_messages', energy: false },
   interval_energy: { select: 'publish/select_interval_energy', energy: true },
@@ -25,7 +25,7 @@ export const datasets = {
 
 export type DatasetName = keyof typeof datasets;
 
-/** Small datasets that are written whole whenever they have changed. */
+/** Small datasets that are written as a whole after each change. */
 export const wholeDatasets = [
   'gap',
   'correction',

@@ -6,22 +6,22 @@ import type { Commit } from './lake-commit.ts';
 import { isOver, type Period, periodKind, periodOf, widen } from './lake-period.ts';
 import { filesByPeriod, type Piece, window } from './lake-piece.ts';
 
-/** Datasets by UTC day, and the statements that list their days and count the rows of one. */
+/** Datasets by UTC day, with the statements that list their days and count rows. */
 const dayDatasets = {
   interval_energy: { days: 'publish/find_interval_days', count: 'publish/count_intervals' },
   device_status: { days: 'publish/find_device_status_days', count: 'publish/count_device_status' },
   rejected_reading: { days: 'publish/find_rejected_days', count: 'publish/count_rejected' },
 } as const;
 
-/** Of a month that is over, more changed days than this are written as the month that they would be merged to: each file takes some 10 ms. */
+/** If more days of an ended month have changed, the month is written as one file, because each file takes about 10 ms. */
 const DAYS_MAX = 4;
 
-/** Months are written as a whole up to this size, so that sorting them takes little memory. */
+/** Months up to this size are written as a whole, because sorting takes memory. */
 const MONTH_ROWS_MAX = 500_000;
 
 type Size = { row_count: number; energy_wh?: number };
 
-/** A file holds a UTC day, or a month once the month is over and its days were merged. */
+/** A file has a UTC day, or a merged month after its end. */
 export async function findByDay(
   connection: DuckDBConnection,
   dataset: keyof typeof dayDatasets,
@@ -51,7 +51,7 @@ export async function findByDay(
         parameters: window(period),
         rows,
         ...(energyWh !== undefined && { energyWh }),
-        // A month replaces the files of its days too.
+        // A month also replaces the files of its days.
         replaces: [...old].flatMap(([one, files]) => (one.startsWith(period) ? files : [])),
       });
     }

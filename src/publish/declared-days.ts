@@ -5,12 +5,12 @@ import { dayBounds, type LocalDate } from '../lib/time.ts';
 import { jsonRowsSql } from '../warehouse/json-rows.ts';
 import { query, queryText } from '../warehouse/query.ts';
 
-/** The zone that days are cut in. */
+/** The zone of the days. */
 export type DeclaredZone = Partial<Pick<WorkgroupConfig, 'timezone'>>;
 
 const columns = { day: 'DATE', start_ms: 'BIGINT', end_ms: 'BIGINT' };
 
-/** Brings the local days that have energy, and those between, into the temporary table declared_day, with bounds from the tz database. */
+/** Fills the temporary table declared_day with the local days from the first to the last with energy, with bounds from the tz database. */
 export async function declareDays(
   connection: DuckDBConnection,
   { timezone = 'Etc/UTC' }: DeclaredZone,
@@ -25,7 +25,7 @@ export async function declareDays(
   await queryText(connection, select, { rows });
 }
 
-/** Bounds that were asked for before: those of ten years take 0.1 s, and each publication asks for the same. */
+/** A cache, because bounds of ten years take 0.1 s, and each publication needs the same. */
 const kept = new LRUCache<string, string>({ max: 64 });
 
 function boundsOf(first: LocalDate, last: LocalDate, timezone: string): string {

@@ -3,7 +3,7 @@ import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.t
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { FilesOf } from './view.ts';
 
-/** Days by device, from days by source, as the report tells them. */
+/** Days by device from days by source, as in the report. */
 export function deviceDays(files: FilesOf): string {
   const sources = files('device_source');
   const intervals = files('interval_energy');

@@ -14,7 +14,7 @@ import { filesByPeriod, type Piece, window } from './lake-piece.ts';
 /** Sorting a million messages of ten fields takes about a GB. */
 const MESSAGES_A_FILE_MAX = 200_000;
 
-/** How far the warehouse is, and when it was made. */
+/** The position and the identity of the warehouse. */
 export interface WarehouseState {
   createdAtMs: number;
   batchId: bigint;
@@ -37,7 +37,7 @@ export async function readState(
   };
 }
 
-/** Everything in which the warehouse differs from the newest generation; everything there is where there is none. */
+/** All differences between the warehouse and the newest generation. Everything if there is no generation. */
 export async function findPieces(
   connection: DuckDBConnection,
   head: Commit | undefined,
@@ -127,15 +127,15 @@ async function findMessages(
   return [...tables.values()].flatMap((own) => split(own, ['month', 'day', 'hour']));
 }
 
-/** Datasets by month: the statements that list their months and count the rows of one, and how these are told the month. */
+/** Datasets by month, with the statements that list their months and count rows, and their parameters. */
 const monthDatasets = {
-  /** Of the local day. */
+  /** By local day. */
   daily_energy: {
     months: 'publish/find_daily_months',
     count: 'publish/count_days',
     parameters: localDays,
   },
-  /** Of the local day. */
+  /** By local day. */
   daily_energy_version: {
     months: 'publish/find_version_months',
     count: 'publish/count_versions',
@@ -183,7 +183,7 @@ async function findByMonth(
   return pieces;
 }
 
-/** Messages of new batches become new files by month of quarantine; everything is written again only where messages were taken back. */
+/** Messages of new batches become new files by month of quarantine. All files are written again only if messages left the quarantine. */
 async function findQuarantine(
   connection: DuckDBConnection,
   head: Commit | undefined,
@@ -212,7 +212,7 @@ async function findQuarantine(
   }));
 }
 
-/** What each small dataset looks like now, told by one statement, because most of them have not changed. */
+/** Fingerprints of all small datasets in one statement, because most have not changed. */
 async function findWhole(connection: DuckDBConnection, head: Commit | undefined): Promise<Piece[]> {
   const looks = wholeDatasets.map(
     (dataset) =>

@@ -10,21 +10,21 @@ const integerText = z.string().regex(/^-?\d+$/);
 
 const lakeFileSchema = z.object({
   dataset: z.string(),
-  /** Where it stands in a generation's folder, below its dataset: Hive partitions such as `month=2026-11`, or nothing. */
+  /** Its place below its dataset in a generation's folder: Hive partitions such as `month=2026-11`, or nothing. */
   folder: z.string(),
   /** Its name below `files/<dataset>/`. */
   name: z.string().regex(/^[0-9a-f-]+\.parquet$/),
-  /** The period it holds; empty where the dataset is not cut by time. */
+  /** The period of its rows. Empty if the dataset is not split by time. */
   period: z.string(),
   rows: z.number().int().min(0),
   bytes: z.number().int().min(0),
   sha256: z.string(),
   createdAtMs: z.number().int(),
-  /** 0 as published; 1 more than the files it was merged from. */
+  /** 0 for a published file. 1 more than the merged files. */
   level: z.number().int().min(0),
   /** The sum of energy_wh of its rows, in energy datasets. */
   energyWh: wholeWh.optional(),
-  /** What a small dataset that is always written whole looked like, to see when it has changed. */
+  /** The fingerprint of a small dataset, to find changes. */
   fingerprint: z.string().optional(),
 });
 
@@ -35,11 +35,11 @@ const commitSchema = z.object({
   createdAtMs: z.number().int(),
   /** The fencing epoch of the worker that wrote it. */
   ownerEpoch: integerText,
-  /** Which warehouse it was published from. */
+  /** The warehouse that it was published from. */
   warehouseCreatedAtMs: z.number().int(),
-  /** Every message of the batches up to this one is in the files, once. */
+  /** All messages of the batches up to this one are in the files, once. */
   batchId: integerText,
-  /** The last batch that intervals and days had taken in. */
+  /** The last batch that intervals and days contain. */
   rolledUpBatchId: integerText,
   checkpoints: z.array(
     z.object({
@@ -49,17 +49,17 @@ const commitSchema = z.object({
       lastStoreTimeMs: z.number().int().nullable(),
     }),
   ),
-  /** Sums over the files below, to check them by. */
+  /** Sums over the files below, for checks. */
   totals: z.object({ messages: z.number().int(), dailyEnergyWh: wholeWh }),
   files: z.array(lakeFileSchema),
 });
 
 /** One immutable file of the lake. */
 export type LakeFile = z.output<typeof lakeFileSchema>;
-/** One generation: a consistent state of everything that was published, as a list of immutable files. */
+/** One generation: a consistent list of immutable files. */
 export type Commit = z.output<typeof commitSchema>;
 
-/** The sequences of all commits there are, ascending. */
+/** The sequences of all commits, ascending. */
 export async function listSequences(paths: LakePaths): Promise<number[]> {
   const names = await readdir(paths.commits).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
@@ -70,7 +70,7 @@ export async function listSequences(paths: LakePaths): Promise<number[]> {
     .sort((a, b) => a - b);
 }
 
-/** @returns undefined when there is no such commit (any more) */
+/** @returns undefined if the commit does not exist (any more) */
 export async function readCommit(paths: LakePaths, sequence: number): Promise<Commit | undefined> {
   let text: string;
   try {
@@ -89,13 +89,13 @@ export async function readCommit(paths: LakePaths, sequence: number): Promise<Co
   }
 }
 
-/** The newest generation there is, whether or not `current` points at it yet; undefined when nothing was published. */
+/** The newest generation, also if `current` does not point at it yet. Undefined if nothing was published. */
 export async function readHead(paths: LakePaths): Promise<Commit | undefined> {
   const newest = (await listSequences(paths)).at(-1);
   return newest === undefined ? undefined : readCommit(paths, newest);
 }
 
-/** The sequence that `current` points at; undefined when nothing was published. */
+/** The sequence that `current` points at. Undefined if nothing was published. */
 export async function readCurrent(paths: LakePaths): Promise<number | undefined> {
   try {
     return parseSequence(basename(await readlink(paths.current)));
@@ -106,9 +106,8 @@ export async function readCurrent(paths: LakePaths): Promise<number | undefined>
 }
 
 /**
- * Creates the commit, whole and durable or not at all. This is the moment a generation comes into being, and the fence
- * between publishers: of two that write the same sequence, one fails.
- * @throws TransientError `PublishConflict` when the sequence is taken; nothing is visible then
+ * Creates the commit atomically and durably. This creates the generation, and decides between publishers: if two write the same sequence, one fails.
+ * @throws TransientError `PublishConflict` if the sequence is taken; nothing is visible then
  */
 export async function createCommit(paths: LakePaths, commit: Commit): Promise<void> {
   const target = commitPath(paths, commit.sequence);
@@ -134,7 +133,7 @@ export async function createCommit(paths: LakePaths, commit: Commit): Promise<vo
   }
 }
 
-/** Whether another publisher was first. */
+/** True if another publisher was first. */
 export function isPublishConflict(error: unknown): boolean {
   return error instanceof TransientError && error.code === 'PublishConflict';
 }

@@ -8,26 +8,26 @@ import { datasets } from './datasets.ts';
 import type { LakeFile } from './lake-commit.ts';
 import { type LakePaths, uniqueName } from './lake-layout.ts';
 
-/** What a file of the lake is to hold. */
+/** The content of a file of the lake. */
 export interface FileRequest extends Omit<LakeFile, 'name' | 'bytes' | 'sha256'> {
   dataset: keyof typeof datasets;
   select: string;
   parameters: SqlParameters;
 }
 
-/** A file that has been written and read back, but is not in its place yet. */
+/** A file that is written and checked, but not in its place yet. */
 export interface StagedFile {
   staged: string;
   file: Omit<LakeFile, 'sha256'>;
 }
 
-/** Fast to write and a third smaller than the default; higher levels cost twice the time for a few percent. */
+/** Fast, and a third smaller than the default. Higher levels take twice the time for a few percent. */
 const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3';
 
 /**
- * Writes the rows of a statement to a file in staging and reads back that it holds them: a COPY that was cut off, or
- * one whose rows are not those that were counted, never becomes part of the lake.
- * @throws TransientError when the file does not hold what was asked for
+ * Writes the rows of a statement to a file in staging, and reads its row count back. An incomplete COPY, or one with other rows than counted, never
+ * becomes part of the lake.
+ * @throws TransientError if the file does not have the expected rows
  */
 export async function stageFile(
   connection: DuckDBConnection,
@@ -52,13 +52,13 @@ export async function stageFile(
   return { staged, file: { ...wanted, name, bytes: found!.bytes } };
 }
 
-/** Beyond 2^53 the last digits depend on the order of a sum. */
+/** Beyond 2^53 the last digits of a sum depend on the order. */
 function isSameEnergy(oneWh: number, otherWh: number): boolean {
   if (Math.abs(oneWh) <= Number.MAX_SAFE_INTEGER) return oneWh === otherWh;
   return Math.abs(oneWh - otherWh) <= Math.abs(oneWh) * 1e-9;
 }
 
-/** Makes a staged file durable and moves it to its place, where no commit names it yet. */
+/** Makes a staged file durable and moves it to its place. No commit names it yet. */
 export async function settleFile(paths: LakePaths, { staged, file }: StagedFile): Promise<LakeFile> {
   const folder = join(paths.files, file.dataset);
   const [sha256] = await Promise.all([
@@ -70,13 +70,13 @@ export async function settleFile(paths: LakePaths, { staged, file }: StagedFile)
   return { ...file, sha256 };
 }
 
-/** Makes the names of settled files durable. */
+/** Makes the names of moved files durable. */
 export async function syncFolders(paths: LakePaths, files: readonly LakeFile[]): Promise<void> {
   const folders = new Set(files.map(({ dataset }) => join(paths.files, dataset)));
   await Promise.all([paths.files, ...folders].map(syncPath));
 }
 
-/** Removes files that no commit names, after a failure; what cannot be removed is found by maintenance later. */
+/** Removes files without a commit after a failure. Maintenance removes the rest later. */
 export async function discardFiles(paths: LakePaths, staged: readonly StagedFile[]): Promise<void> {
   for (const { staged: path, file } of staged) {
     for (const each of [path, join(paths.files, file.dataset, file.name)]) {
@@ -93,7 +93,7 @@ function mismatch(
 ): TransientError {
   return new TransientError(
     'PublishMismatch',
-    `a new file of ${dataset}/${folder} holds ${found} ${unit} where ${wanted} were counted; nothing was published`,
+    `a new file of ${dataset}/${folder} has ${found} ${unit} instead of ${wanted}; nothing was published`,
     { details: { dataset, folder, wanted, found } },
   );
 }

@@ -6,11 +6,11 @@ import { InputError } from '../lib/errors.ts';
 /**
  * The folders of one workgroup's lake.
  *
- *     files/<dataset>/<name>.parquet    immutable, each name used once
- *     commits/<sequence>.json           which files one generation holds; created exclusively, never changed
- *     generations/<sequence>/           the same files as Hive partitions, with analytics.duckdb beside them
+ *     files/<dataset>/<name>.parquet    immutable, each name is used once
+ *     commits/<sequence>.json           the files of one generation; created exclusively, never changed
+ *     generations/<sequence>/           the same files as Hive partitions, with analytics.duckdb
  *     current -> generations/<sequence>
- *     staging/, trash/                  what is not yet, or no longer, part of the lake
+ *     staging/, trash/                  files that are not yet, or no longer, part of the lake
  */
 export interface LakePaths {
   root: string;
@@ -22,7 +22,7 @@ export interface LakePaths {
   trash: string;
 }
 
-/** @throws InputError when the folder's path is one that DuckDB would read as a pattern */
+/** @throws InputError if DuckDB would read the path as a pattern */
 export function lakePaths(lakeDir: string, workgroupId: string): LakePaths {
   const root = resolve(lakeDir, workgroupIdSchema.parse(workgroupId));
   if (/[*?[\]]/.test(root)) {
@@ -48,7 +48,7 @@ export function sequenceName(sequence: number): string {
   return String(sequence).padStart(SEQUENCE_DIGITS, '0');
 }
 
-/** @returns undefined when the name (without its ending) is not a sequence */
+/** @returns undefined if the name (without its ending) is not a sequence */
 export function parseSequence(name: string): number | undefined {
   return /^\d{12}$/.test(name) ? Number(name) : undefined;
 }
@@ -61,17 +61,17 @@ export function generationPath(paths: LakePaths, sequence: number): string {
   return join(paths.generations, sequenceName(sequence));
 }
 
-/** The entry that is linked into a generation's folder last: where it stands, the folder is complete. */
+/** The last entry of a generation's folder. If it exists, the folder is complete. */
 export function generationMarker(paths: LakePaths, sequence: number): string {
   return join(generationPath(paths, sequence), 'commit.json');
 }
 
-/** A name that nothing else in the lake has or will have. */
+/** A unique name in the lake. */
 export function uniqueName(sequence: number): string {
   return `${sequenceName(sequence)}-${randomBytes(8).toString('hex')}`;
 }
 
-/** A value as part of a Hive folder name: what is not plain is percent-encoded, as DuckDB and Spark read it. */
+/** A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. */
 export function folderValue(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

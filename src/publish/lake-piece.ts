@@ -3,13 +3,13 @@ import type { DatasetName } from './datasets.ts';
 import type { Commit, LakeFile } from './lake-commit.ts';
 import { type Period, periodBounds } from './lake-period.ts';
 
-/** A file that has to be written: which rows it takes, and what they must come to. */
+/** A file to write: its rows, and their expected sums. */
 export interface Piece {
   dataset: DatasetName;
   folder: string;
   period: Period | '';
   parameters: SqlParameters;
-  /** Counted in the same snapshot; 0 means that the files it replaces go and none comes. */
+  /** Counted in the same snapshot. 0 means that the old files are removed without a new one. */
   rows: number;
   energyWh?: number;
   fingerprint?: string;
@@ -22,7 +22,7 @@ export function window(period: Period): { start_ms: number; end_ms: number } {
   return { start_ms: startMs, end_ms: endMs };
 }
 
-/** The files of a dataset in a generation; none where there is none yet. */
+/** The files of a dataset in a generation. Empty without a generation. */
 export function filesByPeriod(head: Commit | undefined, dataset: DatasetName): Map<Period, LakeFile[]> {
   const files = head?.files.filter((file) => file.dataset === dataset) ?? [];
   return Map.groupBy(files, ({ period }) => period);

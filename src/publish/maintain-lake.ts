@@ -5,11 +5,11 @@ import { type RetentionPlan, retainLake } from './retain-lake.ts';
 import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
 
 export interface MaintainOptions extends PublishOptions {
-  /** How far back one generation a quarter of an hour stays. */
+  /** How far back one generation for each quarter of an hour is kept. */
   keepGenerationsMs: number;
   /** How long published messages stay in the warehouse. */
   keepMessagesMs: number;
-  /** Only tells what would be done. */
+  /** Only reports what would be done. */
   dryRun?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface MaintainResult {
   trim: TrimResult;
 }
 
-/** Keeps lake and warehouse small: merges small files, removes old generations, deletes messages that the lake holds. */
+/** Keeps lake and warehouse small: merges small files, removes old generations, and deletes messages that are in the lake. */
 export async function maintain(shard: PublishShard, options: MaintainOptions): Promise<MaintainResult> {
   const compact = await compactLake(shard, options);
   const retain = await retainLake({ ...options, workgroupId: shard.workgroupId });

@@ -18,13 +18,13 @@ import { type LakePaths, lakePaths } from './lake-layout.ts';
 import type { Piece } from './lake-piece.ts';
 import type { PublishShard } from './publish-shard.ts';
 
-/** What the configuration says of what is published. */
+/** The configuration of the published data. */
 type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams & DeclaredZone;
 
 export interface PublishOptions {
-  /** The folder of all lakes; each workgroup has its own below. */
+  /** The folder of all lakes. Each workgroup has its own below it. */
   lakeDir: string;
-  /** Which sources add up to devices; where nothing is declared, all do. Which meters, sites and energy streams there are. */
+  /** The sources that add up to devices (default: all), and the meters, sites and energy streams. */
   declared?: Declared;
   clock: Clock;
   logger: Logger;
@@ -36,12 +36,10 @@ export type PublishResult =
   | { kind: 'published'; sequence: number; batchId: bigint; files: number; rows: number; bytes: number };
 
 /**
- * Writes a new generation of the workgroup's lake where the warehouse has changed since the last one: only the
- * partitions that changed, everything read in one transaction, so that messages, intervals, days and checkpoint agree.
- * A crash at any point leaves the generation before in place, or the new one whole; the next call finishes what is missing.
- * @throws TransientError `PublishConflict` when another publisher was first, StaleOwnerError when another worker has taken
- *   the shard, TerminalError when the lake belongs to another warehouse; nothing new is visible in any of these, but where the
- *   shard was taken after the commit
+ * Writes a new generation of the workgroup's lake if the warehouse has changed: only the changed partitions, all read in one transaction, so that
+ * messages, intervals, days and checkpoint agree. After a crash the lake has the previous or the new generation, and the next call completes it.
+ * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker has the shard, TerminalError if the lake
+ *   belongs to another warehouse; nothing new is visible then, unless the shard was taken after the commit
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;
@@ -64,7 +62,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
     { isQuiet: true },
   );
   if (commit) await completeGeneration(shard, paths, commit);
-  // Once readers see it. Where nothing was to be written, they see all there is.
+  // After readers can see it. Without changes they see everything already.
   await shard.transaction(
     (connection) =>
       query(connection, 'publish/store_progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
@@ -89,7 +87,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   return result;
 }
 
-/** The folders of a workgroup's lake, made where they are missing. */
+/** The folders of a workgroup's lake. Missing ones are created. */
 export async function openLake(lakeDir: string, workgroupId: string): Promise<LakePaths> {
   const paths = lakePaths(lakeDir, workgroupId);
   for (const folder of [paths.files, paths.commits, paths.generations, paths.staging, paths.trash]) {
@@ -98,7 +96,7 @@ export async function openLake(lakeDir: string, workgroupId: string): Promise<La
   return paths;
 }
 
-/** @throws StaleOwnerError when the lake has a generation of a later owner */
+/** @throws StaleOwnerError if the lake has a generation of a later owner */
 export function refuseStaleOwner(
   head: Commit | undefined,
   shard: Pick<PublishShard, 'workgroupId' | 'epoch'>,
@@ -117,7 +115,7 @@ interface Publication {
   signal: AbortSignal | undefined;
 }
 
-/** @returns how far the warehouse is, and the new commit; undefined when nothing has changed */
+/** @returns the position of the warehouse, and the new commit; undefined without changes */
 async function commitChanges(
   connection: DuckDBConnection,
   publication: Publication,
@@ -142,13 +140,13 @@ async function commitChanges(
     if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
     return { state, commit };
   } catch (error) {
-    // Files that a commit may name stay, whatever failed after it.
+    // Files that a commit may name stay after a failure.
     if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
     throw error;
   }
 }
 
-/** @returns all files of the next generation; undefined when they are those of the last one */
+/** @returns all files of the next generation; undefined without changes */
 async function replaceFiles(
   connection: DuckDBConnection,
   { paths, head, nowMs, signal }: Publication,
@@ -170,7 +168,7 @@ async function replaceFiles(
       settling.push(settleFile(paths, file));
     }
   } finally {
-    // Nothing may still be written when the caller gives up.
+    // All writes must have ended before the caller continues.
     await Promise.allSettled(settling);
   }
   const settled = await Promise.all(settling);
@@ -224,7 +222,7 @@ async function describeCommit(
   };
 }
 
-/** What the files of a generation come to, for whoever wants to check it. */
+/** The sums over the files of a generation, for checks. */
 export function totalsOf(files: readonly LakeFile[]): Commit['totals'] {
   let messages = 0;
   let dailyEnergyWh = 0;
@@ -236,8 +234,8 @@ export function totalsOf(files: readonly LakeFile[]): Commit['totals'] {
 }
 
 /**
- * A lake goes on from the warehouse it came from. Another file of the same name, or an older copy of it, would give
- * batches numbers that the lake takes for its own, and silently lose or double their messages.
+ * A lake must continue from its own warehouse. Another file of the same name, or an older copy, would use batch numbers that the lake already has, and
+ * messages would be lost or doubled.
  */
 export function refuseOtherWarehouse(
   head: Commit | undefined,
@@ -249,14 +247,14 @@ export function refuseOtherWarehouse(
   if (head.warehouseCreatedAtMs !== state.createdAtMs) {
     throw new TerminalError(
       'ForeignLake',
-      `the lake of workgroup ${workgroupId} was published from another warehouse; put that warehouse back, or move the lake's folder away to start a new one`,
+      `the lake of workgroup ${workgroupId} was published from another warehouse; restore that warehouse, or move the folder of the lake away to start a new lake`,
       { details },
     );
   }
   if (BigInt(head.batchId) > state.batchId) {
     throw new TerminalError(
       'WarehouseBehindLake',
-      `the lake of workgroup ${workgroupId} holds batches up to ${head.batchId}, the warehouse only up to ${state.batchId}: it is an older copy; put the newest one back, or move the lake's folder away to start a new one`,
+      `the lake of workgroup ${workgroupId} has batches up to ${head.batchId}, the warehouse only up to ${state.batchId}: it is an older copy; restore the newest warehouse, or move the folder of the lake away to start a new lake`,
       { details },
     );
   }

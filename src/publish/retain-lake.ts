@@ -7,37 +7,37 @@ import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { listSequences, readCurrent } from './lake-commit.ts';
 import { commitPath, generationPath, type LakePaths, lakePaths, parseSequence } from './lake-layout.ts';
 
-/** Every generation stays this long after the next one has come; then one of each stretch of this length. */
+/** Every generation is kept this long after the next one. Then one of each period of this length is kept. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** What no commit names may belong to a publisher that is still at work: it is left alone this long. */
+/** Files without a commit may belong to a running publisher, so they are kept this long. */
 const ORPHAN_MS = HOUR_MS;
-/** What was thrown away can be taken back this long. */
+/** Deleted files can be restored for this long. */
 const TRASH_MS = HOUR_MS;
 
-/** What has been kept long enough. Paths are below the workgroup's lake. */
+/** Items that are no longer needed. Paths are below the workgroup's lake. */
 export interface RetentionPlan {
-  /** Generations that go to the trash, with their commits. */
+  /** Generations that move to the trash, with their commits. */
   generations: number[];
-  /** Files and folders that nothing names: of generations that go, or left by a crash. They go to the trash. */
+  /** Files and folders that no commit names: of removed generations, or after a crash. They move to the trash. */
   orphans: string[];
-  /** What has been in the trash long enough and is deleted. */
+  /** Old files in the trash, which are deleted. */
   trash: string[];
 }
 
 export interface RetainOptions {
   lakeDir: string;
   workgroupId: string;
-  /** How far back one generation a quarter of an hour stays. */
+  /** How far back one generation for each quarter of an hour is kept. */
   keepGenerationsMs: number;
   clock: Clock;
   logger: Logger;
-  /** Only tells what would go. */
+  /** Only reports what would be removed. */
   dryRun?: boolean;
 }
 
 /**
- * Removes old generations, files that no generation names any more, and what crashes have left behind. Nothing that a
- * remaining commit names is ever touched; what goes lies in the trash for an hour first.
+ * Removes old generations, files that no generation names, and remains of crashes. Files that a remaining commit names are never touched. Removed files
+ * stay in the trash for an hour.
  */
 export async function retainLake(options: RetainOptions): Promise<RetentionPlan> {
   const { workgroupId, clock, logger } = options;
@@ -46,7 +46,7 @@ export async function retainLake(options: RetainOptions): Promise<RetentionPlan>
   if (options.dryRun) return plan;
   const nowMs = clock.now();
   for (const sequence of plan.generations) {
-    // The folder first: a commit without one is found again, a folder without a commit would look like an orphan.
+    // The folder first: a commit without a folder is found again, but a folder without a commit would look like an orphan.
     await discard(paths, generationPath(paths, sequence), nowMs);
     await discard(paths, commitPath(paths, sequence), nowMs);
   }
@@ -89,7 +89,7 @@ async function planRetention(
   };
 }
 
-/** The little of a commit that is needed here, because there are hundreds of them. */
+/** The part of a commit that is needed here, because there are hundreds of commits. */
 const outlineSchema = z.object({
   sequence: z.number(),
   createdAtMs: z.number(),
@@ -101,7 +101,7 @@ async function readOutline(paths: LakePaths, sequence: number): Promise<Outline>
   return outlineSchema.parse(JSON.parse(await readFile(commitPath(paths, sequence), 'utf8')));
 }
 
-/** A generation's age counts from when the next one came: until then it was the current one. */
+/** A generation's age begins when the next one was published. */
 export function keptSequences(
   commits: ReadonlyArray<Pick<Outline, 'sequence' | 'createdAtMs'>>,
   nowMs: UtcMs,
@@ -134,7 +134,7 @@ async function unnamedFiles(paths: LakePaths, named: ReadonlySet<string>, nowMs:
   return orphans;
 }
 
-/** Folders of generations whose commit is gone. */
+/** Folders of generations without a commit. */
 async function lostGenerations(paths: LakePaths, commits: readonly Outline[]): Promise<string[]> {
   const known = new Set(commits.map(({ sequence }) => sequence));
   const newest = commits.at(-1)?.sequence ?? 0;
@@ -164,7 +164,7 @@ async function names(folder: string): Promise<string[]> {
   }
 }
 
-/** Moves something to the trash, under a name that starts with when. */
+/** Moves an item to the trash. Its new name begins with the time. */
 async function discard(paths: LakePaths, path: string, nowMs: UtcMs): Promise<void> {
   try {
     await rename(path, join(paths.trash, `${nowMs}-${basename(path)}`));

@@ -12,7 +12,7 @@ import type { PublishShard } from './publish-shard.ts';
 export interface TrimOptions {
   lakeDir: string;
   keepMessagesMs: number;
-  /** Which energy streams there are: each has to have taken in what is deleted. */
+  /** The energy streams. All of them must have read a message before it is deleted. */
   declared?: DeclaredStreams;
   clock: Clock;
   logger: Logger;
@@ -20,17 +20,17 @@ export interface TrimOptions {
 }
 
 export interface TrimResult {
-  /** Messages deleted, or that would be. */
+  /** The number of deleted messages, or that would be deleted. */
   messages: number;
 }
 
-/** So long it is known what was rejected. */
+/** How long rejections are kept. */
 const KEEP_REJECTED_MS = 90 * DAY_MS;
 
 /**
- * Deletes messages from the warehouse that the lake holds, that were rolled up, and that landed long enough ago.
- * Readings, intervals, days and the ledger stay. Forgets what was rejected 90 days ago.
- * @throws TerminalError when the lake belongs to another warehouse; nothing is deleted then
+ * Deletes messages from the warehouse that are in the lake, rolled up, and old enough. Readings, intervals, days and the ledger stay. Deletes rejections
+ * after 90 days.
+ * @throws TerminalError if the lake belongs to another warehouse; nothing is deleted then
  */
 export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {
   const head = await readHead(lakePaths(options.lakeDir, shard.workgroupId));

@@ -5,11 +5,11 @@ export interface ViewColumn {
   name: string;
   type: string;
   comment: string;
-  /** How it is made from the columns of the files, where it is not one of them. */
+  /** The expression for the column, if it is not a column of the files. */
   select?: string;
 }
 
-/** What reads the files of a dataset; undefined where it has none. */
+/** The FROM clause for the files of a dataset. Undefined if it has no files. */
 export type FilesOf = (dataset: DatasetName) => string | undefined;
 
 export interface View {
@@ -17,11 +17,11 @@ export interface View {
   dataset: DatasetName;
   /** The files below a generation's folder. */
   glob: string;
-  /** Whether folders name columns, so that a filter on them leaves whole folders unread. */
+  /** True if folders name columns, so that filters skip whole folders. */
   hive: boolean;
   comment: string;
   where?: string;
-  /** What it selects from, where that is not the files of its dataset alone. @returns undefined where there is nothing to select from */
+  /** The query of the view, if it does not select only from its dataset. @returns undefined if there is nothing to select from */
   from?: (files: FilesOf, publishedMs: UtcMs) => string | undefined;
   columns: readonly ViewColumn[];
 }

@@ -9,7 +9,7 @@ export interface SourceKey {
   source: string;
 }
 
-/** What roles are resolved by: a part of the configuration of a workgroup. */
+/** The part of a workgroup's configuration that decides roles. */
 export interface RoleSettings {
   roles?: readonly RoleEntry[] | undefined;
   devices: ReadonlyArray<{
@@ -21,27 +21,27 @@ export interface RoleSettings {
   totalSource?: string | undefined;
 }
 
-/** The role of a source in a stretch of local days. */
+/** The role of a source during a span of local days. */
 export interface RoleSpan extends SourceKey, DateSpan {
   role: SourceRole;
   negativeRole: SourceRole | undefined;
   within: SourceKey | typeof WITHIN_SITE | undefined;
 }
 
-/** What an entry says of one source in a stretch of days. */
+/** The role from an entry, for one source during a span of days. */
 export interface Resolved {
   role: SourceRole;
   negativeRole: SourceRole | undefined;
   within: SourceKey | typeof WITHIN_SITE | undefined;
-  /** Its place in the configuration. */
+  /** Its position in the configuration. */
   index: number;
 }
 
-/** Answers which role a source has, by the entries of a workgroup. */
+/** Resolves roles of sources with the entries of a workgroup. */
 export interface RoleResolver {
-  /** What holds for a source, by stretches of days; stretches without a role are left out. */
+  /** The roles of a source by spans of days. Spans without a role are left out. */
   spansOf(key: SourceKey): Array<Resolved & DateSpan>;
-  /** All spans of these sources and of those that entries name exactly, with total sources as what contains the others of their role. */
+  /** All spans of these sources and of sources that entries name exactly. A total source contains the other sources of its role. */
   spans(known: readonly SourceKey[]): RoleSpan[];
   /** Sources that the configuration names. */
   named: readonly SourceKey[];
@@ -49,17 +49,16 @@ export interface RoleResolver {
 
 interface Matcher extends DateSpan {
   device: string | undefined;
-  /** Undefined for every source. */
   source: RegExp | undefined;
   exactSource: string | undefined;
   resolved: Resolved;
-  /** 1 is exact, 4 the least. */
+  /** 1 is an exact match, 4 the weakest. */
   level: number;
 }
 
 /**
- * An exact device and source beat a device and a pattern, then an exact source, then a pattern; of equals the first of the list counts.
- * An entry counts on the local days from `from` to `to`.
+ * The order of matches: an exact device and source, a device and a pattern, an exact source, a pattern. Of equal matches the first entry counts.
+ * An entry is valid on the local days from `from` to `to`.
  */
 export function createRoleResolver(settings: RoleSettings): RoleResolver {
   const { roles = [], devices, totalSource } = settings;
@@ -106,7 +105,7 @@ const spanOf =
     to,
   });
 
-/** A total source contains the other sources of its device that have its role, unless they say what they are within. */
+/** A total source contains the other sources of its device with its role, unless they have `within`. */
 function containedBy(
   span: Resolved & DateSpan,
   parent: SourceKey,
@@ -124,7 +123,7 @@ function containedBy(
     }));
 }
 
-/** Roles, as an entry or a span has them. */
+/** The roles of an entry or a span. */
 interface Roles {
   role: SourceRole;
   negativeRole?: SourceRole | undefined;
@@ -139,8 +138,8 @@ export function keyText({ device, source }: SourceKey): string {
 }
 
 /**
- * Reads `<device>.<source>`, where the device is an id or a name. Names may have dots, so the longest device that is known counts.
- * @returns undefined where no device is known by what stands in front of a dot
+ * Reads `<device>.<source>`, where the device is an id or a name. Names may contain dots, so the longest known device is used.
+ * @returns undefined if the text begins with no known device
  */
 export function parseSourceKey(text: string, devices: RoleSettings['devices']): SourceKey | undefined {
   for (let dot = text.lastIndexOf('.'); dot > 0; dot = text.lastIndexOf('.', dot - 1)) {
@@ -150,7 +149,7 @@ export function parseSourceKey(text: string, devices: RoleSettings['devices']): 
   return undefined;
 }
 
-/** Whether registers that may fall have two roles, so that a device may count one part of them. */
+/** True if registers that may fall have two roles, so that a device can count only one direction. */
 export function hasSplits({ roles = [] }: Pick<RoleSettings, 'roles'>): boolean {
   return roles.some(({ negativeRole }) => negativeRole !== undefined);
 }
@@ -185,7 +184,7 @@ function patternOf(text: string): RegExp {
   return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's');
 }
 
-/** Sources that the configuration says are there, whether or not they ever sent anything. */
+/** Sources that the configuration names, with or without data. */
 function namedSources(matchers: readonly Matcher[], { devices }: RoleSettings): SourceKey[] {
   const keys: SourceKey[] = [
     ...devices.flatMap(({ id, sources = [], totalSource }) =>

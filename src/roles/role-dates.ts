@@ -1,12 +1,12 @@
 import { addDays, type LocalDate } from '../lib/time.ts';
 
-/** Local days, both included; undefined is open. */
+/** Local days, both included. Undefined is open. */
 export interface DateSpan {
   from: LocalDate | undefined;
   to: LocalDate | undefined;
 }
 
-/** Before and after all days that can be configured. */
+/** Before and after all configurable days. */
 const FIRST = '0000-01-01';
 const LAST = '9999-12-31';
 
@@ -18,7 +18,7 @@ export function overlap(one: Partial<DateSpan>, other: Partial<DateSpan>): boole
   return (one.from ?? FIRST) <= (other.to ?? LAST) && (other.from ?? FIRST) <= (one.to ?? LAST);
 }
 
-/** The stretches of days in which none of these spans begins or ends, in order; together they are all days. */
+/** The spans of days between all beginnings and ends of the given spans, in order. Together they cover all days. */
 export function stretchesOf(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[] {
   const starts = new Set<LocalDate>();
   for (const { from, to } of spans) {
@@ -32,7 +32,7 @@ export function stretchesOf(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[]
   }));
 }
 
-/** A day of a stretch. */
+/** A day within a span. */
 export function dayOf({ from, to }: Partial<DateSpan>): LocalDate {
   return from ?? to ?? '2000-01-01';
 }

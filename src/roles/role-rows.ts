@@ -2,7 +2,7 @@ import { addDays, type LocalDate } from '../lib/time.ts';
 import type { RoleSpan } from './resolve-roles.ts';
 import { WITHIN_SITE } from './role.ts';
 
-/** Columns of the spans of roles as the chapters of sql/balance read them. */
+/** Columns of the spans of roles, as the chapters of sql/balance read them. */
 export const roleSpanColumns = {
   device: 'UUID',
   source: 'VARCHAR',
@@ -33,13 +33,13 @@ export function roleSpanRows(spans: readonly RoleSpan[]): string {
 
 export const peakColumns = { device: 'UUID', kwp: 'DOUBLE', valid_from: 'DATE', valid_to: 'DATE' } as const;
 
-/** What is configured of the peak power of devices. */
+/** The configured peak power of devices. */
 export type PeakDevices = ReadonlyArray<{
   id: string;
   peakPower?: ReadonlyArray<{ kWp: number; from?: LocalDate | undefined }> | undefined;
 }>;
 
-/** Peak powers of devices as JSON, with `peakColumns`: each holds until the next. */
+/** Peak powers of devices as JSON, with `peakColumns`. Each is valid until the next. */
 export function peakRows(devices: PeakDevices): string {
   return JSON.stringify(
     devices.flatMap(({ id, peakPower = [] }) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nameSchema } from '../contract/messages.ts';
 import { isLocalDate } from '../lib/time.ts';
 
-/** What the energy of a source is, in the order in which a device with several roles is told by one of them. */
+/** The meaning of the energy of a source. A device with several roles is reported by the first of them. */
 export const sourceRoles = [
   'production',
   'consumption',
@@ -14,10 +14,10 @@ export const sourceRoles = [
 ] as const;
 export type SourceRole = (typeof sourceRoles)[number];
 
-/** The roles that are part of an energy balance: all but `other`. */
+/** The roles of an energy balance: all but `other`. */
 export const balanceRoles = sourceRoles.filter((role) => role !== 'other');
 
-/** Which way the energy of a role goes: into what is balanced (1), or out of it (-1). `other` goes nowhere. */
+/** The direction of a role: into the balanced unit (1) or out of it (-1). `other` has none. */
 export const sideOfRole: Readonly<Record<SourceRole, 1 | -1 | 0>> = {
   production: 1,
   consumption: -1,
@@ -31,22 +31,22 @@ export const sideOfRole: Readonly<Record<SourceRole, 1 | -1 | 0>> = {
 export const roleSchema = z.enum(sourceRoles, { error: `must be one of ${sourceRoles.join(', ')}` });
 const dateSchema = z.string().refine(isLocalDate, 'must be a day that exists, such as "2026-04-01"');
 
-/** The value of `within` for a source that is contained in what is computed of a whole site. */
+/** The value of `within` for a source that is contained in the computed part of a site. */
 export const WITHIN_SITE = 'site';
 
-/** What the configuration says of the role of a source, or of several by a pattern. */
+/** The configured role of a source, or of several sources by a pattern. */
 export const roleEntrySchema = z
   .strictObject({
-    /** Id or name of the only device that this is said of; without it all devices. */
+    /** Id or name of the device. Default: all devices. */
     device: z.string().min(1).optional(),
-    /** Name of the source, with `*` for any text and `?` for any character; without it all sources of the device. */
+    /** Name of the source, with `*` for any text and `?` for any character. Default: all sources of the device. */
     source: nameSchema.optional(),
     role: roleSchema,
-    /** Of a register that may fall: what its negative intervals count as. */
+    /** The role of negative intervals of a register that may fall. */
     negativeRole: roleSchema.optional(),
-    /** The source that measures this one too, as `<device>.<source>`; or `site`: contained in what is computed. */
+    /** The source that also measures this one, as `<device>.<source>`, or `site` for the computed part of a site. */
     within: z.string().min(1).optional(),
-    /** First and last local day, both included; without them ever. */
+    /** First and last local day, both included. Default: always. */
     from: dateSchema.optional(),
     to: dateSchema.optional(),
   })
@@ -60,14 +60,14 @@ export const roleEntrySchema = z
       if (sideOfRole[role] * sideOfRole[negativeRole] !== -1)
         refuse(
           'negativeRole',
-          `must go the other way than ${role}, such as ${oppositeRole[role] ?? 'other'} or other`,
+          `must have the opposite direction of ${role}, such as ${oppositeRole[role] ?? 'other'} or other`,
         );
     } else if (negativeRole === 'other' && role === 'other')
-      refuse('negativeRole', 'has no meaning beside role other; remove it');
+      refuse('negativeRole', 'has no effect with role other; remove it');
     if (within !== undefined && role === 'other')
-      refuse('within', 'has no meaning for role other, which is never added; remove it');
+      refuse('within', 'has no effect with role other, which is never added up; remove it');
     if (within !== undefined && within !== WITHIN_SITE && !within.includes('.'))
-      refuse('within', 'must be "site", or a device and a source with a dot between, such as "garage.main"');
+      refuse('within', 'must be "site", or a device, a dot and a source, such as "garage.main"');
   });
 export type RoleEntry = z.output<typeof roleEntrySchema>;
 
@@ -80,7 +80,7 @@ const oppositeRole: Partial<Record<SourceRole, SourceRole>> = {
   battery_charge: 'battery_discharge',
 };
 
-/** Peak power of the production of a device (kWp), each from a local day on until the next. */
+/** Peak power of the production of a device (kWp). Each is valid from a local day until the next. */
 export const peakPowerSchema = z
   .array(
     z.strictObject({
@@ -96,7 +96,7 @@ export const peakPowerSchema = z
           code: 'custom',
           path: [index, 'from'],
           message:
-            from === undefined ? 'is missing: the first entry has none either' : `${from} is used twice`,
+            from === undefined ? 'is missing: only one entry can have no from' : `${from} is used twice`,
         });
     }
   });

@@ -1,18 +1,18 @@
 import type { SourceKey } from './resolve-roles.ts';
 import type { SourceRole } from './role.ts';
 
-/** A role that the name of a source suggests, and why. */
+/** A role that the name of a source suggests, with the reason. */
 export interface RoleSuggestion extends SourceKey {
   role: SourceRole;
   reason: string;
 }
 
-/** Names that say how a source is measured and not what it is, or that are no role: own use of own energy is computed. */
+/** Names of a way of measuring, or of values that are computed. They suggest no role. */
 const silent = /^(main|total|power|energy|default|phase.*|l[123])$|self|eigen/;
 
 /**
- * Words in the names of sources by what they mean, the most telling first: an electric car that is charged consumes, `discharge` holds
- * `charge`, and `solar_feed_in` goes to the grid. The first list that has a word of the name counts.
+ * Words in the names of sources and their roles, in order of priority: charging an electric car is consumption, `discharge` contains
+ * `charge`, and `solar_feed_in` goes to the grid. The first list with a word of the name decides.
  */
 const words: ReadonlyArray<readonly [role: SourceRole, ...words: string[]]> = [
   ['consumption', 'wallbox', 'ev', 'car', 'vehicle', 'heat_pump', 'heatpump'],
@@ -25,8 +25,8 @@ const words: ReadonlyArray<readonly [role: SourceRole, ...words: string[]]> = [
 ];
 
 /**
- * What a name suggests, by its words alone: a guess for a person to confirm.
- * @returns undefined where the name says nothing of what the energy is
+ * Suggests a role by the words of a name, for a person to confirm.
+ * @returns undefined if the name suggests nothing
  */
 export function suggestRole(source: string): Pick<RoleSuggestion, 'role' | 'reason'> | undefined {
   const name = source
@@ -44,7 +44,7 @@ export function suggestRole(source: string): Pick<RoleSuggestion, 'role' | 'reas
   return undefined;
 }
 
-/** Roles for sources that have none, as far as their names suggest one. */
+/** Suggests roles for sources without one. */
 export function suggestRoles(sources: readonly SourceKey[]): RoleSuggestion[] {
   return sources.flatMap((key) => {
     const suggested = suggestRole(key.source);

@@ -39,7 +39,7 @@ export interface RoledWorkgroup extends RoleSettings {
 
 type Refuse = (path: Array<string | number>, message: string) => void;
 
-/** What can only be seen of roles, devices, meters and sites together. */
+/** Problems that need roles, devices, meters and sites together. */
 export function refuseWrongRoles(workgroup: RoledWorkgroup, context: z.RefinementCtx): void {
   const refuse: Refuse = (path, message) => context.addIssue({ code: 'custom', path, message });
   const resolver = createRoleResolver(workgroup);
@@ -47,13 +47,13 @@ export function refuseWrongRoles(workgroup: RoledWorkgroup, context: z.Refinemen
   refuseTwoExact(workgroup, refuse);
   refuseMeters(workgroup, resolver, refuse);
   refuseAbsent(workgroup, resolver, refuse);
-  // What is within a device that is not there has been told already.
+  // An unknown device is reported once.
   if (isKnown) refuseContained(workgroup, resolver, refuse);
 }
 
 function refuseUnknownDevices({ roles, devices }: RoledWorkgroup, refuse: Refuse): boolean {
   const names = devices.flatMap(({ name }) => name ?? []);
-  const known = names.length === 0 ? 'devices names none' : `devices names ${listOf(names)}`;
+  const known = names.length === 0 ? 'devices is empty' : `devices has ${listOf(names)}`;
   let isKnown = true;
   for (const [index, { device, within }] of roles.entries()) {
     if (device !== undefined && findDevice({ devices }, device) === undefined) {
@@ -64,7 +64,7 @@ function refuseUnknownDevices({ roles, devices }: RoledWorkgroup, refuse: Refuse
     if (parseSourceKey(within, devices) === undefined) {
       refuse(
         ['roles', index, 'within'],
-        `"${within}" does not begin with the id or the name of a device and a dot; ${known}`,
+        `"${within}" must begin with the id or the name of a device and a dot; ${known}`,
       );
       isKnown = false;
     }
@@ -88,7 +88,7 @@ function refuseTwoExact({ roles, devices }: RoledWorkgroup, refuse: Refuse): voi
     const { device, source } = one!.entry;
     refuse(
       ['roles', index, 'source'],
-      `device "${device}", source "${source}" has a role at that time already (roles.${twin}, ${exact[twin]!.entry.role}); let one end (to) before the other begins (from)`,
+      `device "${device}", source "${source}" already has a role at that time (roles.${twin}, ${exact[twin]!.entry.role}); end one (to) before the other begins (from)`,
     );
   }
 }
@@ -104,7 +104,7 @@ function refuseMeters({ meters, devices }: RoledWorkgroup, resolver: RoleResolve
   for (const [index, { code, direction, device, source }] of meters.entries()) {
     if (direction === undefined || device === undefined) continue;
     const wanted = roleOfDirection[direction];
-    const says = `meter "${code}" says direction: ${direction}, which is ${wanted}`;
+    const says = `meter "${code}" has direction: ${direction}, which means ${wanted}`;
     if (source === undefined) {
       const role = devices.find(({ id }) => id === device)?.energyRole;
       if (role !== undefined && role !== wanted)
@@ -137,13 +137,13 @@ function refuseAbsent({ sites }: RoledWorkgroup, resolver: RoleResolver, refuse:
       if (source)
         refuse(
           ['sites', index, 'absent', at],
-          `${role} is what source "${source.source}" of device ${source.device} is; remove it here, or correct the role`,
+          `source "${source.source}" of device ${source.device} has the role ${role}; remove it here, or correct the role`,
         );
     }
   }
 }
 
-/** A contained source must be of the same role as what contains it, and no source may contain itself. */
+/** A contained source must have the role of its container, and no source may contain itself. */
 function refuseContained(workgroup: RoledWorkgroup, resolver: RoleResolver, refuse: Refuse): void {
   const { roles, devices } = workgroup;
   for (const [index, entry] of roles.entries()) {
@@ -158,7 +158,7 @@ function refuseContained(workgroup: RoledWorkgroup, resolver: RoleResolver, refu
     if (isWithinOwnPart(parent, index, workgroup, resolver)) {
       refuse(
         ['roles', index, 'within'],
-        `"${entry.within}" is part of the total source of its device, which contains it; remove within here`,
+        `"${entry.within}" is a part of the total source of its device, which contains it already; remove within here`,
       );
       continue;
     }
@@ -174,14 +174,14 @@ function refuseContained(workgroup: RoledWorkgroup, resolver: RoleResolver, refu
 function wrongParent(entry: RoleEntry, parent: SourceKey, resolver: RoleResolver): string | undefined {
   const spans = resolver.spansOf(parent).filter((span) => overlap(span, entry));
   if (spans.length === 0)
-    return `"${entry.within}" has no role at that time, so nothing would contain this; give it role ${entry.role}`;
+    return `"${entry.within}" has no role at that time, so it cannot contain this source; give it role ${entry.role}`;
   const unlike = spans.find((span) => !isLike(span, entry));
   if (unlike)
-    return `"${entry.within}" has the role ${rolesOf(unlike)} (roles.${unlike.index}) and this is ${rolesOf(entry)}: a source is within one of its own role`;
+    return `"${entry.within}" has the role ${rolesOf(unlike)} (roles.${unlike.index}) and this source has ${rolesOf(entry)}: a source can only be within a source of its own role`;
   return undefined;
 }
 
-/** Whether an entry says of a total source that it is within another source of its device, which it contains by itself. */
+/** True if an entry puts a total source within another source of its device, which it already contains. */
 function isWithinOwnPart(
   parent: SourceKey,
   index: number,
@@ -197,7 +197,7 @@ function rolesOf({ role, negativeRole }: Pick<RoleEntry, 'role' | 'negativeRole'
   return negativeRole === undefined ? role : `${role}/${negativeRole}`;
 }
 
-/** Follows what contains what from a source on, day by day. @returns the circle, where it comes back to the same entry */
+/** Follows the containers of a source, day by day. @returns the circle, if there is one */
 function circleFrom(start: SourceKey, index: number, resolver: RoleResolver): SourceKey[] | undefined {
   const stretches = stretchesOf(allSpans(start, resolver));
   for (const stretch of stretches) {
@@ -217,7 +217,7 @@ function circleFrom(start: SourceKey, index: number, resolver: RoleResolver): So
   return undefined;
 }
 
-/** The spans of a source and of all that contain it. */
+/** The spans of a source and of all sources that contain it. */
 function allSpans(start: SourceKey, resolver: RoleResolver): DateSpan[] {
   const spans: DateSpan[] = [];
   const seen = new Set<string>();

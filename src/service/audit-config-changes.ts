@@ -8,8 +8,7 @@ import { hideSecrets } from '../config/hide-secrets.ts';
 import { replaceFile } from '../lib/durable-files.ts';
 
 /**
- * What a process was last started with, by path: each value as it may be shown, and of a secret a salted hash beside it, so that its
- * change shows and it does not.
+ * The settings of the last start of a process, by path: each value as it may be shown, and a salted hash of each secret.
  */
 const startSchema = z.object({
   format: z.literal(1),
@@ -18,14 +17,14 @@ const startSchema = z.object({
 });
 type Settings = Record<string, string[]>;
 
-/** Each process has its own, also of several with the same configuration. */
+/** Each process has its own file, also with the same configuration. */
 const PER_PROCESS: ReadonlySet<string> = new Set(['http.port', 'http.streamPort', 'http.reportPort']);
 const CHANGES_LISTED_MAX = 100;
 const VALUE_CHARACTERS_MAX = 200;
 
 /**
- * Notes in the audit log of each workgroup what of its configuration, and of what all workgroups share, has changed since these roles
- * were last started. The first start tells nothing.
+ * Records in the audit log of each workgroup which of its settings, and of the shared settings, have changed since the last start of these
+ * roles. The first start records nothing.
  */
 export function auditConfigChanges(config: Config, roles: readonly string[], audit: Audit): void {
   const folder = join(config.dataDir, 'audit');
@@ -86,7 +85,7 @@ function describe(config: Config, salt: string): Settings {
   );
 }
 
-/** Every value with its path. What has an id is named by it, so that a change of order is none. */
+/** All values by path. Items with an id are named by it, so a new order is no change. */
 function leavesOf(value: unknown, path = ''): Array<[path: string, value: string]> {
   if (typeof value !== 'object' || value === null) return value === undefined ? [] : [[path, String(value)]];
   return Object.entries(value).flatMap(([key, item]) => {
@@ -95,7 +94,7 @@ function leavesOf(value: unknown, path = ''): Array<[path: string, value: string
   });
 }
 
-/** A value that is too long to be shown is told apart by its hash. */
+/** A value that is too long is compared by its hash. */
 function clip(value: string): string {
   if (value.length <= VALUE_CHARACTERS_MAX) return value;
   return `${value.slice(0, VALUE_CHARACTERS_MAX)}… (${hashOf(value).slice(0, 8)})`;

@@ -1,6 +1,7 @@
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { TransientError } from '../lib/errors.ts';
 import { keepFilesPrivate } from '../lib/private-files.ts';
+import { assignmentOf } from '../pipeline/assignment.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
@@ -8,7 +9,7 @@ import type { Told } from '../worker-rpc/rpc-wire.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 import type { Service } from './service.ts';
 
-/** Whoever has the warehouse open: the running service, or this process where there is none. */
+/** The process that has the warehouse open: the running service, or else this process. */
 export interface WarehouseOwner {
   isService: boolean;
   ask<Name extends AskableName>(
@@ -16,14 +17,14 @@ export interface WarehouseOwner {
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number },
   ): Promise<Told<Operations[Name]['result']>>;
-  /** One more piece of what follows landing; a service does that by itself. @returns false once nothing is left to do */
+  /** Runs one step of roll-up and publishing. A service does this by itself. @returns false if nothing is left to do */
   followUp(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /**
- * @param prepare what this process needs where it opens the warehouse itself, before it is asked
- * @throws TransientError where another process has the warehouse open and cannot be asked
+ * @param prepare called with the pipeline if this process opens the warehouse
+ * @throws TransientError if another process has the warehouse open and cannot be asked
  */
 export async function findOwner(
   config: Config,
@@ -37,7 +38,7 @@ export async function findOwner(
   keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   try {
-    await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
+    await pipeline.open(assignmentOf(config, workgroup));
     const prepared = await prepare(pipeline);
     return {
       isService: false,
@@ -68,7 +69,7 @@ function serviceOwner(control: ReturnType<typeof createControl>, workgroupId: st
         case 'not-running':
           throw new TransientError(
             'ServiceEnded',
-            'the service has ended; run the same command again to go on',
+            'the service has ended; run the same command again to continue',
           );
         default:
           return outcome satisfies never;

@@ -6,18 +6,18 @@ import { folderMode, keepFilesPrivate, type Readers, tooOpenMode } from '../lib/
 import type { Clock } from '../lib/time.ts';
 import { openDatabase } from '../warehouse/database.ts';
 
-/** What a process can do: take messages in and hand them out, turn them into energy, answer reports. */
+/** The roles of a process: serve the stream, compute energy, serve reports. */
 export type Role = 'stream' | 'worker' | 'report';
 
-/** All that a lock needs of DuckDB. */
+/** A lock needs little memory. */
 const MEMORY_MEGABYTES = 16;
 
 /**
- * Makes sure that a data folder is worked on by one process: a second one would take the stream's log over from the first, and
- * could open no warehouse. A lock is DuckDB's own on a file with nothing in it: the system drops it when the process ends, however it ends.
- * Reports only read, a log in memory is nobody else's, and workers on Redis share the workgroups among themselves.
- * @returns gives the folder back
- * @throws TransientError where another process has it, InputError where it cannot be written
+ * Locks a data folder, because only one process may work on it: a second one would take over the log of the stream and could not open a warehouse.
+ * The lock is DuckDB's lock on an empty file. The system releases it when the process ends. Reports only read, a log in memory belongs to one
+ * process, and workers with Redis share the workgroups, so these need no lock.
+ * @returns the unlock
+ * @throws TransientError if another process has the lock, InputError if the folder cannot be written
  */
 export async function holdRoles(
   { dataDir, dataReaders, stream, queue }: Pick<Config, 'dataDir' | 'dataReaders' | 'stream' | 'queue'>,
@@ -45,14 +45,14 @@ export async function holdRoles(
 }
 
 /**
- * Takes it upon this process to look after the streams of a data folder, which one process does.
- * @returns gives it up; undefined while another process does it
+ * Locks the background tasks of a data folder, because only one process may run them.
+ * @returns the unlock; undefined if another process has the lock
  */
 export function holdUpkeep(dataDir: string, clock: Clock): Promise<(() => Promise<void>) | undefined> {
   return holdIfFree(dataDir, 'upkeep', clock);
 }
 
-/** As `holdUpkeep`, of one export of a data folder. */
+/** Like `holdUpkeep`, for one export. */
 export function holdExport(
   dataDir: string,
   exportId: string,
@@ -74,7 +74,7 @@ async function holdIfFree(
   }
 }
 
-/** What one process of a data folder has to itself. */
+/** The locks of a data folder. */
 type HeldPart = Role | 'upkeep' | `export-${string}`;
 
 async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() => Promise<void>> {
@@ -83,7 +83,7 @@ async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() =
   try {
     const { close } = await open().catch((error: unknown) => {
       if (!(error instanceof TerminalError && error.code === 'NotAWarehouse')) throw error;
-      // A full disk cut its making off. The system's lock comes before the content, so nobody else has the file.
+      // An earlier start left the file incomplete on a full disk. The system's lock comes first, so no other process uses the file.
       rmSync(path);
       return open();
     });
@@ -93,13 +93,13 @@ async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() =
     const { holderPid } = error.details;
     throw new TransientError(
       'AlreadyRuns',
-      `the ${role} already runs on ${dataDir}, in ${holderPid ? `process ${holderPid}` : 'another process'}; end that one, or choose another dataDir`,
+      `the ${role} already runs on ${dataDir}, in ${holderPid ? `process ${holderPid}` : 'another process'}; stop that process, or choose another dataDir`,
       { cause: error, details: { dataDir, holderPid } },
     );
   }
 }
 
-/** @throws InputError where nothing can be written below the folder */
+/** @throws InputError if the folder cannot be written */
 export function requireDataDir(dataDir: string, readers: Readers = 'owner'): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: folderMode(readers) });
@@ -111,13 +111,13 @@ export function requireDataDir(dataDir: string, readers: Readers = 'owner'): voi
     throw new InputError('the configuration', [
       {
         path: 'dataDir',
-        message: `${dataDir} is no folder that can be written to (${code}); name another, or give this user the rights`,
+        message: `${dataDir} is not a writable folder (${code}); choose another folder, or give this user the permissions`,
       },
     ]);
   }
 }
 
-/** What to do about a data folder that was there before with more rights than it needs; undefined where it is as it should be. */
+/** The warning about an existing data folder with more permissions than needed. Undefined if there is no problem. */
 export function readersWarning({
   dataDir,
   dataReaders,
@@ -125,10 +125,10 @@ export function readersWarning({
   const mode = tooOpenMode(dataDir, dataReaders);
   if (mode === undefined) return undefined;
   const wanted = dataReaders === 'owner' ? 'go=' : dataReaders === 'group' ? 'g-w,o=' : 'go-w';
-  const more = dataReaders === 'everyone' ? '' : ', or say who may read with dataReaders: group or everyone';
+  const more = dataReaders === 'everyone' ? '' : ', or set dataReaders to group or everyone';
   return {
     path: 'dataDir',
-    message: `other users of this machine may use ${dataDir} (mode ${mode}), where the data of all workgroups lie. New files are made for ${whose[dataReaders]} only; for those that are there: chmod -R ${wanted} ${dataDir}${more}`,
+    message: `other users of this machine can access ${dataDir} (mode ${mode}), which contains the data of all workgroups. New files are private to ${whose[dataReaders]}. Change existing files: chmod -R ${wanted} ${dataDir}${more}`,
   };
 }
 

@@ -5,7 +5,7 @@ import type { Exports } from '../exports/create-exports.ts';
 import { holdExport } from './hold-roles.ts';
 import type { Service } from './service.ts';
 
-/** The exports of this process, with a reader of the lake of their own that may also write their files. */
+/** The exports of this process, with their own reader of the lake, which may also write files. */
 export async function openExports(
   config: Config,
   { audit, clock, logger }: Pick<Service, 'clock' | 'logger'> & { audit: ReturnType<typeof createAudit> },

@@ -8,16 +8,16 @@ import { openRedisLog } from '../stream/log/redis/redis-log.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
 
-/** The logs of a service's workgroups, of the kind that the configuration names. */
+/** The logs of a service's workgroups, of the configured kind. */
 export interface StreamLogs {
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
-  /** Whether they can be reached, where they are not in this process. */
+  /** Checks that the logs are reachable, if they are not in this process. */
   readiness?: HealthCheck;
-  /** Lets go of what the logs share, once they are closed. */
+  /** Frees what the logs share, after they are closed. */
   close(): void;
 }
 
-/** @throws TransientError where the logs are in Redis, and it cannot be reached */
+/** @throws TransientError if the logs are in Redis and Redis is not reachable */
 export async function openStreamLogs(
   { dataDir, stream, queue }: Pick<Config, 'dataDir' | 'stream' | 'queue'>,
   { logger, clock }: Pick<Service, 'logger' | 'clock'>,

@@ -41,24 +41,26 @@ import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
-/** Parts that run until they are stopped, and where they are reached. */
+/** Running roles, and their address. */
 export interface Running {
-  /** Where `/api/v1/...` begins; undefined where only the worker runs. */
+  /** The address before `/api/v1/...`. Undefined if only the worker runs. */
   url: string | undefined;
   access: Access;
-  /** Stops everything in order: nothing new comes in, what has come in is finished. Within 20 s. */
+  /** Stops accepting work, finishes started work, and stops everything, within 20 s. */
   stop(): Promise<void>;
 }
 
-/** What is left of the pipeline once its worker has stopped. */
+/** Connections for requests, in addition to connections of socket.io. */
+const OTHER_CONNECTIONS_MAX = 2_000;
+/** Closing the pipeline after its worker has stopped takes at most this long. */
 const CLOSE_MS = 2 * SECOND_MS;
-/** Exports wait this long at most for a stream that is behind, or that cannot be reached. */
+/** Exports wait at most this long for a stream that is behind or unreachable. */
 const CATCH_UP_MS = 10 * MINUTE_MS;
 
-/** A person who sees nothing for so long wonders. */
+/** A note is printed if the start takes longer. */
 const SLOW_START_MS = 1.5 * SECOND_MS;
 
-/** Starts the roles in this process, those that serve HTTP on one port. */
+/** Starts the roles in this process. All HTTP roles share one port. */
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
@@ -92,7 +94,8 @@ export async function startRoles(
         logger,
         clock,
         access,
-        requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+        requestsPerMinuteMax: config.limits.requestsPerMinute,
+        connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
       });
       await registerOpenApi(app, { version: programVersion });
       const health = registerHealth(app);
@@ -120,12 +123,12 @@ export async function startRoles(
   }
 }
 
-/** Runs the roles until the process is asked to end. */
+/** Runs the roles until the process must end. */
 export async function runRoles(config: Config, roles: readonly Role[], service: Service): Promise<void> {
   const { terminal, logger } = service;
   const slow = setTimeout(() => {
     if (terminal.isInteractive)
-      terminal.err('wattline: starting; on a new data folder that takes some seconds\n');
+      terminal.err('wattline: starting; this takes some seconds with a new data folder\n');
   }, SLOW_START_MS);
   const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
   for (const { path, message } of configWarnings(config)) logger.warn({ path, message }, 'config.warning');
@@ -157,14 +160,21 @@ async function addStream(
   });
   const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
   const groupsOf = (workgroupId: string) => groups.get(workgroupId);
-  registerStreamRoutes(app, { stream, access, groupsOf, audit });
+  registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
   registerStreamSocket(app, {
     stream,
     access,
     groupsOf,
     audit,
     retentionMs,
-    requestsPerMinuteMax: config.http.requestsPerMinuteMax,
+    requestsPerMinuteMax: config.limits.requestsPerMinute,
+    limits: {
+      socketsPerTokenMax: config.limits.connectionsPerToken,
+      socketsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
+      socketsMax: config.limits.connectionsPerProcess,
+      socketsWaitingPerAddressMax: config.limits.connectionsPerAddress,
+      authenticationMsMax: config.limits.authenticationTimeout,
+    },
     path: config.stream.socketPath,
     clock,
     startTimer: startSystemTimer,
@@ -176,8 +186,9 @@ async function addStream(
       id: workgroup.id,
       deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
     })),
+    devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
-    // A log in LMDB is held by this process as a whole.
+    // A process with a log in LMDB has the whole data folder.
     hold:
       config.stream.log === 'lmdb'
         ? async () => async () => undefined
@@ -188,7 +199,7 @@ async function addStream(
   });
   app.addHook('preClose', async () => stream.drain());
   return async () => {
-    // Its last entries go into the log still.
+    // The last entries still go into the log.
     audit.close();
     await upkeep.stop();
     await stream.close();
@@ -196,7 +207,7 @@ async function addStream(
   };
 }
 
-/** Of a workgroup that is read from elsewhere, nothing comes in here that could be silent. */
+/** A workgroup with an upstream receives nothing here, so no device can be silent. */
 function deviceTimeoutMs(
   { stream }: Config,
   { deviceTimeout, upstream }: WorkgroupConfig,
@@ -254,7 +265,7 @@ async function addWorker(
     pipeline: withUpstreams(pipeline, addressOf),
     logger,
   });
-  // A reader of the lake takes memory, which few need twice.
+  // Opened only with exports, because a reader of the lake takes memory.
   const exporting =
     config.exports.length > 0 ? await openExports(config, { audit, clock, logger }) : undefined;
   const startedAtMs = clock.now();
@@ -264,7 +275,7 @@ async function addWorker(
       async export(workgroupId: string, signal: AbortSignal) {
         const { poll, publish } = status.of(workgroupId);
         const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
-        // What came while nobody listened is not published yet.
+        // Messages that arrived while no worker ran are not published yet.
         if (hasCaughtUp || clock.now() - startedAtMs > CATCH_UP_MS)
           await exporting?.exports.work(workgroupId, signal);
       },
@@ -291,7 +302,7 @@ async function addWorker(
     async stop() {
       stopTelling();
       await worker.stop();
-      // What does not end now ends with the process.
+      // Work that does not end now ends with the process.
       await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
     },
   };
@@ -306,12 +317,12 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
     if (code !== 'EADDRINUSE')
       throw new TerminalError(
         'CannotListen',
-        `port ${port} of ${host} cannot be listened on (${code ?? errorMessage(error)}); choose others with --host and --port`,
+        `port ${port} of ${host} cannot be used (${code ?? errorMessage(error)}); choose another address with --host and --port`,
         { cause: error },
       );
     throw new TransientError(
       'PortTaken',
-      `port ${port} of ${host} is taken; end what listens there, or choose another with --port`,
+      `port ${port} of ${host} is already used; stop the other program, or choose another port with --port`,
       { cause: error },
     );
   }

@@ -7,12 +7,12 @@ import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
 import type { StatusBook } from '../pipeline/workgroup-status.ts';
 
 const EVERY_MS = 2 * SECOND_MS;
-/** A status is taken for that of a living worker for 30 s. */
+/** Other processes read a status as running for 30 s. */
 const REPEAT_MS = 10 * SECOND_MS;
 
 /**
- * Writes what keeps the workgroups of a worker from being worked on into their status, for other processes, and each into the log once
- * when it begins and once when it is over. @returns stops it
+ * Writes the troubles of a worker to the status files of its workgroups. Logs each trouble once when it begins and once when it ends.
+ * @returns stops it
  */
 export function tellTroubles(options: {
   health: () => WorkerHealth;

@@ -1,20 +1,20 @@
-import type { Environment } from '../config/config.ts';
+import type { Environment } from '../config/load-config.ts';
 
-/** The world around a command: what it writes to, what it is told, and when it is to end. */
+/** The environment of a command: its output, its input, and its end. */
 export interface Terminal {
   readonly cwd: string;
   readonly environment: Environment;
-  /** Whether a person looks at standard output, so that text can be drawn again in place. */
+  /** True if standard output is a terminal, so that text can be redrawn. */
   readonly isInteractive: boolean;
-  /** How wide the lines are that this person can see; not set where nobody looks. */
+  /** The width of the terminal. Undefined without a terminal. */
   readonly columns?: number;
-  /** Data: nothing else goes to standard output. */
+  /** Data. Standard output has nothing else. */
   out(text: string): void;
   /** Messages for people, errors and log events. */
   err(text: string): void;
-  /** Calls back when the process is asked to end (Ctrl-C, SIGTERM), or nobody reads what it writes. @returns stops listening */
+  /** Calls back when the process must end (Ctrl-C, SIGTERM), or when nobody reads its output. @returns stops listening */
   onEnd(listener: (reason: EndReason) => void): () => void;
-  /** Ends the process at once, whatever it is doing, as the signal does to one that does not listen. */
+  /** Ends the process at once. */
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -25,7 +25,7 @@ type Host = Pick<
   'stdout' | 'stderr' | 'cwd' | 'env' | 'on' | 'off' | 'exit' | 'kill' | 'pid' | 'removeAllListeners'
 >;
 
-/** A reader that goes away (`wattline token list | head -1`) is no error: the command ends quietly. */
+/** If the reader of the output ends (`wattline token list | head -1`), the command ends without an error. */
 export function createTerminal(host: Host): Terminal {
   const listeners = new Set<(reason: EndReason) => void>();
   let isRead = true;
@@ -42,7 +42,7 @@ export function createTerminal(host: Host): Terminal {
     cwd: host.cwd(),
     environment: host.env,
     isInteractive: host.stdout.isTTY === true,
-    // A terminal that does not know its width says 0.
+    // Terminals of unknown width report 0.
     ...(host.stdout.isTTY && host.stdout.columns > 0 && { columns: host.stdout.columns }),
     out: (text) => void host.stdout.write(text),
     err: (text) => void host.stderr.write(text),
@@ -56,7 +56,7 @@ export function createTerminal(host: Host): Terminal {
         host.off('SIGTERM', listener);
       };
     },
-    // `process.exit` waits for what a thread has asked of DuckDB, which may take minutes.
+    // `process.exit` would wait for DuckDB calls of threads, which can take minutes.
     kill(signal) {
       host.removeAllListeners(signal);
       host.kill(host.pid, signal);

@@ -8,14 +8,14 @@ import type { StagesOptions } from '../pipeline/pipeline-stages.ts';
 
 type Upstream = ReturnType<StagesOptions['upstreamOf']>;
 
-/** Where the streams of workgroups are read: where they are configured to be, else at the own stream. */
+/** The streams of workgroups: the configured upstream, or else the own stream. */
 export function createUpstreams(
   { workgroups }: Pick<Config, 'workgroups'>,
   ownUrl: string,
   access: Pick<Access, 'issue'>,
 ): {
   upstreamOf(workgroup: WorkgroupConfig): Upstream;
-  /** With a token that holds now, for whoever cannot ask for another one. */
+  /** With a valid token, for parts that cannot get a new one. */
   addressOf(workgroupId: string): Promise<UpstreamAddress>;
 } {
   function upstreamOf({ id, upstream }: WorkgroupConfig): Upstream {
@@ -40,7 +40,7 @@ export function createUpstreams(
   };
 }
 
-/** A pipeline whose operations that read the stream are told where: who asks from outside does not say it. */
+/** Adds the address of the stream to operations that read it. Callers from outside do not send it. */
 export function withUpstreams(
   pipeline: Pick<Pipeline, 'run'>,
   addressOf: (workgroupId: string) => Promise<UpstreamAddress>,
@@ -67,7 +67,7 @@ export function withUpstreams(
   };
 }
 
-/** A token of this process's own for its own stream, made anew before it runs out or when it is refused. */
+/** A token of this process for its own stream. It is renewed before it expires or when it is refused. */
 function ownToken(access: Pick<Access, 'issue'>, workgroupId: string): TokenSource {
   let token: string | undefined;
   let renewAtMs = 0;
@@ -85,7 +85,7 @@ function ownToken(access: Pick<Access, 'issue'>, workgroupId: string): TokenSour
   };
 }
 
-/** An address that can be called: a server that listens everywhere is reached on this machine. */
+/** An address that can be called. For a server that listens everywhere it is this machine. */
 export function httpUrl(host: string, port: number): string {
   const callable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${callable.includes(':') ? `[${callable}]` : callable}:${port}`;

@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../lib/errors.ts';
 import type { WarehouseOwner } from './find-owner.ts';
 
-/** How far later stages are. */
+/** The progress of later stages. */
 export interface Stages {
   rolledUpBatchId: number;
   publishedBatchId: number;
 }
 
 const POLL_MS = 200;
-/** A service that gets no further within this is not waited for any longer. */
+/** Waits no longer if a service makes no progress within this time. */
 const STUCK_MS = 5 * 60_000;
 
 /**
- * Rolls up and publishes what has landed, or waits until the service has.
- * @throws TransientError where the service was started anew or does not get on; nothing is lost by that
+ * Rolls up and publishes landed messages, or waits until the service has done it.
+ * @throws TransientError if the service was restarted or makes no progress; nothing is lost
  */
 export async function settle(
   first: Stages,
@@ -43,20 +43,20 @@ export async function settle(
     else if (performance.now() - movedAtMs > STUCK_MS) {
       throw new TransientError(
         'NotRolledUp',
-        'everything has landed, but the service does not roll it up; see "wattline status"',
+        'all messages have landed, but the service does not roll them up; see "wattline status"',
       );
     }
     before = now;
     if (!(await owner.followUp())) await sleep(POLL_MS);
     const next = await state();
     if (next.kind !== 'ended') {
-      throw new TransientError('ServiceEnded', 'the service was started anew; it rolls up what has landed');
+      throw new TransientError('ServiceEnded', 'the service was restarted; it rolls up the landed messages');
     }
     stages = next;
   }
 }
 
-/** Ids of batches of an import follow one upon another, far above those before. */
+/** Ids of batches of an import are consecutive, and far above earlier ids. */
 function partOf(batchId: number, firstId: number, lastBatchId: number): number {
   const ofImport = Math.floor(lastBatchId / 1e9) * 1e9;
   const first = Math.max(firstId, ofImport);

@@ -7,10 +7,10 @@ import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
 import type { Control } from '../worker-rpc/worker-rpc.ts';
 import type { Work } from './work-state.ts';
 
-/** Health checks come in numbers, and each look asks every owner. */
+/** Health checks are frequent, and each look asks every owner. */
 const KEPT_MS = 2_000;
 
-/** How the workers of other processes get on, by what they write into the data folder and by whether they answer. */
+/** The state of workers in other processes, from their files in the data folder and from their answers. */
 export function watchWorkElsewhere(
   config: Pick<Config, 'dataDir' | 'queue' | 'workgroups'>,
   control: Pick<Control, 'reaches'>,
@@ -32,7 +32,7 @@ export function watchWorkElsewhere(
     };
   }
 
-  /** Where the queue is in Redis, a worker of another machine may have it. A lake without a warehouse is a copy, to be read only. */
+  /** With the queue in Redis, a worker on another machine may have it. A lake without a warehouse is a read-only copy. */
   async function isServed(id: string): Promise<boolean> {
     if (queue.backend === 'redis') return true;
     const isCopy = existsSync(join(lakeFolder({ dataDir }), id)) && !existsSync(warehouseFile(dataDir, id));

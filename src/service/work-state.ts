@@ -4,15 +4,15 @@ import type { HealthAsker, HealthState } from '../http/health-routes.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
 
-/** How the work on the configured workgroups goes, as far as this process can tell. */
+/** The state of the work on the configured workgroups, as this process knows it. */
 export interface Work {
   workgroups: number;
   troubles: readonly Trouble[];
-  /** Workgroups whose data nobody has open: uploads and explanations of theirs cannot be answered. */
+  /** Workgroups that no process has open. Their uploads and explanations cannot be answered. */
   closed: readonly string[];
 }
 
-/** Of a worker of this process; undefined while it starts. */
+/** The state of the worker in this process. Undefined while it starts. */
 export function workOf(
   worker: WorkerHealth | undefined,
   workgroupIds: readonly string[],
@@ -21,7 +21,7 @@ export function workOf(
   const workgroups = workgroupIds.length;
   if (!worker) return { workgroups, troubles: [], closed: workgroupIds };
   const { backend, shards, startedAtMs, lastRoundAtMs } = worker;
-  // Another worker, of another machine maybe, has those that this one has not taken once it has looked.
+  // Workgroups that this worker has not taken after its first round may belong to a worker on another machine.
   const mayBeElsewhere = backend === 'redis' && lastRoundAtMs > startedAtMs;
   const closed = shards.filter(
     ({ state }) => state !== 'owned' && !(mayBeElsewhere && (state === 'elsewhere' || state === 'closing')),
@@ -35,7 +35,7 @@ export function workOf(
 
 const LISTED_MAX = 20;
 
-/** A process is ready if it can serve everything that it serves, and nothing has been going wrong for minutes. */
+/** A process is ready if everything that it serves can be served, and no trouble lasts for minutes. */
 export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthState {
   const { workgroups, troubles, closed } = work;
   const ok = troubles.length === 0 && closed.length === 0;
@@ -50,7 +50,7 @@ export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthS
   };
 }
 
-/** A process is alive if its work goes on. Troubles are listed here too, but do not change the answer. */
+/** A process is alive if its work continues. Troubles are listed, but do not change the answer. */
 export function workLiveness(work: Work, live: boolean, { maySeeNames }: HealthAsker): HealthState {
   return {
     ok: live,
@@ -65,7 +65,7 @@ function problemsOf(
   if (troubles.length + closed.length === 0) return {};
   if (!maySeeNames)
     return {
-      note: 'ask this process directly, not through a proxy, or run "wattline status", to see which ones and why',
+      note: 'to see the problems, ask this process directly without a proxy, or run "wattline status"',
     };
   const told = new Set(troubles.map(({ workgroupId }) => workgroupId));
   const lines = [
@@ -82,4 +82,4 @@ function problemsOf(
 }
 
 const notOpen =
-  'no worker has opened its data, so uploads, corrections and explanations cannot be answered; if a worker is starting, ask again in some seconds, else start one with "wattline up" or "wattline worker"';
+  'no worker has opened its data, so uploads, corrections and explanations cannot be answered; if a worker is starting, try again in some seconds; otherwise start one with "wattline up" or "wattline worker"';

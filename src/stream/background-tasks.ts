@@ -12,6 +12,7 @@ import type { Stream } from './stream.ts';
 export interface BackgroundTasksOptions {
   stream: Pick<Stream, 'logOf'>;
   workgroups: ReadonlyArray<{ id: string; deviceTimeoutMs: number | undefined }>;
+  devicesWatchedMax?: number;
   dataDir: string;
   /**
    * Claims the tasks for this process, because only one of the processes that share a data folder may run them.
@@ -74,7 +75,14 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       const streamLog = await from.stream.logOf(id);
       const path = join(from.dataDir, 'stream', id, 'presence.json');
       if (deviceTimeoutMs !== undefined)
-        watch = await watchPresence({ streamLog, timeoutMs: deviceTimeoutMs, path, clock, logger });
+        watch = await watchPresence({
+          streamLog,
+          timeoutMs: deviceTimeoutMs,
+          devicesMax: from.devicesWatchedMax,
+          path,
+          clock,
+          logger,
+        });
       drain = createAuditDrain({ streamLog, spool: openAuditSpool(from.dataDir, id), logger });
     };
     const attempt = async (action: () => Promise<void> | void) => {

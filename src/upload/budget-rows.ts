@@ -1,17 +1,17 @@
+import { isKnownDate } from '../foreign-table/instant-reader.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { clip, isKnownDate } from './instant-reader.ts';
 import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
 import type { SheetRow } from './sheet.ts';
 import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
 
 export interface Period {
   start: LocalDate;
-  /** Included. */
   end: LocalDate;
 }
 
-/** Periods of one kind do not overlap; a month may lie in a year. */
+/** Periods of one kind do not overlap. A month can lie within a year. */
 export type Granularity = 'year' | 'month' | 'day' | 'other';
 
 const scenarios = ['P50', 'P90', 'contract', 'reforecast'] as const;
@@ -21,13 +21,13 @@ export function isBudgetHeader({ energy, period, start, end, month, day, year }:
   return energy !== undefined && [period, start && end, month, day, year].some((one) => one !== undefined);
 }
 
-/** Reads budgets by years, months, days or other periods, or by hours, which are added up to days. */
+/** Reads budgets by years, months, days or other periods. Hours are added up to days. */
 export function readBudgetRows(reading: Reading): Upload {
   const { columns, options, refusals, sheet } = reading;
   const { energy } = columns;
   const periodOf = periodReader(reading);
   if (!energy) {
-    const names = clip(sheet.columns.map((name) => `"${name}"`).join(', '));
+    const names = clipText(sheet.columns.map((name) => `"${name}"`).join(', '));
     refusals.add(
       0,
       'energy',
@@ -35,7 +35,7 @@ export function readBudgetRows(reading: Reading): Upload {
     );
   }
   if (!columns.scenario && options.scenario === undefined)
-    refusals.add(0, 'scenario', 'is missing: add the column, or say it with --scenario P50');
+    refusals.add(0, 'scenario', 'is missing: add the column, or use --scenario P50');
   const meterOf = meterReader(reading, () => undefined);
   if (!energy || !periodOf) return { kind: 'budget', rows: [] };
   const energyOf = energyReader(reading, energy, columns.hour ? 1 : undefined);
@@ -65,7 +65,7 @@ export function readBudgetRows(reading: Reading): Upload {
   };
 }
 
-/** A last line that adds the others up. */
+/** True for a last line with the total. */
 function isTotal({ cells }: SheetRow, { columns }: Reading): boolean {
   const first = columns.period ?? columns.month;
   return first !== undefined && /^(total|sum|summe|annual|year)$/i.test(cells[first.index]!);
@@ -74,7 +74,7 @@ function isTotal({ cells }: SheetRow, { columns }: Reading): boolean {
 function scenarioReader({ columns, options, refusals }: Reading): CellReader<string> {
   const { scenario: column } = columns;
   if (column && options.scenario !== undefined)
-    refusals.add(0, column.name, 'names the scenarios of the rows; leave --scenario out');
+    refusals.add(0, column.name, 'contains the scenarios; remove --scenario');
   return ({ line, cells }) => {
     const text = column ? cells[column.index]! : options.scenario;
     if (text === undefined) return undefined;
@@ -83,7 +83,7 @@ function scenarioReader({ columns, options, refusals }: Reading): CellReader<str
     refusals.add(
       line,
       column?.name,
-      text === '' ? 'is empty; such as P50' : `"${clip(text)}" is longer than 64 characters`,
+      text === '' ? 'is empty; such as P50' : `"${clipText(text)}" is longer than 64 characters`,
     );
     return undefined;
   };
@@ -98,7 +98,7 @@ function periodReader(reading: Reading): PeriodReader | undefined {
   if (period) return textReader(reading, period);
   if (month || year) {
     if (month && !year && options.year === undefined && !hasYears(reading, month)) {
-      refusals.add(0, month.name, 'has no year: add a column "year", or say it with --year 2026');
+      refusals.add(0, month.name, 'has no year: add a column "year", or use --year 2026');
       return undefined;
     }
     return partsReader(reading);
@@ -111,7 +111,7 @@ function periodReader(reading: Reading): PeriodReader | undefined {
   return undefined;
 }
 
-/** A month such as `2026-05` needs no year beside it. */
+/** True if months are written as `2026-05`, which need no year. */
 function hasYears({ sheet }: Reading, { index }: FoundColumn): boolean {
   return sheet.rows.some(({ cells }) => /^\d{4}-/.test(cells[index]!));
 }
@@ -121,7 +121,7 @@ function boundsReader({ refusals }: Reading, start: FoundColumn, end: FoundColum
     const days = [start, end].map((column) => {
       const text = cells[column.index]!;
       if (isKnownDate(text)) return text;
-      refusals.add(line, column.name, `"${clip(text)}" is no day; such as 2026-05-17`);
+      refusals.add(line, column.name, `"${clipText(text)}" is not a day such as 2026-05-17`);
       return undefined;
     });
     const [from, to] = days;
@@ -144,12 +144,16 @@ function textReader({ refusals }: Reading, column: FoundColumn): PeriodReader {
     const text = cells[column.index]!;
     const period = periodOf(text);
     if (period) return { ...period, hour: undefined };
-    refusals.add(line, column.name, `"${clip(text)}" is no period; such as 2026, 2026-05 or 2026-05-17`);
+    refusals.add(
+      line,
+      column.name,
+      `"${clipText(text)}" is not a period such as 2026, 2026-05 or 2026-05-17`,
+    );
     return undefined;
   };
 }
 
-/** Of numbers in columns of their own. */
+/** Reads periods from separate columns of numbers. */
 function partsReader({ columns, options, refusals }: Reading): PeriodReader {
   const { year, month, day, hour } = columns;
   return ({ line, cells }) => {
@@ -167,16 +171,16 @@ function partsReader({ columns, options, refusals }: Reading): PeriodReader {
       refusals.add(
         line,
         (day ?? month ?? year)!.name,
-        `"${clip(written)}" is no ${day ? 'day' : month ? 'month' : 'year'}`,
+        `"${clipText(written)}" is no ${day ? 'day' : month ? 'month' : 'year'}`,
       );
     else if (clock !== undefined && !(/^\d{1,2}$/.test(clock) && Number(clock) <= 24))
-      refusals.add(line, hour!.name, `"${clip(clock)}" is no hour`);
+      refusals.add(line, hour!.name, `"${clipText(clock)}" is not an hour`);
     else return { ...period, hour: clock === undefined ? undefined : Number(clock) };
     return undefined;
   };
 }
 
-/** @returns the days of a year, a month or a day; undefined where the text is none */
+/** @returns the days of a year, a month or a day; undefined if the text is none of them */
 export function periodOf(text: string): Period | undefined {
   const [, year, month, day] = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$/.exec(text) ?? [];
   const start = `${year}-${month ?? '01'}-${day ?? '01'}`;
@@ -194,7 +198,7 @@ export function granularityOf({ start, end }: Period): Granularity {
   return start.endsWith('-01-01') && end === `${start.slice(0, 4)}-12-31` ? 'year' : 'other';
 }
 
-/** Adds the hours of each day up; a day has all of its hours, counted from 0 or from 1. */
+/** Adds up the hours of each day. A day must have all of its hours, counted from 0 or from 1. */
 function daysOfHours(
   rows: ReadonlyArray<BudgetRow & { hour: number | undefined }>,
   column: FoundColumn,
@@ -227,7 +231,7 @@ function daysOfHours(
   });
 }
 
-/** Rounds days on the running sum of their meter and scenario, so that they add up to what all of their hours come to. */
+/** Rounds days on the running sum of their meter and scenario, so they add up to the sum of all hours. */
 function roundRunning(days: readonly BudgetRow[]): BudgetRow[] {
   const ordered = days.toSorted((one, other) => (one.start < other.start ? -1 : 1));
   const sums = new Map<string, number>();
@@ -240,7 +244,7 @@ function roundRunning(days: readonly BudgetRow[]): BudgetRow[] {
   });
 }
 
-/** Of periods of the same kind, each day has one budget. */
+/** Each day has one budget among periods of the same kind. */
 function refuseOverlaps(rows: readonly BudgetRow[], { columns, refusals }: Reading): void {
   const column = (columns.period ?? columns.start ?? columns.day ?? columns.month ?? columns.year)?.name;
   for (const alike of Map.groupBy(

@@ -1,6 +1,6 @@
 import { parseUnit } from '../lib/units.ts';
 
-/** What a column can tell. */
+/** The meaning of a column. */
 export type ColumnRole =
   | 'meter'
   | 'start'
@@ -17,7 +17,7 @@ export type ColumnRole =
   | 'hour'
   | 'scenario';
 
-/** Names that are understood, without unit, case or blanks. */
+/** Known names, without unit and in lower case. */
 const names: Readonly<Record<ColumnRole, readonly string[]>> = {
   meter: ['meter_code', 'meter', 'meter_id', 'code'],
   start: ['interval_start', 'period_start', 'start', 'from', 'begin'],
@@ -48,17 +48,17 @@ export const columnRoles = Object.keys(names) as readonly ColumnRole[];
 export interface FoundColumn {
   index: number;
   name: string;
-  /** The unit that its name tells, such as kWh of "energy_kwh" or "Energy (kWh)". */
+  /** The unit in the name, such as kWh of "energy_kwh" or "Energy (kWh)". */
   unit: string | undefined;
 }
 export type Columns = Partial<Record<ColumnRole, FoundColumn>>;
 
-/** Longer names mean nothing here. */
+/** Longer names have no meaning. */
 const NAME_LENGTH_MAX = 200;
 
 /**
- * Finds what the columns of a file mean, by their names.
- * @param given names that were said, by what they mean; they go before all others
+ * Finds the meaning of columns by their names.
+ * @param given names by meaning, from the user; they come first
  */
 export function findColumns(header: readonly string[], given: Partial<Record<ColumnRole, string>>): Columns {
   const candidates = candidatesOf(header, given);
@@ -67,7 +67,7 @@ export function findColumns(header: readonly string[], given: Partial<Record<Col
   );
 }
 
-/** What several columns could mean: which of them is meant, nobody can tell. */
+/** Meanings that several columns could have. */
 export function findAmbiguous(
   header: readonly string[],
   given: Partial<Record<ColumnRole, string>>,
@@ -78,7 +78,7 @@ export function findAmbiguous(
     .filter(({ columns }) => columns.length > 1);
 }
 
-/** The columns that could mean something, those with its most usual name first. */
+/** The columns that could have a meaning, with the most usual name first. */
 function candidatesOf(
   header: readonly string[],
   given: Partial<Record<ColumnRole, string>>,

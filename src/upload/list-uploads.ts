@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { query } from '../warehouse/query.ts';
 import type { Granularity } from './budget-rows.ts';
 
-/** The budgets that count, of one meter, scenario and kind of period. Instants are ms since 1970. */
+/** The current budgets of one meter, scenario and kind of period. Instants are ms since 1970. */
 export interface BudgetSummary {
   meter: string;
   scenario: string;
@@ -15,14 +15,14 @@ export interface BudgetSummary {
   uploadedAtMs: number;
 }
 
-/** The uploaded readings of a meter that count. */
+/** The current uploaded readings of a meter. */
 export interface MeterSummary {
   meter: string;
   fromRegister: boolean;
   readings: number;
   firstMs: number;
   lastMs: number;
-  /** Null where no interval has any. */
+  /** Null if no interval has energy. */
   energyWh: number | null;
   /** Intervals in which a register fell. */
   faults: number;
@@ -37,7 +37,7 @@ export interface UploadList {
 
 type Row = Record<string, string | number | boolean | null>;
 
-/** What was uploaded and counts. */
+/** Lists the uploads that count. */
 export async function listUploads(connection: DuckDBConnection): Promise<UploadList> {
   return {
     budgets: (await query<Row>(connection, 'upload/list_budgets')).map((row) => named<BudgetSummary>(row)),

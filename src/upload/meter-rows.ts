@@ -1,12 +1,13 @@
 import type { MeterConfig } from '../config/meters.ts';
+import { createInstantReader } from '../foreign-table/instant-reader.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { DAY_MS, formatInstant } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { clip, createInstantReader } from './instant-reader.ts';
 import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
 import type { SheetRow } from './sheet.ts';
 import { type MeterRow, type Quality, qualities, type Upload } from './upload-rows.ts';
 
-/** A yearly bill, and some. */
+/** More than a yearly bill. */
 const INTERVAL_DAYS_MAX = 400;
 
 export function isMeterHeader({ start, end, time, energy, value }: Columns): boolean {
@@ -16,7 +17,7 @@ export function isMeterHeader({ start, end, time, energy, value }: Columns): boo
   );
 }
 
-/** Reads intervals with their energy, or values of registers with their time, whichever the columns tell. */
+/** Reads intervals with their energy, or values of registers with their time, depending on the columns. */
 export function readMeterRows(reading: Reading): Upload {
   const { columns, refusals } = reading;
   const { start, end, time, energy, value } = columns;
@@ -25,7 +26,7 @@ export function readMeterRows(reading: Reading): Upload {
     refusals.add(
       0,
       undefined,
-      'has both energy of intervals and values of a register; upload one of them, with the columns of the other left out',
+      'has both energy of intervals and values of a register; remove the columns of one of them',
     );
   if (isRegister) return { kind: 'meter_registers', rows: readRegisters(reading, value, time) };
   if (!energy) {
@@ -46,7 +47,7 @@ export function readMeterRows(reading: Reading): Upload {
 }
 
 function listed({ sheet }: Reading): string {
-  return clip(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
+  return clipText(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
 }
 
 function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
@@ -57,7 +58,7 @@ function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
     refusals.add(
       0,
       missing,
-      `is missing beside "${given.name}": add it, or say how long the intervals are with --interval 15m`,
+      `is missing beside "${given.name}": add it, or give the length of the intervals with --interval 15m`,
     );
     return [];
   }
@@ -99,13 +100,19 @@ function readRegisters(reading: Reading, value: FoundColumn, time: FoundColumn):
   return rows;
 }
 
-function timeReader({ options, refusals }: Reading, column: FoundColumn): CellReader<number> {
-  const read = createInstantReader(options.timezone);
-  return ({ line, cells }) => {
-    const text = cells[column.index]!;
-    const result = read(text);
+function timeReader({ columns, options, refusals, sheet }: Reading, column: FoundColumn): CellReader<number> {
+  const { meter } = columns;
+  const cellOf = ({ cells }: SheetRow) => ({
+    text: cells[column.index]!,
+    series: meter ? cells[meter.index]! : '',
+  });
+  const read = createInstantReader(options.timezone, sheet.rows.map(cellOf));
+  return (row) => {
+    const { line } = row;
+    const cell = cellOf(row);
+    const result = read(cell);
     if (result.kind === 'instant') return result.ms;
-    refusals.add(line, column.name, text === '' ? 'is empty' : result.message);
+    refusals.add(line, column.name, cell.text === '' ? 'is empty' : result.message);
     return undefined;
   };
 }
@@ -130,7 +137,7 @@ function restReader(
 function objection({ code, device }: MeterConfig): string | undefined {
   return device === undefined
     ? undefined
-    : `the readings of ${code} are those of device ${device}; remove its device from the configuration to upload them`;
+    : `the readings of ${code} come from device ${device}; to upload readings, remove the device from the configuration of the meter`;
 }
 
 function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
@@ -139,12 +146,17 @@ function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
   return ({ line, cells }) => {
     const text = cells[column.index]!.toLowerCase();
     const known = text === '' ? 'measured' : qualities.find((one) => one === text);
-    if (!known) refusals.add(line, column.name, `"${clip(text)}" is no quality; use ${qualities.join(', ')}`);
+    if (!known)
+      refusals.add(
+        line,
+        column.name,
+        `"${clipText(text)}" is not a quality; use one of ${qualities.join(', ')}`,
+      );
     return known;
   };
 }
 
-/** Energy that is said twice would count twice. */
+/** Refuses rows with the same time, because their energy would count twice. */
 function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: Reading): void {
   for (const ofMeter of Map.groupBy(rows, ({ meter }) => meter).values()) {
     let before: MeterRow | undefined;

@@ -1,15 +1,15 @@
 import type { MeterConfig } from '../config/meters.ts';
+import { type Decimal, guessNumberFormat, parseNumber } from '../foreign-table/number-format.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { parseUnit, unitFactor } from '../lib/units.ts';
 import { energyFactor } from './energy-factor.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { clip } from './instant-reader.ts';
-import { type Decimal, guessDecimal, parseNumber } from './parse-numbers.ts';
 import type { Refusals } from './refusals.ts';
 import type { Sheet, SheetRow } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
 import { ENERGY_WH_MAX } from './upload-rows.ts';
 
-/** What readers of every kind of file need. */
+/** The file, the columns and the options that all readers need. */
 export interface Reading {
   sheet: Sheet;
   columns: Columns;
@@ -18,14 +18,14 @@ export interface Reading {
   refusals: Refusals;
 }
 
-/** Reads one thing of a row. @returns undefined where it is wrong, which then has been noted */
+/** Reads one value of a row. @returns undefined if it is wrong. The problem is then in `refusals`. */
 export type CellReader<Value> = (row: SheetRow) => Value | undefined;
 
 const MILLI = 1e3;
 
 /**
- * Reads an amount of energy, Wh, to the thousandth. Its unit is told by the column's name, by a column or by the options.
- * @param meanHours where the unit may be one of power: the hours that a value is the mean of
+ * Reads an amount of energy, Wh, with three decimals. The unit comes from the column's name, from another column or from the options.
+ * @param meanHours if the unit may be one of power: the hours of which a value is the mean
  */
 export function energyReader(
   { sheet, columns, options, refusals }: Reading,
@@ -38,19 +38,19 @@ export function energyReader(
     refusals.add(
       0,
       column.name,
-      `is in ${column.unit} by its name, and in ${options.unit} by --unit; leave that out`,
+      `is in ${column.unit} by its name, and in ${options.unit} by --unit; remove --unit`,
     );
   if (said === undefined && !unitColumn)
     refusals.add(
       0,
       column.name,
-      `has no unit: name the column "${column.name}_kwh", add a column "unit", or say --unit kWh`,
+      `has no unit: name the column "${column.name}_kwh", add a column "unit", or use --unit kWh`,
     );
   const decimal = decimalOf(sheet, column, options, refusals);
   const factors = new Map<string, number | string>();
 
   function factorOf(unit: string): number | string {
-    if (unit.length > 20) return `"${clip(unit)}" is not a unit of energy, such as kWh`;
+    if (unit.length > 20) return `"${clipText(unit)}" is not a unit of energy, such as kWh`;
     const power = meanHours === undefined ? undefined : unitFactor('power', parseUnit(unit) ?? unit);
     return power === undefined ? energyFactor(unit) : power * meanHours!;
   }
@@ -70,42 +70,40 @@ export function energyReader(
       return undefined;
     }
     if (Number.isNaN(factor)) return undefined;
-    const number = parseNumber(text, decimal);
+    const number = parseNumber(text, { decimal });
     const refuse = (message: string) => void refusals.add(line, column.name, message);
-    if (text === '') return refuse('is empty; write a number, or leave the row out where nothing is known');
+    if (text === '') return refuse('is empty; write a number, or remove the row');
     if (number === undefined)
       return refuse(
-        `"${clip(text)}" is no number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
+        `"${clipText(text)}" is not a number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
       );
-    if (number < 0)
-      return refuse(`${clip(text)} is negative; energy the other way is counted by a meter of its own`);
+    if (number < 0) return refuse(`${clipText(text)} is negative; use another meter for the other direction`);
     const wh = number * factor;
     if (wh > ENERGY_WH_MAX)
-      return refuse(`${clip(text)} ${unit} is more than any meter counts; is the unit right?`);
+      return refuse(`${clipText(text)} ${unit} is more than any meter counts; is the unit right?`);
     return Math.round(wh * MILLI) / MILLI;
   };
 }
 
 function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, refusals: Refusals): Decimal {
   if (options.decimal) return options.decimal;
-  const guess = guessDecimal(sheet.rows.map(({ cells }) => cells[column.index]!));
-  if (guess.kind === 'decimal') return guess.decimal;
-  const { line, cells } = sheet.rows[guess.at]!;
-  const text = cells[column.index]!;
-  const message = `"${text}" can be ${text.replace(',', '')} or ${text.replace(',', '.')}; say which with --decimal . or --decimal ,`;
+  const { decimal, unclear } = guessNumberFormat(sheet.rows.map(({ cells }) => cells[column.index]!));
+  if (unclear === undefined) return decimal;
+  const { line } = sheet.rows.find(({ cells }) => cells[column.index] === unclear)!;
+  const message = `"${unclear}" can be ${unclear.replace(',', '')} or ${unclear.replace(',', '.')}; choose one with --decimal . or --decimal ,`;
   refusals.add(line, column.name, message);
   return '.';
 }
 
-/** Reads the meter that a row is of. */
+/** Reads the meter of a row. */
 export function meterReader(
   { columns, meters, options, refusals }: Reading,
-  /** @returns why nothing can be uploaded for a meter; undefined where it can */
+  /** @returns why nothing can be uploaded for a meter, or undefined */
   objection: (meter: MeterConfig) => string | undefined,
 ): CellReader<MeterConfig> {
   const { meter: column } = columns;
   if (column && options.meter !== undefined)
-    refusals.add(0, column.name, 'names the meters of the rows; leave --meter out');
+    refusals.add(0, column.name, 'contains the meters; remove --meter');
   if (!column && options.meter === undefined)
     refusals.add(
       0,
@@ -118,17 +116,17 @@ export function meterReader(
     const meter = meters.find((one) => one.code === code);
     if (meter) return objection(meter) ?? meter;
     const similar = meters.find((one) => one.code.toLowerCase() === code.toLowerCase());
-    if (similar) return `"${clip(code)}" is not configured; "${similar.code}" is, and case matters`;
+    if (similar) return `"${clipText(code)}" is not configured; "${similar.code}" is, and case matters`;
     const codes = meters
       .slice(0, 10)
       .map((one) => one.code)
       .join(', ');
-    return `no meter has the code "${clip(code)}"; ${codes === '' ? 'none is configured: list them under meters of the workgroup' : `configured are ${codes}${meters.length > 10 ? ' ...' : ''}`}`;
+    return `no meter has the code "${clipText(code)}"; ${codes === '' ? 'none is configured: list them under meters of the workgroup' : `configured are ${codes}${meters.length > 10 ? ' ...' : ''}`}`;
   }
 
   if (!column) {
     const found = options.meter === undefined ? undefined : find(options.meter);
-    // What the command line says is wrong once, not in every row.
+    // A wrong option is reported once, not for every row.
     if (typeof found === 'string') refusals.add(0, 'meter_code', found);
     return () => (typeof found === 'string' ? undefined : found);
   }

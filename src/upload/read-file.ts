@@ -9,12 +9,12 @@ import { RefusedFile } from './refusals.ts';
 import { ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
 import type { Upload } from './upload-rows.ts';
 
-/** Of a text file, unpacked. */
+/** Unpacked. */
 const BYTES_MAX = 128 * 1024 * 1024;
 
 /**
- * Understands a file as a whole: CSV, NDJSON or JSON, also packed, or Parquet.
- * @throws RefusedFile with everything that is wrong with it, InputError where it cannot be read at all
+ * Reads a whole file: CSV, NDJSON or JSON, also packed, or Parquet.
+ * @throws RefusedFile with all problems of the file, InputError if it cannot be read
  */
 export async function readUploadFile(path: string, request: Omit<UploadRequest, 'name'>): Promise<Upload> {
   const { format, compression } = fileKind(path);
@@ -27,7 +27,7 @@ export async function readUploadFile(path: string, request: Omit<UploadRequest, 
     case 'ndjson':
       return readText(textBytes(path, compression), 'json', named);
     case undefined:
-      throw fileProblem(path, 'is neither .csv, .ndjson, .json nor .parquet by its name');
+      throw fileProblem(path, 'has a name that ends neither in .csv, .ndjson, .json nor .parquet');
     default:
       return format satisfies never;
   }

@@ -1,10 +1,10 @@
-import { clip } from './instant-reader.ts';
+import { clipText } from '../lib/clip-text.ts';
 import type { ReadSheet } from './read-csv.ts';
 import { refusedSheet } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
 import { ROWS_MAX, type SheetRow, TOO_MANY_ROWS } from './sheet.ts';
 
-/** An array is read as a whole, in memory. */
+/** An array is read at once, in memory. */
 const ARRAY_LENGTH_MAX = 32 * 1024 * 1024;
 
 interface Item {
@@ -12,19 +12,22 @@ interface Item {
   item: unknown;
 }
 
-/** Reads NDJSON, an object a line, or an array of objects. Members are columns. */
+/** Reads NDJSON with one object on each line, or an array of objects. Members are columns. */
 export function readJson(text: string): ReadSheet {
   return /^\s*\[/.test(text) ? readArray(text) : readLines(text);
 }
 
 function readArray(text: string): ReadSheet {
   if (text.length > ARRAY_LENGTH_MAX)
-    return refusedSheet(0, 'is an array of more than 32 MiB; write an object a line, or split it');
+    return refusedSheet(
+      0,
+      'is an array of more than 32 MiB; write one object on each line, or split the file',
+    );
   let items: unknown[];
   try {
     items = JSON.parse(text);
   } catch {
-    return refusedSheet(0, 'is no JSON');
+    return refusedSheet(0, 'is not JSON');
   }
   if (items.length > ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
   return sheetOf(items.map((item, index) => ({ line: index + 1, item })));
@@ -45,7 +48,7 @@ function readLines(text: string): ReadSheet {
     } catch {
       problems.push({
         line,
-        message: 'is no JSON object; each line is one, or the whole is an array of them',
+        message: 'is not a JSON object; write one object on each line, or one array of objects',
       });
     }
   }
@@ -59,12 +62,12 @@ function sheetOf(items: readonly Item[]): ReadSheet {
   const rows = items.map(({ line, item }): SheetRow => {
     const cells: string[] = [];
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      problems.push({ line, message: 'is no object' });
+      problems.push({ line, message: 'is not an object' });
       return { line, cells };
     }
     for (const [name, value] of Object.entries(item)) {
       if (typeof value === 'object' && value !== null)
-        problems.push({ line, message: `"${clip(name)}" is no text and no number` });
+        problems.push({ line, message: `"${clipText(name)}" is neither text nor a number` });
       const place = places.get(name) ?? places.size;
       places.set(name, place);
       cells[place] = value === null || value === undefined ? '' : String(value).trim();

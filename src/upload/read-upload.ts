@@ -1,8 +1,8 @@
 import type { MeterConfig } from '../config/meters.ts';
+import { decodeText } from '../foreign-table/text-encoding.ts';
+import { clipText } from '../lib/clip-text.ts';
 import { isBudgetHeader, readBudgetRows } from './budget-rows.ts';
-import { decodeText } from './decode-text.ts';
 import { findAmbiguous, findColumns } from './find-columns.ts';
-import { clip } from './instant-reader.ts';
 import { isMeterHeader, readMeterRows } from './meter-rows.ts';
 import { type ReadSheet, readCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
@@ -11,36 +11,53 @@ import type { Sheet } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
 import type { Upload } from './upload-rows.ts';
 
-/** What a file is about. */
+/** The content of a file. */
 export type UploadTopic = 'meter-data' | 'budget';
 export type TextFormat = 'csv' | 'json';
 
 export interface UploadRequest {
   topic: UploadTopic;
-  /** Of the file, as it is called in messages. */
+  /** The name of the file in messages. */
   name: string;
   meters: readonly MeterConfig[];
   options: UploadOptions;
 }
 
 /**
- * Understands a text file as a whole.
- * @throws RefusedFile with everything that is wrong with it, line by line
+ * Reads a whole text file.
+ * @throws RefusedFile with all problems, by line
  */
 export function readText(bytes: Uint8Array, format: TextFormat, request: UploadRequest): Upload {
-  const decoded = decodeText(bytes);
-  if (decoded.kind === 'refused') throw refused(request.name, decoded.problems);
+  const text = textOf(bytes, request.name);
   const { topic, options } = request;
-  const isHeader = (cells: readonly string[]) => {
+  const isHeading = (cells: readonly string[]) => {
     const columns = findColumns(cells, options.columns ?? {});
     return topic === 'budget' ? isBudgetHeader(columns) : isMeterHeader(columns);
   };
   const read: ReadSheet =
-    format === 'csv'
-      ? readCsv(decoded.text, { delimiter: options.delimiter, isHeader })
-      : readJson(decoded.text);
+    format === 'csv' ? readCsv(text, { delimiter: options.delimiter, isHeading }) : readJson(text);
   if (read.kind === 'refused') throw refused(request.name, read.problems);
   return readSheet(read.sheet, request);
+}
+
+/** @throws RefusedFile if the bytes are no text, or several encodings are mixed */
+function textOf(bytes: Uint8Array, name: string): string {
+  const decoded = decodeText(bytes);
+  switch (decoded.kind) {
+    case 'text':
+      return decoded.text;
+    case 'binary':
+      throw refused(name, [{ line: 0, message: 'is not text; save it as "CSV UTF-8"' }]);
+    case 'mixed': {
+      const problems = decoded.lines.map(({ line, byte }) => ({
+        line,
+        message: `the byte 0x${byte.toString(16).toUpperCase()} is not UTF-8, but other lines are; save the file as "CSV UTF-8"`,
+      }));
+      throw refused(name, problems);
+    }
+    default:
+      return decoded satisfies never;
+  }
 }
 
 function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
@@ -49,16 +66,16 @@ function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
   return new RefusedFile(name, refusals.shown, refusals.count);
 }
 
-/** As `readText`, of rows that are there already. */
+/** Like `readText`, for rows that are already read. */
 export function readSheet(sheet: Sheet, { topic, name, meters, options }: UploadRequest): Upload {
   const refusals = createRefusals();
   const said = options.columns ?? {};
   for (const [role, column] of Object.entries(said))
     if (!sheet.columns.includes(column))
-      refusals.add(0, column, `is not among the columns, though it was named for ${role}`);
+      refusals.add(0, column, `is named for ${role}, but the file has no such column`);
   for (const { role, columns } of findAmbiguous(sheet.columns, said)) {
-    const [first, second] = columns.map(({ name }) => `"${clip(name)}"`);
-    const which = first === second ? 'is there twice' : `can be the ${role}, and so can ${second}`;
+    const [first, second] = columns.map(({ name }) => `"${clipText(name)}"`);
+    const which = first === second ? 'exists twice' : `can be the ${role}, and ${second} can be it too`;
     refusals.add(
       0,
       columns[0]!.name,

@@ -1,18 +1,18 @@
+import { clipText } from '../lib/clip-text.ts';
 import { InputError } from '../lib/errors.ts';
-import { clip } from './instant-reader.ts';
 
-/** What is wrong in a line of a file, and what would be right. */
+/** A problem in a line of a file, with what to do. */
 export interface LineProblem {
-  /** From 1 on; of Parquet and JSON, the number of the row. 0 for the file as a whole. */
+  /** From 1. For Parquet and JSON the number of the row. 0 for the whole file. */
   line: number;
   column?: string | undefined;
   message: string;
 }
 
-/** Lines that are shown; of the others there is the count. */
+/** Problems that are shown. Further ones are counted. */
 export const PROBLEMS_SHOWN_MAX = 100;
 
-/** Gathers everything that is wrong with a file, because it is refused as a whole. */
+/** Collects all problems of a file. */
 export interface Refusals {
   add(line: number, column: string | undefined, message: string): void;
   readonly count: number;
@@ -26,7 +26,7 @@ export function createRefusals(): Refusals {
   return {
     add(line, column, message) {
       count += 1;
-      shown.push({ line, column: column && clip(column), message });
+      shown.push({ line, column: column && clipText(column), message });
       if (shown.length < 10 * PROBLEMS_SHOWN_MAX) return;
       shown.sort(byLine).splice(PROBLEMS_SHOWN_MAX);
     },
@@ -43,9 +43,9 @@ function byLine(one: LineProblem, other: LineProblem): number {
   return one.line - other.line;
 }
 
-/** The file is refused: nothing of it was stored. */
+/** The file is refused. Nothing of it was stored. */
 export class RefusedFile extends InputError {
-  /** All of them; `lines` are the first. */
+  /** The number of all problems. `lines` has the first ones. */
   readonly count: number;
   readonly lines: readonly LineProblem[];
 

@@ -1,16 +1,16 @@
-/** A file as rows of texts, whatever its format. */
+/** A file of any format as rows of texts. */
 export interface Sheet {
   columns: readonly string[];
   rows: ReadonlyArray<SheetRow>;
 }
 
 export interface SheetRow {
-  /** Where it stands in the file, from 1 on. */
+  /** Its line in the file, from 1. */
   line: number;
-  /** By the place of the column; empty where there is nothing. */
+  /** In the order of the columns. Empty cells are ''. */
   cells: readonly string[];
 }
 
-/** Rows of one file; what is more goes into several. */
+/** Rows of one file. Larger files must be split. */
 export const ROWS_MAX = 500_000;
 export const TOO_MANY_ROWS = `has more than ${ROWS_MAX.toLocaleString('en')} rows; split it`;

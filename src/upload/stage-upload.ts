@@ -5,12 +5,12 @@ import { TransientError } from '../lib/errors.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
 import { type Upload, uploadSchema } from './upload-rows.ts';
 
-/** What a process that was killed has left behind goes after this. */
+/** Files of killed processes are deleted after this time. */
 const KEPT_MS = HOUR_MS;
 
 /**
- * Puts an upload where the process that has the warehouse open finds it: there may be far too much for a question. Remove it once
- * the question was answered.
+ * Writes an upload to a file for the process that has the warehouse open, because it may be too large for a request. Remove the file after
+ * the answer.
  */
 export function stageUpload(dataDir: string, upload: Upload, clock: Clock): { path: string; remove(): void } {
   const folder = join(dataDir, 'uploads');
@@ -26,14 +26,14 @@ export function stageUpload(dataDir: string, upload: Upload, clock: Clock): { pa
   } catch (error) {
     remove();
     const { code } = error as NodeJS.ErrnoException;
-    throw new TransientError('NotStaged', `what is uploaded cannot be written to ${folder} (${code})`, {
+    throw new TransientError('NotStaged', `the upload cannot be written to ${folder} (${code})`, {
       cause: error,
     });
   }
   return { path, remove };
 }
 
-/** @throws where it is not there, or nothing that `stageUpload` has written */
+/** @throws if the file does not exist, or was not written by `stageUpload` */
 export function readStaged(path: string): Upload {
   return uploadSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
 }

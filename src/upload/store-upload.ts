@@ -7,13 +7,13 @@ import { granularityOf } from './budget-rows.ts';
 import { type LineProblem, PROBLEMS_SHOWN_MAX } from './refusals.ts';
 import type { Upload, UploadKind } from './upload-rows.ts';
 
-/** Where rows come from. */
+/** The origin of rows. */
 export interface UploadOrigin {
-  /** Of the file. */
+  /** The name of the file. */
   name: string;
-  /** Who uploads it. */
+  /** The person or token that uploads it. */
   actor: string;
-  /** Stores it also where the same rows were stored before, so that they count again. */
+  /** Stores the rows also if the same rows were already stored, so that they count again. */
   again: boolean;
 }
 
@@ -21,24 +21,24 @@ export type StoreOutcome =
   | {
       kind: 'stored';
       uploadId: number;
-      /** Rows of the upload, those that were stored, and those that said what was known already. */
+      /** Rows of the upload, newly stored rows, and rows that were already known. */
       accepted: number;
       stored: number;
       unchanged: number;
       /** Rows of earlier uploads that no longer count. */
       replaced: number;
-      /** The highest of its rows. */
+      /** The highest revision of its rows. */
       revision: number;
     }
-  /** The same rows were stored before: nothing was done. */
+  /** The same rows were already stored. Nothing was done. */
   | { kind: 'stored-before'; uploadId: number; accepted: number; revision: number; receivedAtMs: UtcMs }
   /** Nothing was stored. */
   | { kind: 'refused'; problems: LineProblem[]; count: number };
 
-/** Rows that go to the database at a time: building JSON of more takes much memory. */
+/** Rows that are sent to the database at a time, because larger JSON takes much memory. */
 const SLICE_ROWS = 20_000;
 
-/** The statements of each kind: what counts already, and what is done with it. */
+/** The statements of each kind: find the current rows, and replace them. */
 const statements = {
   meter_intervals: { current: 'upload/find_current_intervals', replace: 'upload/replace_readings' },
   meter_registers: { current: 'upload/find_current_registers', replace: 'upload/replace_registers' },
@@ -46,8 +46,8 @@ const statements = {
 } as const satisfies Record<UploadKind, object>;
 
 /**
- * Stores an upload in one transaction: all of it or nothing. Where it says otherwise what is known, it counts from now on; what it replaces
- * stays and is marked. An upload that would cut a row in two is refused.
+ * Stores a whole upload in one transaction. Changed values count from now on. The replaced rows are kept and marked. An upload that would cut
+ * a row in two is refused.
  */
 export async function storeUpload(
   shard: Shard,
@@ -101,7 +101,7 @@ export async function storeUpload(
   });
 }
 
-/** Of what it says, not of how its file is written. */
+/** A hash of the content, independent of the format of the file. */
 function hashOf({ kind, rows }: Upload): string {
   const hash = createHash('sha256').update(kind);
   for (const { line: _, ...row } of rows) hash.update(`${JSON.stringify(row)}\n`);
@@ -119,7 +119,7 @@ async function bringIn(connection: DuckDBConnection, { kind, rows }: Upload): Pr
   }
 }
 
-/** A meter whose intervals and register were both uploaded would count twice. */
+/** A meter with uploaded intervals and an uploaded register would count twice. */
 async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   if (kind === 'budget') return [];
   const isRegister = kind === 'meter_registers';
@@ -129,12 +129,12 @@ async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Pr
   return found.map(({ meter_code, line }) => ({
     line,
     message: isRegister
-      ? `${meter_code} has intervals that were uploaded; values of its register would count the same energy twice`
-      : `${meter_code} has values of its register that were uploaded; intervals would count the same energy twice`,
+      ? `${meter_code} already has uploaded intervals; values of its register would count the same energy twice`
+      : `${meter_code} already has uploaded values of its register; intervals would count the same energy twice`,
   }));
 }
 
-/** Compares with what counts already, and says which rows of that would be cut. */
+/** Compares with the current rows, and returns the rows that would be cut. */
 async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   await query(connection, statements[kind].current);
   await query(connection, 'upload/find_same_places');
@@ -152,7 +152,7 @@ async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<
         : [formatInstant(start_at), formatInstant(end_at)];
     return {
       line,
-      message: `covers a part of what was uploaded at ${formatInstant(received_at_ms)}, from ${start} to ${end}; upload all of that time, or leave it out`,
+      message: `covers only a part of a period that was uploaded at ${formatInstant(received_at_ms)}, from ${start} to ${end}; upload the whole period, or leave the row out`,
     };
   });
 }

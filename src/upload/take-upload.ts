@@ -5,13 +5,13 @@ import type { Shard } from '../warehouse/shard.ts';
 import { readStaged } from './stage-upload.ts';
 import { type StoreOutcome, storeUpload, type UploadOrigin } from './store-upload.ts';
 
-/** What is asked of the process that has the warehouse open. */
+/** A request to the process that has the warehouse open. */
 export interface TakeRequest extends UploadOrigin {
-  /** Where the rows are, see `stageUpload`. */
+  /** The file of the rows, see `stageUpload`. */
   path: string;
 }
 
-/** Stores what was staged, and notes in the audit log that it was. */
+/** Stores a staged upload, and records it in the audit log. */
 export async function takeUpload(
   shard: Shard,
   { path, ...origin }: TakeRequest,

@@ -15,7 +15,7 @@ import type { TakeRequest } from './take-upload.ts';
 import { uploadOptionsSchema } from './upload-options.ts';
 import type { Upload } from './upload-rows.ts';
 
-/** Asks the process that has the warehouse of a workgroup open to store something. */
+/** Asks the process that has the warehouse of a workgroup open to store an upload. */
 export type AskToTake = (
   workgroupId: string,
   request: TakeRequest,
@@ -31,7 +31,7 @@ export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   logger: Logger;
 }
 
-/** Understanding a body takes the process that long as it takes 40,000 rows; more goes in parts, or from the command line. */
+/** Reading a body of this size blocks the process for as long as 40,000 rows take. Larger files need several requests or the command line. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const ABSENT_SECONDS = 10;
 
@@ -56,7 +56,7 @@ const routes = [
     topic: 'budget',
     summary: 'Upload budgets',
     description:
-      'Energy that is expected of meters (meter_code, period, energy_kwh, scenario), by years (2026), months (2026-05), days (2026-05-17) or from period_start to period_end.',
+      'Expected energy of meters (meter_code, period, energy_kwh, scenario), by years (2026), months (2026-05), days (2026-05-17) or from period_start to period_end.',
     example: 'meter_code,period,energy_kwh,scenario\nPV,2026-05,1850,P50\n',
   },
 ] as const satisfies ReadonlyArray<{
@@ -69,7 +69,7 @@ const routes = [
 }>;
 
 const whole =
-  'Body: CSV with names of columns, NDJSON, or a JSON array of objects, up to 2 MiB. It is taken as a whole or not at all; a refusal lists the lines. The same rows again change nothing, and what says otherwise later counts.';
+  'Body: CSV with names of columns, NDJSON, or a JSON array of objects, up to 2 MiB. It is stored as a whole or not at all. If it is refused, all wrong lines are listed. Uploading the same rows again changes nothing. Later values replace earlier ones.';
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be "true" or "false"' })
@@ -81,25 +81,22 @@ const querySchema = uploadOptionsSchema.extend({
     .min(1)
     .max(256)
     .optional()
-    .meta({ description: 'What it is called in the list of uploads. Default: http', example: 'may.csv' }),
-  again: flag.meta({ description: 'Lets the same rows count again, where a later upload has replaced them' }),
-  dryRun: flag.meta({ description: 'Checks it and stores nothing' }),
+    .meta({ description: 'Name in the list of uploads. Default: http', example: 'may.csv' }),
+  again: flag.meta({ description: 'Lets rows count again that a later upload has replaced' }),
+  dryRun: flag.meta({ description: 'Checks the body and stores nothing' }),
 });
 
-/** Only for the description: bytes are read as a whole, so that everything wrong with them is told at once. */
+/** Only for the documentation. The body is read as bytes, so that all problems are reported at once. */
 const bodySchema = (example: string) => z.any().meta({ description: 'Rows with names of columns', example });
 
 const answerSchema = z.object({
   outcome: z.enum(['stored', 'stored-before', 'checked']).meta({
     description:
-      'stored; stored-before: the same rows were stored before, nothing was done; checked: a dry run',
+      'stored; stored-before: the same rows were already stored, nothing was done; checked: a dry run',
   }),
-  accepted: z
-    .number()
-    .int()
-    .meta({ description: 'Rows; of hours of a budget, the days that they add up to' }),
-  stored: z.number().int().optional().meta({ description: 'Of these, rows that said something new' }),
-  unchanged: z.number().int().optional().meta({ description: 'Of these, rows that said what was known' }),
+  accepted: z.number().int().meta({ description: 'Rows. For hours of a budget: days' }),
+  stored: z.number().int().optional().meta({ description: 'New or changed rows' }),
+  unchanged: z.number().int().optional().meta({ description: 'Rows that were already known' }),
   replaced: z.number().int().optional().meta({ description: 'Rows of earlier uploads that no longer count' }),
   revision: z.number().int().optional().meta({ description: 'The highest revision of its rows' }),
   uploadId: z.number().int().optional(),
@@ -113,11 +110,11 @@ const errorSchema = z.object({
   problems: z
     .array(z.object({ line: z.number().int(), column: z.string().optional(), message: z.string() }))
     .optional()
-    .meta({ description: 'What is wrong with the body by line, 0 for the whole; the first 100' }),
+    .meta({ description: 'The first 100 problems of the body, by line; line 0 is the whole body' }),
   problemCount: z.number().int().optional(),
 });
 
-/** `PUT .../meter-data` and `PUT .../budget-data`. Other methods at these addresses are of the report. */
+/** `PUT .../meter-data` and `PUT .../budget-data`. The report serves other methods at these addresses. */
 export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): void {
   const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
   const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
@@ -126,9 +123,13 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
     const { workgroupId } = request.params as { workgroupId: string };
     const { devices, grant } = admit(gate, authenticationOf(request), workgroupId, ['data:write']);
     if (devices !== 'all')
-      throw new StreamError('InsufficientScope', 'a token of device groups uploads nothing for meters', {
-        required: ['data:write'],
-      });
+      throw new StreamError(
+        'InsufficientScope',
+        'a token that is restricted to device groups cannot upload data of meters',
+        {
+          required: ['data:write'],
+        },
+      );
     formatOf(request);
     return { workgroup: workgroups.get(workgroupId)!, actor: `token:${grant.tokenId} ${grant.subject}` };
   }
@@ -148,7 +149,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
         {
           attachValidation: true,
           bodyLimit: BODY_BYTES_MAX,
-          // Whoever may not upload sends no body for nothing.
+          // Checked before the body arrives.
           onRequest: async (request) => void admitted.set(request, await guard(request)),
           schema: {
             summary,
@@ -162,7 +163,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
               200: answerSchema,
               400: errorSchema.meta({
                 description:
-                  'A parameter is unknown, empty, given twice or wrong (`parameter` names it), or the body is (`problems` lists it by line). Nothing was stored',
+                  'A parameter is unknown, empty, given twice or wrong (see `parameter`), or the body is wrong (see `problems`). Nothing was stored',
               }),
               401: errorSchema,
               403: errorSchema,
@@ -190,7 +191,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
   });
 }
 
-/** Without a type there is no body either, which is refused as an empty file. @throws StreamError UnsupportedMediaType */
+/** A missing type counts as CSV, and its empty body is refused. @throws StreamError UnsupportedMediaType */
 function formatOf({ headers }: FastifyRequest): TextFormat {
   const type = (headers['content-type'] ?? 'text/csv').split(';')[0]!.trim().toLowerCase();
   const encoding = headers['content-encoding'] ?? 'identity';
@@ -198,7 +199,7 @@ function formatOf({ headers }: FastifyRequest): TextFormat {
   if (format === undefined)
     throw new StreamError('UnsupportedMediaType', `Content-Type: send ${Object.keys(formats).join(' or ')}`);
   if (encoding !== 'identity')
-    throw new StreamError('UnsupportedMediaType', 'Content-Encoding: send the body as it is, not packed');
+    throw new StreamError('UnsupportedMediaType', 'Content-Encoding: send the body uncompressed');
   return format;
 }
 
@@ -245,7 +246,7 @@ function answerOf(
     case 'not-running':
       throw new StreamError(
         'StorageUnavailable',
-        `no worker on this machine has the data of ${workgroupId} open, so that nothing was stored; send it again once it does`,
+        `no worker on this machine has the data of ${workgroupId} open, so nothing was stored; send it again later`,
         {},
         ABSENT_SECONDS,
       );
@@ -253,7 +254,7 @@ function answerOf(
       if (!isRetryable(outcome.error)) throw outcome.error;
       const error = new StreamError(
         'StorageUnavailable',
-        'the worker cannot store it just now; send it again in a moment',
+        'the worker cannot store the upload now; send it again in a moment',
         {},
         ABSENT_SECONDS,
       );

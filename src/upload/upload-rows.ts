@@ -8,14 +8,14 @@ export type UploadKind = (typeof uploadKinds)[number];
 export const qualities = ['measured', 'estimated', 'substituted'] as const;
 export type Quality = (typeof qualities)[number];
 
-/** One row of an upload as it is stored, and the line that it comes from. */
+/** One stored row of an upload, and its line in the file. */
 export interface MeterRow {
   line: number;
   meter: string;
-  /** Instants; of a register both are when it was read. */
+  /** Instants. For a register both are the time of reading. */
   start: UtcMs;
   end: UtcMs;
-  /** What was used in the interval, or what the register showed. */
+  /** The energy of the interval, or the value of the register. */
   energyWh: number;
   direction: (typeof meterDirections)[number] | null;
   quality: Quality;
@@ -25,20 +25,19 @@ export interface BudgetRow {
   line: number;
   meter: string;
   start: LocalDate;
-  /** Included. */
   end: LocalDate;
   energyWh: number;
   scenario: string;
 }
 
-/** A file as it was understood, with nothing wrong in it. */
+/** A file without problems. */
 export type Upload =
   | { kind: 'meter_intervals' | 'meter_registers'; rows: MeterRow[] }
   | { kind: 'budget'; rows: BudgetRow[] };
 
 const line = z.number().int().nonnegative();
 const instant = z.number().int().min(0).max(Date.UTC(2100, 0));
-/** A TWh at a time is more than any meter counts. */
+/** More than any meter counts. */
 export const ENERGY_WH_MAX = 1e15;
 const energyWh = z.number().min(0).max(ENERGY_WH_MAX);
 const day = z.string().refine(isLocalDate);
@@ -53,7 +52,7 @@ const meterRow = z.strictObject({
 });
 export const scenarioSchema = z.string().trim().min(1).max(64);
 
-/** Rows on their way to the process that has the warehouse open. */
+/** Rows that are sent to the process that has the warehouse open. */
 export const uploadSchema: z.ZodType<Upload> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.enum(['meter_intervals', 'meter_registers']), rows: z.array(meterRow) }),
   z.strictObject({

@@ -24,6 +24,8 @@ export interface ShardOptions {
   workgroupId: string;
   memoryMegabytes: number;
   threads: number;
+  /** Names of tables, sources and fields. Default: 100,000. */
+  namesMax?: number;
   /** Folders in which statements can read and write files, such as the lake. They have no access to the rest of the disk. */
   folders?: readonly string[];
   /** The epoch of the lease. Without one, the epoch of the file is raised by one. */
@@ -228,7 +230,10 @@ async function prepareFile(connection: DuckDBConnection, options: ShardOptions) 
   return {
     epoch,
     migrations,
-    names: createNameTable(names.map((row) => ({ id: row.name_id, name: row.name }))),
+    names: createNameTable(
+      names.map((row) => ({ id: row.name_id, name: row.name })),
+      options.namesMax,
+    ),
     lastBatchId: Number(last?.batch_id ?? 0),
     checkpoints: await readCheckpoints(connection),
   };

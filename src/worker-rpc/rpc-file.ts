@@ -8,16 +8,16 @@ const controlFileSchema = z.object({
   secret: z.string().min(32),
   pid: z.number().int().positive(),
 });
-/** Where the owner of a workgroup's warehouse is asked, and what shows that the asker may read the owner's files. */
+/** The address of the process that owns a workgroup's warehouse, and a secret. Only users who can read the owner's files can read it. */
 export type ControlFile = z.infer<typeof controlFileSchema>;
 
-/** Tells where the owner is, to whoever may read this user's files: at once or not at all. */
+/** Writes the address atomically. */
 export function writeControlFile(dataDir: string, workgroupId: string, file: ControlFile): void {
   mkdirSync(controlFolder(dataDir), { recursive: true, mode: 0o700 });
   replaceFile(controlPath(dataDir, workgroupId), JSON.stringify(file));
 }
 
-/** @returns undefined where there is none, or nothing that an owner has written */
+/** @returns undefined if the file does not exist or is invalid */
 export function readControlFile(dataDir: string, workgroupId: string): ControlFile | undefined {
   try {
     return controlFileSchema.parse(JSON.parse(readFileSync(controlPath(dataDir, workgroupId), 'utf8')));
@@ -26,7 +26,7 @@ export function readControlFile(dataDir: string, workgroupId: string): ControlFi
   }
 }
 
-/** Removes the file unless another owner has written its own by now. */
+/** Removes the file, unless another owner has written it. */
 export function removeControlFile(dataDir: string, workgroupId: string, own: ControlFile): void {
   if (readControlFile(dataDir, workgroupId)?.secret !== own.secret) return;
   rmSync(controlPath(dataDir, workgroupId), { force: true });

@@ -12,13 +12,13 @@ import { askable, isAskable } from '../pipeline/remote-operations.ts';
 import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
 import { CONTROL_HEADER, CONTROL_HOST, PING, tell } from './rpc-wire.ts';
 
-/** Lets other processes of this machine ask for operations on the shards that this one owns. */
+/** Lets other processes on this machine call operations on the workgroups that this process owns. */
 export interface ControlServer {
-  /** Answers for a workgroup from now on, and writes down where. */
+  /** Starts to answer for a workgroup, and writes its address file. */
   open(workgroupId: string): Promise<void>;
-  /** Answers no more. Closing what is not open does nothing. */
+  /** Stops answering. Does nothing for a workgroup that is not open. */
   close(workgroupId: string): void;
-  /** Closes every workgroup, and ends once what is being answered has been. */
+  /** Closes all workgroups after the current answers. */
   end(): Promise<void>;
 }
 
@@ -31,14 +31,14 @@ export interface ControlServerOptions {
 const BODY_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 64;
 const UNDER_WAY_MAX = 16;
-/** With the one that runs, no more than are answered within the minute that is waited for an answer. */
+/** A caller waits a minute, so more cannot be answered in time. */
 const EXPLAINS_WAITING_MAX = 2;
 
-/** The server listens, on this machine only and on any free port, once there is a workgroup to answer for. */
+/** The server listens on this machine only, on a free port, from the first opened workgroup on. */
 export function createControlServer(options: ControlServerOptions): ControlServer {
   const { dataDir, logger } = options;
   const files = new Map<string, ControlFile>();
-  // Explaining takes the processors and the memory that landing needs, of whichever workgroup.
+  // One queue for all workgroups, because explaining needs the processors and the memory of landing.
   const explains = new PQueue({ concurrency: 1 });
   let underWay = 0;
   let listening: Promise<Server> | undefined;
@@ -92,7 +92,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     if (!isAskable(operation)) {
       throw new TerminalError(
         'UnknownOperation',
-        'the process that has the warehouse open does not know this operation; it may be of another version',
+        'the process that has the warehouse open does not have this operation; it may have another version',
       );
     }
     if (underWay >= UNDER_WAY_MAX) throw busy();
@@ -103,12 +103,12 @@ export function createControlServer(options: ControlServerOptions): ControlServe
         const problems = args.error.issues
           .map(({ path, message }) => `${path.join('.')}: ${message}`)
           .join('; ');
-        throw new TerminalError('InvalidArguments', `${operation} was asked wrongly: ${problems}`);
+        throw new TerminalError('InvalidArguments', `the arguments of ${operation} are wrong: ${problems}`);
       }
       const work = () => options.pipeline.run(workgroupId, operation, args.data);
       if (operation !== 'explain') return await work();
       if (explains.size >= EXPLAINS_WAITING_MAX) throw busy();
-      // What waits for its turn is not begun once whoever asked has gone.
+      // A waiting request is dropped if its caller has disconnected.
       return await explains.add(work, { signal: asker });
     } finally {
       underWay -= 1;
@@ -143,10 +143,10 @@ export function createControlServer(options: ControlServerOptions): ControlServe
 }
 
 function busy(): TransientError {
-  return new TransientError('Busy', 'the process that has the warehouse open is answering others; ask again');
+  return new TransientError('Busy', 'the process that has the warehouse open is busy; try again');
 }
 
-/** Takes the same time wherever they differ. */
+/** Compares in constant time. */
 function isSame(given: string | undefined, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given ?? ''), digest(secret));

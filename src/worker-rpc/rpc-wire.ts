@@ -1,13 +1,13 @@
 import { bigintAsText } from '../lib/json-text.ts';
 
-/** Who does not run on this machine cannot ask. */
+/** Only processes on this machine can connect. */
 export const CONTROL_HOST = '127.0.0.1';
-/** Says that it is one of ours that answers, and not what happens to listen on the port of one that has died. */
+/** Identifies our server, because another program may listen on the port of a dead process. */
 export const CONTROL_HEADER = 'wattline-control';
-/** Asks for nothing: whoever has the warehouse open answers. */
+/** An operation without effect, to check that the owner answers. */
 export const PING = 'ping';
 
-/** A value as it arrives on the other side: JSON, in which a bigint is its decimal digits. */
+/** A value after it was sent as JSON. A bigint becomes text. */
 export type Told<Value> = Value extends bigint
   ? string
   : Value extends object

@@ -7,11 +7,11 @@ import type { AskableName } from '../pipeline/remote-operations.ts';
 import { type ControlFile, readControlFile } from './rpc-file.ts';
 import { CONTROL_HEADER, CONTROL_HOST, PING, type Told, tell } from './rpc-wire.ts';
 
-/** Asks the process that has a workgroup's warehouse open, on this machine: one process may open a DuckDB file. */
+/** Calls operations in the process that has a workgroup's warehouse open, because only one process can open a DuckDB file. */
 export interface Control {
   /**
-   * @param options.withinMs how long to wait for the answer; a minute by default. What was asked for goes on nevertheless
-   * @throws the signal's reason where that aborts
+   * @param options.withinMs how long to wait for the answer. Default: a minute. The operation continues after that
+   * @throws the reason of the signal if it aborts
    */
   ask<Name extends AskableName>(
     workgroupId: string,
@@ -19,21 +19,21 @@ export interface Control {
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number },
   ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
-  /** Whether a process has the warehouse open and answers. */
+  /** True if a process has the warehouse open and answers. */
   reaches(workgroupId: string): Promise<boolean>;
 }
 
 export type AskOutcome<Answer> =
   | { kind: 'answer'; answer: Answer }
-  /** No process has the warehouse open, or none that can be asked; whoever wants something done may open it. */
+  /** No process has the warehouse open, or none that can be asked. The caller may open it. */
   | { kind: 'not-running' }
-  /** The operation failed; the error is of the class that it had over there. */
+  /** The operation failed. The error has the same class as in the other process. */
   | { kind: 'failed'; error: Error };
 
 const REACH_MS = 2_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
-/** @param dataDir the folder that the owner writes to */
+/** @param dataDir the folder of the owner */
 export function createControl(dataDir: string): Control {
   return {
     async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS } = {}) {
@@ -41,7 +41,7 @@ export function createControl(dataDir: string): Control {
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
         const reply = await post(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
-        // It may have been closed and opened again, by another process too, between reading the file and asking.
+        // Between reading the file and asking, another process may have opened the warehouse.
         const newer = readControlFile(dataDir, workgroupId);
         owner = newer?.secret === owner.secret ? undefined : newer;
       }
@@ -116,7 +116,7 @@ function exchange(
   return promise;
 }
 
-/** A process of another user is alive too; its file could not be read, though. */
+/** A process of another user is alive too, but its file could not be read. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

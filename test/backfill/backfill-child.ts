@@ -1,14 +1,15 @@
+import { assignmentOf } from '../../src/pipeline/assignment.ts';
 // Backfills a warehouse, slowly, to be killed on the way.
 
 import { configSchema } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { openAssignment } from '../../src/pipeline/assignment.ts';
+import { openAssignment } from '../../src/pipeline/open-assignment.ts';
 
 const [dataDir, nowMs, address] = process.argv.slice(2) as [string, string, string];
-const { workgroups, pipeline } = configSchema.parse({ workgroups: [{ id: 'acme' }] });
+const config = configSchema.parse({ workgroups: [{ id: 'acme' }] });
 const clock = { now: () => Number(nowMs) };
 const { backfills } = await openAssignment(
-  { workgroup: workgroups[0]!, dataDir, pipeline },
+  assignmentOf({ ...config, dataDir }, config.workgroups[0]!),
   clock,
   silentLogger,
 );

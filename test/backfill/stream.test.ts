@@ -78,7 +78,7 @@ test('cancelled, it ends before its next piece and what has landed stays; stoppe
   expect(cancelled.kind).toBe('cancelled');
   expect(cancelled.messagesLanded).toBeGreaterThan(0);
   expect(cancelled.messagesLanded).toBeLessThan(SPOKEN);
-  await expect(worker.jobs.cancel(cancelled.backfillId)).rejects.toThrow('has ended already (cancelled)');
+  await expect(worker.jobs.cancel(cancelled.backfillId)).rejects.toThrow('has already ended (cancelled)');
   await expect(worker.jobs.cancel(99)).rejects.toThrow('there is no backfill 99');
   expect(await worker.rows(`SELECT origin FROM checkpoint WHERE origin <> 'stream'`)).toEqual([]);
 
@@ -86,7 +86,7 @@ test('cancelled, it ends before its next piece and what has landed stays; stoppe
     const state = await worker.jobs.state();
     if (state.kind === 'running' && state.progress.messagesLanded > 0) await worker.jobs.stop();
   });
-  await expect(stopped).rejects.toThrow('run the same command again to go on');
+  await expect(stopped).rejects.toThrow('run the same command again to continue');
   const resumed = await worker.backfill(request, address);
   expect(resumed).toMatchObject({ kind: 'done', backfillId: 2, resumed: true });
   expect(resumed.messagesLanded + cancelled.messagesLanded).toBe(SPOKEN);
@@ -121,7 +121,7 @@ test('of what the upstream has let go of, the rest is read and the reason is tol
   const outcome = await worker.backfill(request, await upstream.address());
   expect(outcome.messagesLanded).toBeLessThan(SPOKEN);
   expect(outcome.messagesLanded).toBeGreaterThan(0);
-  expect(outcome.notes).toEqual([expect.stringContaining('has nothing from before 2026-11-20T12:')]);
+  expect(outcome.notes).toEqual([expect.stringContaining('no longer has messages before 2026-11-20T12:')]);
   const fresh = await openWorker(clock);
   await expect(fresh.jobs.plan(request, await upstream.address())).rejects.toThrow('start the worker');
 });

@@ -8,7 +8,8 @@ import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Clock } from '../../src/lib/time.ts';
-import { closeAssignment, type OpenShard, openAssignment } from '../../src/pipeline/assignment.ts';
+import { assignmentOf } from '../../src/pipeline/assignment.ts';
+import { closeAssignment, type OpenShard, openAssignment } from '../../src/pipeline/open-assignment.ts';
 import { operations } from '../../src/pipeline/operations.ts';
 import { pollSlice } from '../../src/pipeline/poll-slice.ts';
 import { openLmdbLog } from '../../src/stream/log/lmdb-log.ts';
@@ -100,7 +101,7 @@ export async function openWorker(
   };
   const config = configSchema.parse(input);
   const open = await openAssignment(
-    { workgroup: config.workgroups[0]!, dataDir, pipeline: config.pipeline },
+    assignmentOf({ ...config, dataDir }, config.workgroups[0]!),
     clock,
     silentLogger,
   );

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/support.ts';
@@ -48,15 +48,15 @@ test('config check prints roles to paste for sources that have none, with reason
   ]);
   const { code, stdout, stderr } = await runCli(['config', 'check'], { cwd });
   expect(code).toBe(0);
-  const [, block = ''] = stderr.split('paste what is right below it:\n');
+  const [, block = ''] = stderr.split('Paste the correct ones below the workgroup:\n');
   const [pasted = ''] = block.split('wattline: ');
   expect(pasted.trimEnd().split('\n')).toEqual([
     '    roles:',
     '      - { source: feed_in, role: grid_export }   # "feed in" in its name',
     '      - { source: solar, role: production }   # "solar" in its name, of 2 devices',
     '      - { source: verbrauch, role: consumption }   # "verbrauch" in its name',
-    '      # - { source: phase_1, role: ... }   # its name says nothing',
-    '      # - { source: main, role: ... }   # its name says nothing',
+    '      # - { source: phase_1, role: ... }   # its name suggests no role',
+    '      # - { source: main, role: ... }   # its name suggests no role',
   ]);
   const { roles } = parse(pasted) as { roles: object[] };
   expect(workgroupSchema.parse({ id: 'home', roles }).roles).toHaveLength(3);

@@ -101,7 +101,7 @@ describe.concurrent('config check', () => {
     expect(JSON.parse(empty.stdout).warnings).toEqual([
       {
         path: 'workgroups',
-        message: expect.stringMatching(/^none is configured, .* name it with --config$/),
+        message: expect.stringMatching(/^no workgroup is configured; .* name it with --config$/),
       },
     ]);
   });

@@ -75,7 +75,7 @@ test('a file of many fields none of which is read names some of them', () => {
   expect(suggested).toEqual([]);
   expect(warnings).toEqual([
     expect.stringContaining(
-      '"c10", "c11" and 3 more.\n  The energy streams of workgroup home read solar.wh.\n  None of the fields looks like energy or power',
+      '"c10", "c11" and 3 more.\n  The energy streams of workgroup home read solar.wh.\n  No field looks like energy or power',
     ),
   ]);
 });

@@ -29,7 +29,7 @@ test('a folder without case.json is said to lack it, and not to hold bad JSON', 
 });
 
 test('a file without cases is a problem, and not a success that shows nothing', async () => {
-  await expect(readCases(await write([]))).rejects.toThrow('holds no case');
+  await expect(readCases(await write([]))).rejects.toThrow('contains no case');
 });
 
 test('two cases of one id are a problem, for the energy of one would be lost', async () => {
@@ -88,7 +88,7 @@ test.each([
   [
     'no zone',
     'event_time,energy\n2025-06-01T00:00:00,5\n',
-    /line 2, event_time: "2025-06-01T00:00:00" is no instant/,
+    /line 2, event_time: "2025-06-01T00:00:00" is not an instant/,
   ],
 ])('a file with %s is refused, and says why', async (_, text, message) => {
   await expect(readingsOf('readings.csv', text)).rejects.toThrow(message);

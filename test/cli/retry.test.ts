@@ -58,7 +58,7 @@ test('what is set aside is a problem with its reason and what to do, and wattlin
   expect(problem).toMatchObject({
     path: 'energyStreams.0.field',
     message: expect.stringMatching(
-      /source default is set aside since .*: a number is beyond .* wattline retry/,
+      /source default has been set aside since .*: a number is beyond .* "wattline retry/,
     ),
   });
   await rowsOf(shard, 'UPDATE reading SET value = 2000 WHERE value > 1e100');
@@ -66,7 +66,7 @@ test('what is set aside is a problem with its reason and what to do, and wattlin
 
   expect((await runCli(['retry', 'garage', '--json'], { cwd })).stdout).toBe('{"series":1}\n');
   expect((await runCli(['retry', 'barn'], { cwd })).code).toBe(2);
-  expect((await runCli(['retry'], { cwd })).stdout).toBe('no series is set aside\n');
+  expect((await runCli(['retry'], { cwd })).stdout).toBe('no series has failed\n');
   shard = await open();
   expect(
     await rowsOf(shard, 'SELECT energy_wh::INTEGER AS wh, flags & 65536 AS unavailable FROM daily_energy'),

@@ -32,7 +32,9 @@ test('a file that this user may not write is named', () => {
   expect(error).toBeInstanceOf(TerminalError);
   expect(error).toMatchObject({
     code: 'NotAllowed',
-    message: expect.stringMatching(/^this user may not do that at \/data\/access\/issued.ndjson \(EROFS\): /),
+    message: expect.stringMatching(
+      /^this user has no permission at \/data\/access\/issued.ndjson \(EROFS\): /,
+    ),
   });
 });
 

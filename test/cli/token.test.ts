@@ -85,12 +85,12 @@ test('a token in the place of its id is not said to be revoked', async () => {
   for (const tokenId of [`${header}.${payload}.c2lnbmF0dXJl`, '', 'a b']) {
     const { code, stdout, stderr } = await token('revoke', tokenId);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('is no id of a token');
+    expect(stderr).toContain('is not the id of a token');
   }
 });
 
 test('revoking a token that was not made here says so', async () => {
   const { code, stderr } = await token('revoke', '00000000-0000-4000-8000-00000000000f');
   expect(code).toBe(0);
-  expect(stderr).toContain('was made here');
+  expect(stderr).toContain('this data folder has no token');
 });

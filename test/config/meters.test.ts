@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configSchema, loadConfig, zodProblems } from '../../src/config/config.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { loadConfig, zodProblems } from '../../src/config/load-config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
@@ -59,7 +60,7 @@ test.each([
   [
     'a source of no device',
     { meters: [{ code: 'A', source: 'roof' }] },
-    /^workgroups.0.meters.0.source: is of a device/,
+    /^workgroups.0.meters.0.source: needs a device/,
   ],
   [
     'an unknown direction',
@@ -74,17 +75,17 @@ test.each([
   [
     'a multiplier of what a device measures',
     { meters: [{ code: 'A', device: DEVICE, multiplier: 2 }] },
-    /^workgroups.0.meters.0.multiplier: is of uploaded values/,
+    /^workgroups.0.meters.0.multiplier: is only for uploaded values/,
   ],
   [
     'a file without codes',
     { meters: 'name;direction\na;import' },
-    /^workgroups.0.meters: is no CSV file with a column "code"/,
+    /^workgroups.0.meters: is not a CSV file with a column "code"/,
   ],
   [
     'a file that is none',
     { sites: 'site,meter\n"a,b' },
-    /^workgroups.0.sites: is no CSV file: Quote Not Closed/,
+    /^workgroups.0.sites: is not a CSV file: Quote Not Closed/,
   ],
   [
     'a wrong cell of a file',
@@ -141,12 +142,12 @@ test.each([
         },
       ],
     },
-    /^workgroups.0.sites.0.meters.1.code: "A" is a member already/,
+    /^workgroups.0.sites.0.meters.1.code: "A" is already a member/,
   ],
   [
     'a device as a whole and one of its sources',
     { sites: [{ name: 'a', devices: [{ id: DEVICE }, { id: DEVICE, source: 'roof' }] }] },
-    /^workgroups.0.sites.0.devices.1.id: .* is a member already/,
+    /^workgroups.0.sites.0.devices.1.id: .* is already a member/,
   ],
 ])('%s is refused with its path', (_, workgroup, expected) => {
   expect(problemsOf(workgroup)).toEqual([expect.stringMatching(expected)]);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { workgroupSchema, zodProblems } from '../../src/config/config.ts';
 import { workgroupWarnings } from '../../src/config/config-warnings.ts';
+import { zodProblems } from '../../src/config/load-config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { readmeBlocks } from '../support/readme.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
@@ -31,9 +32,9 @@ describe('a stream that cannot work is refused', () => {
     [
       'total_energy',
       'kW',
-      'not a unit of energy but of power; use kWh where it is energy, or a method that reads power',
+      'not a unit of energy but of power; use kWh if it is energy, or a method that reads power',
     ],
-    ['power_curve', 'kWh', 'not a unit of power but of energy; use kW where it is power'],
+    ['power_curve', 'kWh', 'not a unit of power but of energy; use kW if it is power'],
     ['power_curve', 'kJ', 'not a unit of power but of energy; use a unit of power'],
     ['total_energy', 'kVA', '"kVA" is not a unit of energy; use one of mWh, Wh, kWh'],
   ])('%s in "%s"', (method, unit, message) => {
@@ -63,7 +64,7 @@ describe('a stream that cannot work is refused', () => {
         ],
       },
       'registerEpochs.1.at',
-      'must be later than the epoch before it',
+      'must be later than the previous epoch',
     ],
   ])('%s', (_what, settings, path, message) => {
     expect(problemsOf({ ...register, ...settings })).toEqual({
@@ -74,7 +75,7 @@ describe('a stream that cannot work is refused', () => {
   test('a field that is read twice by one method', () => {
     expect(problemsOf(register, power, { ...register, unit: 'Wh' })).toEqual({
       'energyStreams.2.field':
-        'solar.total is read twice by total_energy; remove one, or write as: <source> to have each booked as a source of its own',
+        'solar.total is read twice by total_energy; remove one, or write as: <source> to make each its own source',
     });
     expect(problemsOf({ ...register, as: 'x' }, register, { ...register, as: 'y' })).toEqual({});
     expect(problemsOf({ ...register, as: 'x' }, { ...register, as: 'x' })).toEqual({
@@ -101,49 +102,49 @@ describe('what is allowed and hardly meant is warned of', () => {
       'settings of another method',
       { ...power, jitter: '1 Wh', modulus: 10_000, boundary: 'within_day', label: 'end', interval: '15m' },
       ['jitter', 'modulus', 'boundary', 'label', 'interval'],
-      'has no meaning for power_curve with sampling instantaneous; remove it',
+      'has no effect with power_curve with sampling instantaneous; remove it',
     ],
     [
       'power settings of a register',
       { ...register, sampling: 'on_change', maxGap: '1h', direction: 'positive' },
       ['sampling', 'maxGap', 'direction'],
-      'has no meaning for total_energy; remove it',
+      'has no effect with total_energy; remove it',
     ],
     [
       'limits of a register that may fall',
       { ...register, register: 'net', maxPower: '1 kW', jitter: '1 Wh' },
       ['maxPower', 'jitter'],
-      'has no meaning for total_energy with register net; remove it',
+      'has no effect with total_energy with register net; remove it',
     ],
     [
       'the largest number that a register shows, for its size',
       { ...register, modulus: 99_999, maxPower: '10 kW' },
       ['modulus'],
-      'room for 100000 values; write 100000',
+      'has 100000 values; write 100000',
     ],
     [
       'a modulus without maxPower',
       { ...register, modulus: 100_000 },
       ['maxPower'],
-      'any fall from the top of the register to its bottom is taken for a rollover',
+      'without it every large fall counts as a rollover',
     ],
     [
       'a modulus that maxPower passes within an interval',
       { ...register, unit: 'Wh', modulus: 65_536, maxPower: '100 kW' },
       ['modulus'],
-      '65536 Wh, a tenth of which 100000 W fill in 3.9 min',
+      '100000 W fill a tenth of the register (65536 Wh) in 3.9 min',
     ],
     [
       'energies of intervals of unknown length',
       { ...register, method: 'interval_energy' },
       ['interval'],
-      'is not given',
+      'is missing',
     ],
     [
       'averages of intervals of unknown length',
       { ...power, sampling: 'interval_average' },
       ['interval'],
-      'is not given',
+      'is missing',
     ],
   ])('%s', (_what, stream, paths, message) => {
     expect(streamWarningsOf(stream)).toEqual(
@@ -153,7 +154,7 @@ describe('what is allowed and hardly meant is warned of', () => {
 
   test('a field that is read by two methods', () => {
     expect(streamWarningsOf(register, { ...register, method: 'daily_energy' })).toEqual({
-      'energyStreams.1.field': expect.stringContaining('solar.total is read by total_energy too'),
+      'energyStreams.1.field': expect.stringContaining('solar.total is also read by total_energy'),
     });
   });
 
@@ -165,13 +166,13 @@ describe('what is allowed and hardly meant is warned of', () => {
     expect(streamWarningsOf(taken, given)).toEqual({});
     expect(streamWarningsOf(taken, { ...given, direction: 'positive' })).toEqual({
       'energyStreams.1.as':
-        'the energy of solar.power is booked as taken and as given, the same Wh twice; give one direction: positive and the other direction: negative, or remove one',
+        'the energy of solar.power counts twice, as taken and as given; give one direction: positive and the other direction: negative, or remove one',
     });
     expect(streamWarningsOf(power, given)['energyStreams.1.as']).toContain(
-      'is booked as the source that messages name and as given, the same Wh twice; give one',
+      'counts twice, as the source of the messages and as given; give one',
     );
     expect(streamWarningsOf(register, { ...register, as: 'x' })['energyStreams.1.as']).toContain(
-      'the same Wh twice; remove one',
+      'remove one',
     );
   });
 
@@ -196,7 +197,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     ];
     const energyStreams = [{ ...register, registerEpochs }];
     expect(warningsOf({ energyStreams, devices: [{ id: DEVICE, sources: ['roof'] }] })).toEqual({
-      'energyStreams.0.registerEpochs.0.device': expect.stringContaining('is not one of devices'),
+      'energyStreams.0.registerEpochs.0.device': expect.stringContaining('is not in devices'),
       'energyStreams.0.registerEpochs.1.source': '"rof" is not a source of that device, which has roof',
     });
   });
@@ -207,7 +208,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     expect(
       workgroupWarnings(workgroupSchema.parse({ id: 'home', energyStreams, devices, totalSource: 'total' })),
     ).toEqual([
-      { path: 'devices.0.sources', message: 'names a source twice; remove one' },
+      { path: 'devices.0.sources', message: 'contains a source twice; remove one' },
       { path: 'devices.0.sources', message: expect.stringContaining('"total" is the total source') },
     ]);
   });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import {
   blocksOf,
   headingLinksOf,
@@ -27,7 +27,7 @@ describe('the README and the pages of docs/', () => {
 
   test('shows the defaults as they are', () => {
     const cwd = tempDir();
-    const text = readmeBlocks('yaml').find((block) => block.includes('requestsPerMinuteMax'))!;
+    const text = readmeBlocks('yaml').find((block) => block.includes('requestsPerMinute:'))!;
     writeFileSync(join(cwd, 'wattline.yaml'), text);
     const { workgroups: _shown, ...shown } = loadConfig({ cwd, environment: {} });
     const { workgroups: _none, ...defaults } = loadConfig({

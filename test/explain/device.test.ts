@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { type DeviceTold, explainedSchema } from '../../src/explain/explained-schema.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';

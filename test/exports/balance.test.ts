@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { configSchema, zodProblems } from '../../src/config/config.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { zodProblems } from '../../src/config/load-config.ts';
 import { INTERVAL_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
@@ -109,9 +110,9 @@ test.each([
   [{ report: 'balance', resolution: 'month' }, /exports\.0\.resolution: must be interval or day/],
   [
     { report: 'daily_energy', resolution: 'day' },
-    /exports\.0\.resolution: has no meaning for daily_energy; it is for balance/,
+    /exports\.0\.resolution: has no effect for daily_energy; use it with balance/,
   ],
-  [{ report: 'balance', groupBy: 'source' }, /exports\.0\.groupBy: has no meaning for balance/],
+  [{ report: 'balance', groupBy: 'source' }, /exports\.0\.groupBy: has no effect for balance/],
 ])('%j is refused', (one, message) => {
   const parsed = configSchema.safeParse({
     workgroups: [{ id: WORKGROUP, ...settings }],
@@ -145,6 +146,6 @@ test('a balance without roles is refused, and says what is missing', () => {
     ],
   });
   expect(zodProblems(parsed.error!)).toEqual([
-    { path: 'exports.0.report', message: 'is of sources with roles, and workgroup acme declares none' },
+    { path: 'exports.0.report', message: 'needs sources with roles, and workgroup acme has none' },
   ]);
 });

@@ -40,7 +40,7 @@ test('exports are listed, shown, run and corrected from the command line, and st
     /^wattline: 127\.0\.0\.1:1 does not answer \(ECONNREFUSED\); the file is kept, and a worker sends it again after [\dT:-]+Z\n$/,
   );
   const note =
-    'export1: a file has changed since by +677 Wh; "wattline exports show export1" tells which, and "exports run export1 --period <period> --corrected" makes a new one\n';
+    'export1: the data of a file have changed after delivery by +677 Wh; "wattline exports show export1" lists them, and "wattline exports run export1 --period <period> --corrected" makes a new one\n';
   expect(listed.stdout).toContain(`\n${note}`);
   expect(shown.stdout).toMatch(/Day +Exported Wh +Now Wh\n +2024-05-01 +1,000 +1,677\n/);
   expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('"2024-02-30" is no day') });

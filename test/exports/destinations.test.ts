@@ -58,12 +58,12 @@ test('a bucket that refuses or holds something else keeps the file in the outbox
   await storeDays(at.shard, [day]);
   await at.publish();
   await expect(at.exports.run('export1', run, signal)).rejects.toThrow(
-    's3://energy/export1_2026-11-19.csv: PUT is refused with HTTP 403, SignatureDoesNotMatch; look at accessKeyId',
+    's3://energy/export1_2026-11-19.csv: PUT is refused with HTTP 403, SignatureDoesNotMatch; check accessKeyId',
   );
   expect(readdirSync(at.ledger().outbox)).toEqual(['export1_2026-11-19.csv']);
   expect(JSON.stringify(at.ledger().runs())).not.toContain('not-the-secret');
   s3.spoilNext();
-  await expect(at.exports.run('export2', run, signal)).rejects.toThrow('is not what was stored there');
+  await expect(at.exports.run('export2', run, signal)).rejects.toThrow('instead of the stored');
   await at.clock.advance(MINUTE_MS);
   await at.work();
   expect(at.ledger('export2').runs()[0]).toMatchObject({ state: 'delivered', attempts: 2 });
@@ -142,7 +142,7 @@ test('a folder that cannot be written to is told, and gets its file once it can;
   await at.publish();
   writeFileSync(at.target, 'a file where the folder should be');
   await expect(at.exports.run('export1', run, signal)).rejects.toThrow(
-    `${at.target} cannot be written to (EEXIST)`,
+    `${at.target} cannot be written (EEXIST)`,
   );
   rmSync(join(at.ledger().outbox, 'export1_2026-11-19.csv'));
   rmSync(at.target);

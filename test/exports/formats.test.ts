@@ -128,7 +128,7 @@ test('a sheet has dates, numbers and text as such, no formula, a header that sta
   const about = new Map(readSheet(archive, 2).map(([name, value]) => [name, value]));
   expect(about.get('First day')).toBe('2026-11-19');
   expect(about.get('Energy (Wh)')).toContain('watt-hours');
-  expect(about.get('estimated')).toContain('silence');
+  expect(about.get('estimated')).toContain('two hours without readings');
   expect(readdirSync(at.ledger().outbox)).toEqual([]);
 });
 
@@ -143,7 +143,7 @@ test('a sheet of more rows than it takes is refused at once, and says what to do
   });
   await at.publish();
   await expect(at.exports.run('export1', run('2025'), signal)).rejects.toThrow(
-    'there are 50,001 rows, and a sheet takes 50,000; choose csv or parquet, a shorter range, or fewer of what it is of; it is not tried again by itself',
+    'there are 50,001 rows, but a sheet can have 50,000; choose csv or parquet, a shorter range, or fewer devices or meters; it is not retried automatically',
   );
   expect(at.ledger().runs()).toMatchObject([{ state: 'failed', lastError: { code: 'TooManyRows' } }]);
 });

@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ConfigInput, configSchema, zodProblems } from '../../src/config/config.ts';
+import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { zodProblems } from '../../src/config/load-config.ts';
 import { readFingerprints } from '../../src/exports/day-fingerprints.ts';
 import { newRun } from '../../src/exports/due-periods.ts';
 import { openLedger } from '../../src/exports/export-ledger.ts';
@@ -131,7 +132,7 @@ test('meter data, budgets, reconciliation and variance are exported as their end
     'In all',
     '3,550 Wh, budget 3,000 Wh, variance 550 Wh (18.33 %), of 3 of 3 days',
   ]);
-  expect(readSheet(sheet, 2)).toContainEqual(['Meters without a budget, left out', 'NEW']);
+  expect(readSheet(sheet, 2)).toContainEqual(['Meters without a budget (left out)', 'NEW']);
   expect(readSheet(sheet, 2)).toContainEqual(['Scenarios', 'GRID-1: P50']);
   // Each meter has its own scenario: NEW has nothing but P50 in May, GRID-1 a contract from the 2nd on.
   await at.put(
@@ -244,7 +245,7 @@ test('what an export is of has to exist, and settings belong to the report', () 
   };
   expect(problemsOf({ report: 'meter_data', meters: ['PV'] })).toEqual([]);
   expect(problemsOf({ report: 'meter_data', meters: ['PV', 'GRID-2'] })).toEqual([
-    'exports.0.meters.1: no meter of workgroup home has the code "GRID-2"; there are GRID-1, PV, NEW',
+    'exports.0.meters.1: no meter of workgroup home has the code "GRID-2"; its codes are GRID-1, PV, NEW',
   ]);
   expect(problemsOf({ report: 'meter_data', workgroup: 'empty' })).toEqual([
     'exports.0.report: is of meters, and workgroup empty has none',
@@ -260,12 +261,12 @@ test('what an export is of has to exist, and settings belong to the report', () 
     'exports.0.site: "bare" has no devices, so that there is nothing to compare',
   ]);
   expect(problemsOf({ report: 'daily_energy', site: 'Dach', scenario: 'P50', meters: ['PV'] })).toEqual([
-    'exports.0.meters: has no meaning for daily_energy; it is for meter_data, budget_data',
-    'exports.0.site: has no meaning for daily_energy; it is for reconciliation, variance, balance',
-    'exports.0.scenario: has no meaning for daily_energy; it is for budget_data, variance',
+    'exports.0.meters: has no effect with daily_energy; it is for meter_data, budget_data',
+    'exports.0.site: has no effect with daily_energy; it is for reconciliation, variance, balance',
+    'exports.0.scenario: has no effect with daily_energy; it is for budget_data, variance',
   ]);
   expect(problemsOf({ report: 'budget_data', groupBy: 'source' })).toEqual([
-    'exports.0.groupBy: has no meaning for budget_data; it is for daily_energy, interval_energy',
+    'exports.0.groupBy: has no effect with budget_data; it is for daily_energy, interval_energy',
   ]);
   expect(problemsOf({ report: 'daily_energy', workgroup: 'none' })).toEqual([
     'exports.0.workgroup: "none" is not configured; there are home, empty',

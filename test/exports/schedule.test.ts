@@ -179,7 +179,7 @@ test('a period that is not over, or was delivered, is not exported by hand; an e
   const signal = new AbortController().signal;
   const today = parsePeriod('2026-11-20')!;
   await expect(at.exports.run('export1', { period: today, corrected: false }, signal)).rejects.toThrow(
-    '2026-11-20 is not over yet; today is 2026-11-20',
+    '2026-11-20 has not ended yet; today is 2026-11-20',
   );
   await expect(at.exports.run('nothing', { corrected: false }, signal)).rejects.toThrow('there are export1');
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('delivered');

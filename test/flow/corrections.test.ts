@@ -105,7 +105,7 @@ test('beside a running service a correction is stored by it, reported within sec
     await run('set', 'garage', '--day', DAY, '--energy', '2.5 kWh', '--reason', 'bill', '--key', 'k'),
   ).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('was stored before with this key'),
+    stdout: expect.stringContaining('was already stored with this key'),
   });
   expect((await run('undo', '3', '--reason', 'example')).stdout).toMatch(
     /^correction 4 is stored: correction 3 is undone\n/,
@@ -143,7 +143,7 @@ test('beside a running service a correction is stored by it, reported within sec
   await service.start();
   await told('the service has it', 93_400);
   const listed = await run('list', '--in-force');
-  expect(listed).toMatchObject({ code: 0, stdout: 'nothing was corrected\n' });
+  expect(listed).toMatchObject({ code: 0, stdout: 'no corrections\n' });
 }, 240_000);
 
 test('what is wrong with a command is said at once', async () => {
@@ -157,14 +157,17 @@ test('what is wrong with a command is said at once', async () => {
     `workgroups:\n  - { id: home, timezone: Europe/Paris, devices: [{ id: ${DEVICE}, name: garage }] }\n`,
   );
   for (const [args, message] of [
-    [['set', ...of, '--day', DAY, '--energy', '5'], /--energy: "5" is no energy/],
-    [['exclude', ...of, '--from', DAY, '--to', DAY], /--from: "2026-05-17" is no time/],
+    [['set', ...of, '--day', DAY, '--energy', '5'], /--energy: "5" is not an energy/],
+    [['exclude', ...of, '--from', DAY, '--to', DAY], /--from: "2026-05-17" is not a time/],
     [
       ['exclude', ...of, '--from', '2026-10-25T02:30', '--to', '2026-10-25T04:00'],
       /show 2026-10-25 02:30 twice/,
     ],
-    [['exclude', ...of, '--from', '2026-03-29T02:30', '--to', '2026-03-29T04:00'], /it was skipped/],
-    [['undo', 'one', '--reason', 'x'], /"one" is no number of a correction/],
+    [
+      ['exclude', ...of, '--from', '2026-03-29T02:30', '--to', '2026-03-29T04:00'],
+      /because they are put forward/,
+    ],
+    [['undo', 'one', '--reason', 'x'], /"one" is not the number of a correction/],
     [['exclude', 'shed', '--day', DAY, '--reason', 'x'], /"shed" is neither a device id/],
   ] as const) {
     const { code, stderr } = await run(...args);

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -80,7 +80,9 @@ test('without a service: a dry run tells the mapping and lands nothing, the impo
   const again = await runCli(command, { cwd });
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [{ outcome: { kind: 'landed-before' } }] });
   const words = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
-  expect(words.stdout).toMatch(/^log.csv: nothing to do, imported before at .* \(577 rows, 0 rejected\)\n\n/);
+  expect(words.stdout).toMatch(
+    /^log.csv: nothing to do, already imported at .* \(577 rows, 0 rejected\)\n\n/,
+  );
   expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
 }, 60_000);
 
@@ -152,7 +154,7 @@ Month    Source      kWh  Devices  Days
   expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
   const status = await runCli(['status'], { cwd });
   expect(status.stdout).toContain(
-    ', 72 rows; 144 readings taken; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
+    ', 72 rows; 144 readings accepted; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
   );
 }, 60_000);
 
@@ -202,7 +204,7 @@ test('an import of which no field is read warns, and names lines of configuratio
   expect(dry.code).toBe(0);
   expect(dry.stdout).toContain('# Zähler (kWh)      72  no energy stream\n');
   expect(dry.stderr).toContain(
-    'WARNING: no energy comes of this import. No energy stream reads any of its fields.\n',
+    'WARNING: this import gives no energy. No energy stream reads any of its fields.\n',
   );
   expect(dry.stderr).toContain(`    ${line}\n`);
   expect(dry.stderr).not.toContain('The rows are stored.');
@@ -211,7 +213,7 @@ test('an import of which no field is read warns, and names lines of configuratio
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nZähler \(kWh\) +72 +no energy stream +- +-\n/);
   for (const text of [
-    'WARNING: no energy comes of this import.',
+    'WARNING: this import gives no energy.',
     'The energy streams of workgroup home read solar.total_wh.',
     line,
     'The rows are stored.',
@@ -219,7 +221,7 @@ test('an import of which no field is read warns, and names lines of configuratio
   ])
     expect(stderr).toContain(text);
   const status = await runCli(['status'], { cwd });
-  expect(status.stdout).toContain('72 rows; WARNING: no energy comes of this import.');
+  expect(status.stdout).toContain('72 rows; WARNING: this import gives no energy.');
   const json = await runCli(['import', 'log.csv', ...to, '--json'], { cwd });
   expect(json.stderr).toBe('');
   expect(JSON.parse(json.stdout)).toMatchObject({
@@ -250,7 +252,7 @@ test('an import of which every reading is rejected, or which comes to no energy,
   const negative = await runCli(['import', 'negative.csv', ...to], { cwd });
   expect(negative.code).toBe(0);
   expect(negative.stderr).toContain(
-    'WARNING: no energy comes of this import. All readings of the fields that energy streams read were rejected (total_wh: 2 negative).',
+    'WARNING: this import gives no energy. All readings of the fields that energy streams read were rejected (total_wh: 2 negative).',
   );
   writeFileSync(join(cwd, 'one.csv'), text([5]));
   const one = await runCli(['import', 'one.csv', ...to], { cwd });
@@ -315,7 +317,7 @@ test('Ctrl-C leaves an import that the same command goes on with', async () => {
   });
   const [code] = await once(child, 'exit');
   expect(code).toBe(3);
-  expect(errors).toContain('the same command goes on where it stopped');
+  expect(errors).toContain('run the same command again to continue');
   const config = loadConfig({ cwd, environment: {} });
   expect(await queryLake(config, 'home', energy)).toBeUndefined();
 
@@ -358,6 +360,6 @@ test('what is wrong is told at once, with exit code 2; a file of which nothing c
   );
   const unusable = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
   expect(unusable.code).toBe(1);
-  expect(unusable.stdout).toContain('nothing imported, none of 10 rows can be used\n  bad_time: 10\n');
+  expect(unusable.stdout).toContain('nothing imported, all 10 rows were rejected\n  bad_time: 10\n');
   expect(readFileSync(join(cwd, 'log.csv'), 'utf8')).toBe(csv(10));
 }, 60_000);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -30,7 +30,7 @@ test('without a service: files are checked, stored, published and listed, and a 
     code: 0,
     stderr: '',
     stdout: expect.stringMatching(
-      /^target.csv: 12 periods, nothing is wrong\n.*\nPV +P50 +12 +2026-01-01 +2026-12-31 +12,072\n$/,
+      /^target.csv: 12 periods, no problems\n.*\nPV +P50 +12 +2026-01-01 +2026-12-31 +12,072\n$/,
     ),
   });
   expect(await queryLake(config, 'home', 'FROM budget')).toBeUndefined();

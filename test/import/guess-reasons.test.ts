@@ -33,9 +33,9 @@ test('a guess says above each line of the mapping why it is so', async () => {
   expect(await printed(log, {})).toEqual([
     'skipLines: 2 lines stand above the names of the columns: "Export".',
     'column: Its values are times, such as "01.02.2026 00:00".',
-    'zone: The times name no zone: this is the zone of workgroup acme. Write another where the file has another, such as Etc/UTC.',
-    'id: No column names a device, and workgroup acme has no devices in the configuration: all rows are of one device with this id. Write the id or the name of yours.',
-    'fields: No column names a source, so all readings have the source "default". Write source: { name: roof } for another.',
+    'zone: The times have no zone, so the zone of workgroup acme is used. If the file has another zone, write it, such as Etc/UTC.',
+    'id: No column names a device, and workgroup acme has no configured devices. All rows get this id. Replace it by the id or the name of your device.',
+    'fields: No column names a source, so all readings have the source "default". For another source write source: { name: roof }.',
     'Zähler: Read by energyStreams.0 (total_energy, kWh), energyStreams.1 (daily_energy, kWh).',
     'Leistung: Read by no energy stream.',
     'Einheit: Read by energyStreams.0 as its unit.',
@@ -45,10 +45,10 @@ test('a guess says above each line of the mapping why it is so', async () => {
 
 test('the device of a guess is the only one of the workgroup, or nobody knows which', async () => {
   expect(await printed(log, { devices: [{ id: DEVICE, name: 'garage' }] })).toContain(
-    'id: No column names a device: this is the only device of workgroup acme.',
+    'id: No column names a device. This is the only device of workgroup acme.',
   );
   expect(await printed(log, { devices: [{ id: DEVICE }, { id: OTHER_DEVICE }] })).toContain(
-    'id: No column names a device, and workgroup acme has 2 devices, so nobody knows which one it is: all rows are of one device with this id. Write the id or the name of yours.',
+    'id: No column names a device, and workgroup acme has 2 devices, so the device is unknown. All rows get this id. Replace it by the id or the name of your device.',
   );
 });
 
@@ -56,11 +56,11 @@ test('columns of devices and sources, and days and months that could be swapped,
   const rows = ['01/02/2026', '02/02/2026', '01/03/2026'].map((day) => `${day} 00:00,SN-1,roof,5\n`);
   expect(await printed(`time,device,source,Zähler\n${rows.join('')}`, {})).toEqual([
     'column: Its values are times, such as "01/02/2026 00:00".',
-    'format: "%m/%d/%Y %H:%M" fits too. With this one the times fall less often.',
+    'format: "%m/%d/%Y %H:%M" fits too. With the chosen format the times fall less often.',
     expect.stringMatching(/^zone: /),
-    'column: Its name tells that it is the device.',
-    'names: No device of the configuration has these names. Each gets an id that follows from its name; write the ids of yours.',
-    'column: Its name tells the source.',
+    'column: Its name means a device.',
+    'names: No configured device has these names. Each name gets an id that follows from it. Replace them by the ids of your devices.',
+    'column: Its name means a source.',
     expect.stringMatching(/^Zähler: /),
   ]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { guessTimeFormat } from '../../src/foreign-table/guess-time-format.ts';
 import { guessMapping } from '../../src/import/guess-mapping.ts';
-import { guessTime } from '../../src/import/guess-time.ts';
 import { openReader } from '../../src/import/open-reader.ts';
 import { sampleFile } from '../../src/import/sample-file.ts';
 import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './support.ts';
@@ -133,9 +133,9 @@ describe('a time', () => {
     [['02/12/2024 00:00', '03/12/2024 00:00', '01/01/2025 00:00'], '%d/%m/%Y %H:%M'],
     [['7/1/24 1:05 PM'], '%m/%d/%y %I:%M %p'],
     [['2024/07/01 12:00:00'], '%Y/%m/%d %H:%M:%S'],
-  ])('%j is %s', (texts, format) => expect(guessTime(texts)?.format).toBe(format));
+  ])('%j is %s', (texts, format) => expect(guessTimeFormat(texts)?.format).toBe(format));
 
   test.each([[['noon']], [['12.5']], [[]]])('%j is none', (texts) =>
-    expect(guessTime(texts)).toBeUndefined(),
+    expect(guessTimeFormat(texts)).toBeUndefined(),
   );
 });

@@ -133,7 +133,7 @@ describe('devices', () => {
     expect(rows.map(({ device }) => device)).toEqual([DEVICE, OTHER_DEVICE, DEVICE]);
     expect(counts.rejected).toEqual({ no_device: 2 });
     expect(examples.map(({ detail }) => detail)).toEqual([
-      expect.stringContaining('row 4: no device is called "attic"'),
+      expect.stringContaining('row 4: no device has the name "attic"'),
       'row 5: it names no device',
     ]);
   });
@@ -229,10 +229,10 @@ describe('files', () => {
     expect(await timed('clock')).toBe('2024-07-01T10:00:00.000Z');
     expect(await timed('day')).toBe('2024-06-30T22:00:00.000Z');
     expect(await timed('epoch', 'seconds')).toBe('2024-01-01T00:00:00.000Z');
-    await expect(timed('epoch')).rejects.toThrow(/time.format: column "epoch" holds numbers/);
-    await expect(timed('device')).rejects.toThrow(/column "device" is UUID, which is no time/);
+    await expect(timed('epoch')).rejects.toThrow(/time.format: column "epoch" contains numbers/);
+    await expect(timed('device')).rejects.toThrow(/column "device" is UUID, which is not a time/);
     await expect(preview(file, { ...plain, fields: { list: 'l' } })).rejects.toThrow(
-      /is INTEGER\[\], of which no number/,
+      /is INTEGER\[\], which cannot be converted to a number/,
     );
   });
 

@@ -19,23 +19,23 @@ const both = [{ total: 1 }, { total: 2.5 }];
 describe('what is not what its name says is refused with what it is, and what to do', () => {
   test.each<[string, string | Uint8Array, string]>([
     ['a.csv', '', 'is empty'],
-    ['a.csv', gzipSync(table), 'is packed with gzip: let its name end in .gz'],
-    ['a.csv.zst', gzipSync(table), 'is packed with gzip: let its name end in .gz'],
-    ['a.ndjson', zstdCompressSync(table), 'is packed with zstd: let its name end in .zst'],
-    ['a.csv.gz', table, 'is not packed with gzip, as its name says'],
+    ['a.csv', gzipSync(table), 'is packed with gzip: its name must end in .gz'],
+    ['a.csv.zst', gzipSync(table), 'is packed with gzip: its name must end in .gz'],
+    ['a.ndjson', zstdCompressSync(table), 'is packed with zstd: its name must end in .zst'],
+    ['a.csv.gz', table, 'is not packed with gzip: its name must not end in .gz'],
     ['a.csv', Buffer.from('504b0304140006', 'hex'), 'is a spreadsheet or a ZIP: save it as CSV'],
-    ['a.csv', 'PAR1xxxxPAR1', 'is a Parquet file: let its name end in .parquet'],
-    ['a.parquet', table, 'is no Parquet file'],
-    ['a.csv', Uint8Array.from({ length: 3_000 }, (_, index) => (index * 7) % 32), 'holds no text'],
+    ['a.csv', 'PAR1xxxxPAR1', 'is a Parquet file: its name must end in .parquet'],
+    ['a.parquet', table, 'is not a Parquet file'],
+    ['a.csv', Uint8Array.from({ length: 3_000 }, (_, index) => (index * 7) % 32), 'contains no text'],
     ['a.csv', Buffer.from(`\ufeff${table}`, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
     ['a.csv', Buffer.from(table, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
     ['a.csv.zst', zstdCompressSync(table.repeat(99)).subarray(0, -4), 'is damaged or cut off'],
-    ['a.csv', 'time,total\n', 'has no row that can be read below its heading'],
-    ['a.json', '[1, 2]', 'has no row that is a JSON object'],
+    ['a.csv', 'time,total\n', 'has no readable row below its heading'],
+    ['a.json', '[1, 2]', 'has no JSON object'],
     [
       'a.csv',
       'time,total\n2024-07-01,1\n2024-07-02,2\n03.07.2024,3\n',
-      'column "time" is a time (iso) in 67 % of the rows only, so it may be written in several ways',
+      'column "time" is a time (iso) only in 67 % of the rows; it may have several formats',
     ],
   ])('%s, $2', async (name, content, problem) => {
     await expect(read(fileOf(name, content))).rejects.toThrow(problem);

@@ -163,7 +163,7 @@ describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
       lastSuccessAtMs: null,
       lastError: {
         code: 'BadReading',
-        message: expect.stringMatching(/^an unknown error; its text is in the log/),
+        message: expect.stringMatching(/^an unknown error; its text is only in the log/),
         retryable: true,
       },
     });

@@ -78,7 +78,7 @@ describe('what keeps a workgroup from being worked on', () => {
         state: 'failing',
         sinceMs: clock.ms - 4 * MINUTE_MS + 1_000,
         message: expect.stringMatching(
-          /^it has been failing since 2027-.*Z, \d+ times: the server is away; start it$/,
+          /^it has failed \d+ times since 2027-.*Z: the server is away; start it$/,
         ),
       },
     ]);
@@ -105,7 +105,7 @@ describe('what keeps a workgroup from being worked on', () => {
       {
         stage: 'publish',
         state: 'late',
-        message: 'it never ended well, and it is due every 5 s; look at the log for what holds it up',
+        message: 'it has never succeeded, and it is due every 5 s; see the log for the reason',
       },
     ]);
   });
@@ -118,7 +118,7 @@ describe('what keeps a workgroup from being worked on', () => {
       {
         stage: 'rollup',
         state: 'unscheduled',
-        message: expect.stringMatching(/last called at .* does not tick; if that does not pass/),
+        message: expect.stringMatching(/last called at .* does not tick; if this lasts/),
       },
     ]);
     pass(10_000);
@@ -149,7 +149,7 @@ describe('what keeps a workgroup from being worked on', () => {
           stage: 'open',
           state: 'not-open',
           message: expect.stringMatching(
-            /^its data cannot be opened: it is no DuckDB file; move it away\. It is tried again/,
+            /^its data cannot be opened: it is no DuckDB file; move it away\. The worker tries again/,
           ),
         },
       ]);

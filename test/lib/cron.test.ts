@@ -128,13 +128,13 @@ describe('a cron pattern', () => {
   test('is refused, with what is wrong, where it is none', () => {
     for (const [text, said] of [
       ['0 6 * *', 'five fields'],
-      ['60 6 * * *', '"60" is no minute'],
-      ['0 6 0 * *', '"0" is no day of month'],
-      ['0 6 * foo *', '"foo" is no month'],
-      ['0 9-6 * * *', '"9-6" is no hour'],
-      ['*/0 6 * * *', '"*/0" is no minute'],
-      ['0 6 L * *', '"l" is no day of month'],
-      ['0 6 * mon *', '"mon" is no month'],
+      ['60 6 * * *', '"60" is not valid as minute'],
+      ['0 6 0 * *', '"0" is not valid as day of month'],
+      ['0 6 * foo *', '"foo" is not valid as month'],
+      ['0 9-6 * * *', '"9-6" is not valid as hour'],
+      ['*/0 6 * * *', '"*/0" is not valid as minute'],
+      ['0 6 L * *', '"l" is not valid as day of month'],
+      ['0 6 * mon *', '"mon" is not valid as month'],
       ['0 0 31 2 *', 'never comes'],
       ['0 0 31 2,4 1', 'never comes'],
     ] as const)

@@ -6,11 +6,11 @@ import type { Assignment } from '../../src/pipeline/assignment.ts';
 import { telemetry } from '../support/messages.ts';
 
 export function assignmentOf(dataDir: string, id = 'acme'): Assignment {
-  const { workgroups, pipeline } = configSchema.parse({
+  const config = configSchema.parse({
     workgroups: [{ id }],
     pipeline: { warehouseMemoryMegabytes: 256 },
   });
-  return { workgroup: workgroups[0]!, dataDir, pipeline };
+  return { ...config, workgroup: config.workgroups[0]!, dataDir };
 }
 
 /** What a server of ours answers: messages with the offsets from `first` to `end`. */

@@ -44,11 +44,11 @@ test('what zod and the database say is told by its kind: no JSON, no SQL, no val
   const shape = z.object({ days: z.array(z.object({ energyWh: z.number() })) });
   const zod = await thrown(() => shape.parse({ days: [{ energyWh: 'a lot' }] }));
   expect(tellFailure(zod).message).toMatch(
-    /^a value is not of the form .* \(at days, 0, energyWh\): .* report it/,
+    /^a value has the wrong form \(at days, 0, energyWh\): .* report it/,
   );
   for (const [sql, words] of [
     ["SELECT 'secret'::INTEGER AS e", 'a stored value cannot be read'],
-    ['SELECT 9223372036854775807 + 1::BIGINT', 'a number is beyond what can be computed'],
+    ['SELECT 9223372036854775807 + 1::BIGINT', 'a number is too large'],
     ['SELECT * FROM no_such_table', 'the warehouse lacks tables'],
     ['SELEC 1', 'the warehouse lacks tables'],
   ] as const) {
@@ -64,7 +64,7 @@ test('what zod and the database say is told by its kind: no JSON, no SQL, no val
   }
 });
 
-test('a key that is there twice names its device and source', async () => {
+test('a key that exists twice names its device and source', async () => {
   const raw = await refused(
     "CREATE TABLE t (device TEXT, source TEXT, PRIMARY KEY (device, source)); INSERT INTO t VALUES ('d-1', 'roof'), ('d-1', 'roof')",
   );
@@ -77,7 +77,7 @@ test('what the system refuses names the file and says what to do', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'lake'), '');
   const error = await thrown(() => mkdir(join(folder, 'lake', 'home'), { recursive: true }));
-  expect(tellFailure(error).message).toMatch(/lake.* a file is in its place: move that file away$/);
+  expect(tellFailure(error).message).toMatch(/lake.* a file is in its place: move the file away$/);
   const missing = await thrown(() => mkdirSync(join(folder, 'none', 'home')));
   expect(tellFailure(missing).message).toContain(`${join(folder, 'none', 'home')} is missing`);
 });
@@ -88,6 +88,6 @@ test('what nobody knows is not repeated, because it may hold values, and says wh
   });
   const { code, message } = tellFailure(error);
   expect(code).toBe('Unexpected');
-  expect(message).toMatch(/^an unknown error; its text is in the log .* report it/);
+  expect(message).toMatch(/^an unknown error; its text is only in the log, .* report it/);
   expect(message).not.toContain('4711');
 });

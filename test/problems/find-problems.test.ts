@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
@@ -75,10 +75,10 @@ test('tables and fields that never come are named, with those that do and are mo
   }));
   expect(await problemsOf({ energyStreams }, readings, shard)).toEqual({
     'energyStreams.1.table':
-      'no message of table "Solar" has come; there are "solar": correct the name, or remove the stream',
+      'table "Solar" has never had a message; tables with messages are "solar": correct the name, or remove the stream',
     'energyStreams.2.field':
-      'no message of table "solar" has a field "Total_Wh"; there are "total_wh", "total", "today" and "state": correct the name, or remove the stream',
-    'energyStreams.3.field': expect.stringContaining('there are "state"'),
+      'no message of table "solar" has a field "Total_Wh"; its fields are "total_wh", "total", "today" and "state": correct the name, or remove the stream',
+    'energyStreams.3.field': expect.stringContaining('its fields are "state"'),
   });
   // As soon as it comes there is nothing to say.
   await landReadings(
@@ -95,16 +95,16 @@ test.each([
     { unitField: 'unit' },
     { total: 5, unit: 'KWH' },
     'unitField',
-    /as unknown_unit: unit says "KWH".*write the unit in unit, which is Wh now/,
+    /\(unknown_unit\): unit contains "KWH".*set unit, which is now Wh/,
   ],
   [
     'text',
     {},
     { total: 'five' },
     'field',
-    /all 3 readings of solar.total are rejected, as not_a_number: .*"five"/,
+    /all 3 readings of solar.total are rejected \(not_a_number\): .*"five"/,
   ],
-  ['less than nothing', {}, { total: -5 }, 'field', /as negative: .* write register: net/],
+  ['less than nothing', {}, { total: -5 }, 'field', /\(negative\): .* write register: net/],
 ])(
   'a stream of which every reading is rejected says why: %s',
   async (_what, settings, data, path, message) => {
@@ -119,7 +119,7 @@ test('one device whose readings are all rejected is told beside others that are 
   const bad = everySixHours(2, () => ({ total: -1 }), { device: OTHER, source: 'roof' });
   expect(await problemsOf({ energyStreams: [total] }, [...growing, ...bad])).toEqual({
     'energyStreams.0.field': expect.stringMatching(
-      new RegExp(`all 2 readings of device ${OTHER}, source roof are rejected, as negative, such as "-1`),
+      new RegExp(`all 2 readings of device ${OTHER}, source roof are rejected \\(negative\\), such as "-1`),
     ),
   });
 });
@@ -135,7 +135,7 @@ test('a source that a field is booked as is one source of each device, and no ot
 
   const named = (source: string) => everySixHours(3, both, { device: OTHER, source });
   expect(await problemsOf({ energyStreams }, [...named('a'), ...named('b')])).toEqual({
-    'energyStreams.0.as': `device ${OTHER} sends "total" for the sources "a" and "b", and all are booked as "import", as if they were one: remove as, or choose a field that one of them has`,
+    'energyStreams.0.as': `device ${OTHER} sends "total" for the sources "a" and "b", and all become the source "import": remove as, or choose a field that only one of them has`,
     'energyStreams.1.as': expect.stringContaining('sends "out" for the sources "a" and "b"'),
   });
 
@@ -144,7 +144,7 @@ test('a source that a field is booked as is one source of each device, and no ot
   expect(
     await problemsOf({ energyStreams: [...energyStreams, other] }, [...everySixHours(3, both), ...today]),
   ).toEqual({
-    'energyStreams.0.as': `messages of table "solar" name a source "import" too, such as those of device ${DEVICE}, of which energyStreams.2 reads "today": each day of the source would be read from one of the two alone; choose another name`,
+    'energyStreams.0.as': `messages of table "solar" also name a source "import", for example of device ${DEVICE}, whose "today" energyStreams.2 reads: each day of the source would use only one of them; choose another name`,
   });
 });
 
@@ -163,7 +163,7 @@ test('a register that stands still while its power does not is not the register 
   const readings = everySixHours(6, () => ({ other: 42, power: 500 }));
   expect(await problemsOf({ energyStreams }, readings)).toEqual({
     'energyStreams.0.field': expect.stringContaining(
-      'has not grown for a week, in which its power has come to 15000 Wh',
+      'has not grown for a week, while its power gives 15000 Wh',
     ),
   });
 });
@@ -180,7 +180,7 @@ test('readings that are often impossible at the configured power are told with t
   );
   expect(await problemsOf({ energyStreams }, readings)).toEqual({
     'energyStreams.0.maxPower': expect.stringMatching(
-      /^in 5 of 39 quarter hours of the last week readings of device \S+, source default are impossible at 20000 W and not counted/,
+      /^in 5 of 39 quarter hours of the last week readings of device \S+, source default need more than 20000 W and are not counted/,
     ),
   });
 });
@@ -189,7 +189,7 @@ test('a register that goes on at a thousandth of what it showed has another unit
   const readings = everySixHours(6, (index) => ({ total: index < 3 ? 5e6 + 900 * index : 5_003 + index }));
   expect(await problemsOf({ energyStreams: [total] }, readings)).toEqual({
     'energyStreams.0.unit': expect.stringContaining(
-      'went from 5001800 to 5006 Wh at 2024-06-01T18:00:00.000Z, a thousandth of what it had shown',
+      'went from 5001800 to 5006 Wh at 2024-06-01T18:00:00.000Z, a thousandth of its previous value',
     ),
   });
 });
@@ -199,7 +199,7 @@ test('a register that is left out since it shows ten times as much has another u
   const readings = everySixHours(6, (index) => ({ total: (index < 3 ? 1 : 10) * (5e6 + 900 * index) }));
   expect(await problemsOf({ energyStreams }, readings)).toEqual({
     'energyStreams.0.unit': expect.stringContaining(
-      'went from 5001800 to 50027000 Wh at 2024-06-01T18:00:00.000Z, ten times what it had shown',
+      'went from 5001800 to 50027000 Wh at 2024-06-01T18:00:00.000Z, ten times its previous value',
     ),
   });
 });
@@ -212,7 +212,7 @@ test('methods that contradict each other day after day are told, with where to l
   const readings = everySixHours(9, (index) => ({ total: 5_000 + index, power: 400 }));
   expect(await problemsOf({ energyStreams }, readings)).toEqual({
     'energyStreams.0.field': expect.stringMatching(
-      /^on 2 of the last seven days another method has measured .* see wattline explain \S+ 2024-06-02 --source default,/,
+      /^on 2 of the last seven days another method differs .* see wattline explain \S+ 2024-06-02 --source default,/,
     ),
   });
 });
@@ -221,10 +221,10 @@ test('devices and sources that are configured and never come are named', async (
   const readings = everySixHours(3, (index) => ({ total: index }), { source: 'roof' });
   const devices = [{ id: DEVICE, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
   expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, readings)).toEqual({
-    'devices.0.sources': expect.stringContaining('"Roof" has ever come; the device has "roof"'),
-    'devices.0.totalSource': expect.stringContaining('"meter" has ever come'),
-    'devices.1.id': expect.stringContaining(`no energy of device ${OTHER} has ever come`),
-    totalSource: expect.stringContaining('no energy of a source "all" has ever come'),
+    'devices.0.sources': expect.stringContaining('"Roof" has never had energy; the device has "roof"'),
+    'devices.0.totalSource': expect.stringContaining('"meter" has never had energy'),
+    'devices.1.id': expect.stringContaining(`device ${OTHER} has never had energy`),
+    totalSource: expect.stringContaining('source "all" has never had energy'),
   });
 });
 
@@ -239,6 +239,6 @@ test('a role that names a source which never came is told, and one that names a 
   const devices = [{ id: DEVICE, name: 'garage' }];
   expect(await problemsOf({ energyStreams: [total], devices, roles }, growing)).toEqual({
     'roles.0.source':
-      'no energy of source "roof" has ever come, so its production is not known; the device has "default": correct the name, or remove it',
+      'source "roof" has never had energy, so its production is unknown; the device has "default": correct the name, or remove it',
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config/config.ts';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';

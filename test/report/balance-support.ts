@@ -1,4 +1,4 @@
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { dayBounds, INTERVAL_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';

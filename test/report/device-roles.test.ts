@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { publish } from '../../src/publish/publish.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema, zodProblems } from '../../src/config/config.ts';
+import { zodProblems } from '../../src/config/load-config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { inWords } from '../../src/lib/input-words.ts';
 import { deviceId } from '../support/messages.ts';
 
@@ -51,7 +52,7 @@ test.each<[name: string, roles: object[], message: RegExp]>([
   [
     'a device that is not there',
     [{ ...main, device: 'gerage' }],
-    /^roles\.0\.device: "gerage" is neither the id nor the name of a device; devices names garage, heat$/,
+    /^roles\.0\.device: "gerage" is neither the id nor the name of a device; devices has garage, heat$/,
   ],
   [
     'two exact entries on one day',
@@ -59,7 +60,7 @@ test.each<[name: string, roles: object[], message: RegExp]>([
       { ...main, to: '2026-03-31' },
       { ...main, device: garage, role: 'grid_import', from: '2026-03-31' },
     ],
-    /^roles\.1\.source: device ".*", source "main" has a role at that time already \(roles\.0, consumption\); let one end/,
+    /^roles\.1\.source: device ".*", source "main" already has a role at that time \(roles\.0, consumption\); end one/,
   ],
   [
     'an end before the beginning',
@@ -70,17 +71,17 @@ test.each<[name: string, roles: object[], message: RegExp]>([
   [
     'a negative role that goes the same way',
     [{ ...main, negativeRole: 'grid_export' }],
-    /^roles\.0\.negativeRole: must go the other way than consumption, such as production or other$/,
+    /^roles\.0\.negativeRole: must have the opposite direction of consumption, such as production or other$/,
   ],
   [
     'a parent that is no source',
     [{ ...main, within: 'house' }],
-    /^roles\.0\.within: must be "site", or a device and a source/,
+    /^roles\.0\.within: must be "site", or a device, a dot and a source/,
   ],
   [
     'a parent of an unknown device',
     [{ ...main, within: 'house.main' }],
-    /^roles\.0\.within: "house\.main" does not begin with the id or the name of a device and a dot/,
+    /^roles\.0\.within: "house\.main" must begin with the id or the name of a device and a dot/,
   ],
   [
     'a parent without a role',
@@ -93,7 +94,7 @@ test.each<[name: string, roles: object[], message: RegExp]>([
       { ...main, within: 'heat.total' },
       { device: 'heat', source: 't*', role: 'production' },
     ],
-    /^roles\.0\.within: "heat\.total" has the role production \(roles\.1\) and this is consumption/,
+    /^roles\.0\.within: "heat\.total" has the role production \(roles\.1\) and this source has consumption/,
   ],
   [
     'a source within itself by a pattern',
@@ -116,7 +117,7 @@ test.each<[name: string, roles: object[], message: RegExp]>([
 test('a total source cannot be within a part of itself', () => {
   const roles = [main, { device: 'garage', source: 'all', role: 'consumption', within: 'garage.main' }];
   expect(refused(roles, { totalSource: 'all' })).toMatch(
-    /^roles\.1\.within: "garage\.main" is part of the total source of its device, which contains it/,
+    /^roles\.1\.within: "garage\.main" is a part of the total source of its device, which contains it already/,
   );
   expect(refused(roles)).toBe('');
 });
@@ -126,7 +127,7 @@ test("a meter's direction agrees with the role of its source, or of its device",
     meters: [{ code: 'M', device: garage, direction: 'import', ...more }],
   });
   expect(refused([main], meters({ source: 'main' }))).toBe(
-    'meters.0.direction: meter "M" says direction: import, which is grid_import, and its source has the role consumption (roles.0); correct one of them',
+    'meters.0.direction: meter "M" has direction: import, which means grid_import, and its source has the role consumption (roles.0); correct one of them',
   );
   expect(refused([{ ...main, role: 'other' }], meters({ source: 'main' }))).toBe('');
   const signed = { ...main, role: 'grid_export', negativeRole: 'grid_import' };
@@ -140,7 +141,7 @@ test("a meter's direction agrees with the role of its source, or of its device",
 test('a role that a source of the site has cannot be absent', () => {
   const sites = [{ name: 'home', devices: [{ id: garage }], absent: ['consumption'] }];
   expect(refused([main], { sites })).toMatch(
-    /^sites\.0\.absent\.0: consumption is what source "main" of device/,
+    /^sites\.0\.absent\.0: source "main" of device \S+ has the role consumption/,
   );
   expect(refused([main], { sites: [{ ...sites[0], devices: [{ id: deviceId(2) }] }] })).toBe('');
 });

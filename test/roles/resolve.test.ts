@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config/config.ts';
+import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { createRoleResolver, parseSourceKey } from '../../src/roles/resolve-roles.ts';
 import { deviceId } from '../support/messages.ts';
 

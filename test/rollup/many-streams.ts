@@ -16,7 +16,7 @@ export interface RandomReading {
   atMs: UtcMs;
   /** The revision of what was measured then, where it is not the only one. */
   revision?: number;
-  /** Nothing that counts: a glitch or a spike, a value that is no number, one that was revised. */
+  /** Nothing that counts: a glitch or a spike, a value that is not a number, one that was revised. */
   isFault?: boolean;
   /** In which part of several it comes, and in which other one again. */
   part: number;

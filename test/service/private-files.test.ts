@@ -28,7 +28,7 @@ async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: nu
     const found = statSync(join(dataDir, path), { throwIfNoEntry: false });
     return found !== undefined && (found.mode & unwanted) !== 0;
   });
-  const warnings = service.errorText().match(/other users of this machine may use/g) ?? [];
+  const warnings = service.errorText().match(/other users of this machine can access/g) ?? [];
   const modeOf = (path: string) => statSync(join(dataDir, path)).mode & 0o777;
   return { written, open, warnings: warnings.length, text: service.errorText(), modeOf };
 }

@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type ConfigInput, loadConfig } from '../../src/config/config.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Role } from '../../src/service/hold-roles.ts';
@@ -27,10 +28,16 @@ async function freePort(): Promise<number> {
 /** The roles in this process, on a clock that a test puts forward: minutes need not be waited for. */
 async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()) {
   const port = await freePort();
-  const http = { port, streamPort: port, reportPort: port, requestsPerMinuteMax: 1_000_000 };
+  const http = { port, streamPort: port, reportPort: port };
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ logLevel: 'silent', pipeline: quick, ...input, http }),
+    stringify({
+      logLevel: 'silent',
+      pipeline: quick,
+      limits: { requestsPerMinute: 1_000_000 },
+      ...input,
+      http,
+    }),
   );
   const config = loadConfig({ cwd, environment: {} });
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
@@ -76,7 +83,7 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   });
   expect(first).toMatchObject({ status: 503, retryAfter: '5' });
   expect(first?.body.checks.worker.detail.problems).toEqual([
-    expect.stringMatching(/^workgroup home: no worker has opened its data, .* ask again/),
+    expect.stringMatching(/^workgroup home: no worker has opened its data, .* try again/),
   ]);
   expect((await ask('/health')).status).toBe(200);
   await until('it is ready', async () => {
@@ -133,7 +140,7 @@ test('a stage that fails for minutes makes a service unready, with the workgroup
   const { problems } = ready.body.checks.worker.detail;
   expect(problems).toEqual([
     expect.stringMatching(
-      /^workgroup home, publishing \(publish\): it has been failing since .*, \d+ times: .*lake\/home\/files.* a file is in its place: move that file away$/,
+      /^workgroup home, publishing \(publish\): it has failed \d+ times since .*: .*lake\/home\/files.* a file is in its place: move the file away$/,
     ),
   ]);
   expect(ready.text).not.toMatch(/ENOTDIR|EEXIST|mkdir/);
@@ -182,7 +189,7 @@ test('data that cannot be opened make a service unready at once, until they can 
   expect(status).toBe(503);
   expect(body.checks.worker.detail.problems).toEqual([
     expect.stringMatching(
-      /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tried again/,
+      /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tries again/,
     ),
   ]);
   await until('the status says it', async () => (await runCli(['status'], { cwd })).code === 4);

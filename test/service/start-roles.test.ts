@@ -52,7 +52,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
       expect({ command, code, stderr }).toEqual({
         command,
         code: 2,
-        stderr: expect.stringMatching(/^ {2}dataDir: .* is no folder that can be written to/m),
+        stderr: expect.stringMatching(/^ {2}dataDir: .* is not a writable folder/m),
       });
     }
   });
@@ -61,7 +61,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
     const { code, stderr } = await runCli(['stream', '--host', '203.0.113.1'], { cwd: tempDir() });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('of 203.0.113.1 cannot be listened on (EADDRNOTAVAIL)'),
+      stderr: expect.stringContaining('of 203.0.113.1 cannot be used (EADDRNOTAVAIL)'),
     });
   });
 

@@ -5,12 +5,8 @@ import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import {
-  closeAssignment,
-  lakeFolder,
-  type OpenShard,
-  openAssignment,
-} from '../../src/pipeline/assignment.ts';
+import { assignmentOf, lakeFolder } from '../../src/pipeline/assignment.ts';
+import { closeAssignment, type OpenShard, openAssignment } from '../../src/pipeline/open-assignment.ts';
 import { operations } from '../../src/pipeline/operations.ts';
 import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { settle } from '../../src/service/wait-until-published.ts';
@@ -31,7 +27,7 @@ type Ended = Extract<Awaited<ReturnType<typeof operations.importState>>, { kind:
 /** A warehouse and what a worker does with it, step by step. */
 async function openWorker(energyStreams: NonNullable<ConfigInput['workgroups']>[number]['energyStreams']) {
   const config = configSchema.parse({ workgroups: [{ id: 'home', energyStreams }] });
-  const assignment = { workgroup: config.workgroups[0]!, pipeline: config.pipeline, dataDir: tempDir() };
+  const assignment = assignmentOf({ ...config, dataDir: tempDir() }, config.workgroups[0]!);
   const open = await openAssignment(assignment, systemClock, silentLogger);
   onTestFinished(() => closeAssignment(open));
   const { current } = lakePaths(lakeFolder(assignment), 'home');

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { createAccess } from '../../src/access/access.ts';
 import { permissions } from '../../src/access/grant.ts';
-import { type Config, type ConfigInput, loadConfig } from '../../src/config/config.ts';
+import type { Config, ConfigInput } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
@@ -42,7 +43,7 @@ export async function createUpProcess(
   const port = await freePort();
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ ...input, http: { port, streamPort: port, requestsPerMinuteMax: 1_000_000 } }),
+    stringify({ ...input, http: { port, streamPort: port }, limits: { requestsPerMinute: 1_000_000 } }),
   );
   const config = loadConfig({ cwd, environment: {} });
   const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });

@@ -72,13 +72,13 @@ test.each([
     { options: { meter: 'PV', scenario: 'P50' } },
     /^0:month: has no year.*--year 2026/,
   ],
-  ['a month that does not exist', 'month,energy_kwh\n13,2', said, /^2:month: "2026-13" is no month/],
+  ['a month that does not exist', 'month,energy_kwh\n13,2', said, /^2:month: "2026-13" is not a month/],
   ['a day that does not exist', 'month,day,energy_kwh\n2,29,2', said, /^2:day: "2026-02-29" is no day/],
   [
     'a period that is none',
     `${heading}\nPV,May 2026,1,P50`,
     {},
-    /^2:period: "May 2026" is no period; such as 2026, 2026-05/,
+    /^2:period: "May 2026" is not a period such as 2026, 2026-05/,
   ],
   [
     'a period that ends before it starts',
@@ -93,7 +93,7 @@ test.each([
     'the scenario said twice',
     `${heading}\nPV,2026,1,P50`,
     { options: { scenario: 'P90' } },
-    /^0:scenario: .*leave --scenario out/,
+    /^0:scenario: .*remove --scenario/,
   ],
   ['an empty scenario', `${heading}\nPV,2026,1,`, {}, /^2:scenario: is empty/],
   ['power for a month', 'month,energy (kW)\n1,2', said, /of power/],
@@ -117,12 +117,12 @@ test.each([
     /^24:hour: 2026-01-01 lacks the hours 23/,
   ],
   [
-    'an hour that is there twice',
+    'an hour that exists twice',
     `month,day,hour,energy_kwh\n${Array.from({ length: 25 }, (_, hour) => `1,1,${hour % 24},1`).join('\n')}`,
     said,
     /^26:hour: the same hour of the same day as line 2/,
   ],
-  ['an hour that is none', 'month,day,hour,energy_kwh\n1,1,25,1', said, /^2:hour: "25" is no hour/],
+  ['an hour that is none', 'month,day,hour,energy_kwh\n1,1,25,1', said, /^2:hour: "25" is not an hour/],
 ] as const)('%s is refused where it stands', (_, text, told, expected) => {
   expect(refusalOf(() => readBudgets(text, told))).toContainEqual(expect.stringMatching(expected));
 });

@@ -13,24 +13,27 @@ test('every line with too few or too many cells is listed', () => {
   ]);
 });
 
-test('every line that is not UTF-8 is listed', () => {
-  const latin1 = Buffer.from(text(header, row.replace('GRID', 'GR\u00dcN'), row, 'Z\u00e4hler,,,'), 'latin1');
-  expect(refusalOf(() => readMeters(latin1))).toEqual([
-    expect.stringContaining('2:: the byte 0xDC is no UTF-8'),
-    expect.stringContaining('4:: the byte 0xE4 is no UTF-8'),
+test('every line that is not UTF-8, as others are, is listed', () => {
+  const latin1 = Buffer.from(
+    text(header, row.replace('GRID', 'GR\u00dcN'), row, 'Z\u00e4hler,,,', ''),
+    'latin1',
+  );
+  expect(refusalOf(() => readMeters(Buffer.concat([latin1, Buffer.from('Z\u00e4hler')])))).toEqual([
+    expect.stringContaining('2:: the byte 0xDC is not UTF-8'),
+    expect.stringContaining('4:: the byte 0xE4 is not UTF-8'),
   ]);
 });
 
-test('every line that is no JSON object is listed', () => {
+test('every line that is not a JSON object is listed', () => {
   const good = '{"meter_code":"PV","period":"2026-05","energy_kwh":1,"scenario":"P50"}';
   const refused = (...lines: string[]) => refusalOf(() => readBudgets(text(...lines), { format: 'json' }));
   expect(refused(good, '{', '', 'x')).toEqual([
-    expect.stringContaining('2:: is no JSON object'),
-    expect.stringContaining('4:: is no JSON object'),
+    expect.stringContaining('2:: is not a JSON object'),
+    expect.stringContaining('4:: is not a JSON object'),
   ]);
   expect(refused(good, '1', '{"meter_code":{}}')).toEqual([
-    '2:: is no object',
-    '3:: "meter_code" is no text and no number',
+    '2:: is not an object',
+    '3:: "meter_code" is neither text nor a number',
   ]);
 });
 
@@ -46,10 +49,10 @@ test('of very many problems the first are listed, and all are counted', () => {
 
 test('of two columns that could be the same thing neither is chosen', () => {
   expect(refusalOf(() => readMeters(text(`${header},energy_wh`, `${row},1000`)))).toEqual([
-    '0:energy_kwh: can be the energy, and so can "energy_wh"; leave one of them out, or name it with --column energy=<name>',
+    '0:energy_kwh: can be the energy, and "energy_wh" can be it too; leave one of them out, or name it with --column energy=<name>',
   ]);
   expect(refusalOf(() => readMeters(text(`${header},energy_kwh`, `${row},2`)))).toEqual([
-    expect.stringContaining('0:energy_kwh: is there twice'),
+    expect.stringContaining('0:energy_kwh: exists twice'),
   ]);
   const said = { options: { columns: { energy: 'energy_wh' } } };
   expect(readMeters(text(`${header},energy_wh`, `${row},1000`), said)).toMatchObject([{ energyWh: 1000 }]);

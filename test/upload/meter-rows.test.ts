@@ -114,7 +114,7 @@ test.each([
     /^2:interval_start: .*twice.*\+02:00 or \+01:00$/,
   ],
   ['a time that clocks never showed', times('2026-03-29 02:30'), zone, /^2:interval_start: .*never showed/],
-  ['a date with slashes', times('05/06/2026 00:00'), zone, /^2:interval_start: .*day or month/],
+  ['a date with slashes', times('05/06/2026 00:00'), zone, /^2:interval_start: .*the day or the month/],
   ['a day that does not exist', times('2026-02-30 00:00'), zone, /^2:interval_start: .*no time/],
   ['a year that nobody means', times('0026-02-03T00:00Z'), zone, /^2:interval_start: .*1970 to 2099/],
   [
@@ -129,7 +129,7 @@ test.each([
     'a text for an amount',
     times('2026-12-30T00:00Z', undefined, 'n/a'),
     {},
-    /^2:energy_kwh: "n\/a" is no number/,
+    /^2:energy_kwh: "n\/a" is not a number/,
   ],
   ['no amount', times('2026-12-30T00:00Z', undefined, ''), {}, /^2:energy_kwh: is empty/],
   [
@@ -148,7 +148,7 @@ test.each([
     'commas and points for fractions',
     `${times('2026-12-30T00:00Z', undefined, '1,5')}\nGRID-2,2026-01-01T00:00Z,2026-01-02T00:00Z,1.5`,
     {},
-    /^3:energy_kwh: "1.5" is no number with a decimal comma/,
+    /^3:energy_kwh: "1.5" is not a number with a decimal comma/,
   ],
   [
     'a unit of power',
@@ -190,7 +190,7 @@ test.each([
     'a meter that is read by a device',
     `${heading}\nPV,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
     {},
-    /^2:meter_code: the readings of PV are those of device 7c9e/,
+    /^2:meter_code: the readings of PV come from device 7c9e/,
   ],
   [
     'no column of the meter',
@@ -202,7 +202,7 @@ test.each([
     'the meter said twice',
     `${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
     { options: { meter: 'GRID-1' } },
-    /^0:meter_code: .*leave --meter out/,
+    /^0:meter_code: .*remove --meter/,
   ],
   [
     'no column of the energy',
@@ -226,7 +226,7 @@ test.each([
     'a quality that is none',
     `${heading},quality\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,good`,
     {},
-    /^2:quality: "good" is no quality/,
+    /^2:quality: "good" is not a quality/,
   ],
   [
     'intervals that overlap',
@@ -265,27 +265,39 @@ test.each([
     'a column that is named and is not there',
     `${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
     { options: { columns: { quality: 'Güte' } } },
-    /^0:Güte: is not among the columns/,
+    /^0:Güte: is named for quality, but the file has no such column/,
   ],
 ] as const)('%s is refused where it stands', (_, text, told, expected) => {
   expect(refusalOf(() => readMeters(text, told))).toContainEqual(expect.stringMatching(expected));
 });
 
+const german = 'Zähler;Beginn;Ende;Menge\nGRID-1;2026-01-01T00:00Z;2026-01-01T00:15Z;7\n';
 test.each([
-  ['UTF-16', Buffer.from(`\uFEFF${times('2026-01-01T00:00Z')}`, 'utf16le'), /^0:: is UTF-16/],
+  ['UTF-16 with a mark', Buffer.from(`\uFEFF${german}`, 'utf16le')],
+  ['UTF-16 without a mark', Buffer.from(german, 'utf16le')],
+  ['UTF-16 in big-endian order', Buffer.from(`\uFEFF${german}`, 'utf16le').swap16()],
+  ['Windows-1252', Buffer.from(german, 'latin1')],
+])('%s is read', (_, bytes) => {
+  const columns = { meter: 'Zähler', start: 'Beginn', end: 'Ende', energy: 'Menge' };
+  const rows = readMeters(bytes, { options: { unit: 'Wh', columns } });
+  expect(rows).toMatchObject([{ meter: 'GRID-1', energyWh: 7 }]);
+});
+
+test.each([
+  ['what is no text', Buffer.alloc(1_000, 1), /^0:: is not text/],
   [
-    'Latin-1',
-    Buffer.from(`${times('2026-01-01T00:00Z')}\nZähler`, 'latin1'),
-    /^3:: the byte 0xE4 is no UTF-8/,
+    'lines of two encodings',
+    Buffer.concat([Buffer.from(german), Buffer.from('Zähler', 'latin1')]),
+    /^3:: the byte 0xE4 is not UTF-8, but other lines are; save the file as "CSV UTF-8"/,
   ],
 ])('%s is refused with how to save it', (_, bytes, expected) => {
   expect(refusalOf(() => readMeters(bytes))).toEqual([expect.stringMatching(expected)]);
 });
 
 test.each([
-  ['a line that is no JSON', '{"meter_code":"GRID-1"}\n{', /^2:: is no JSON object/],
-  ['an item that is no object', '[1]', /^1:: is no object/],
-  ['a member that is an object', '[{"energy":{}}]', /^1:: "energy" is no text and no number/],
+  ['a line that is no JSON', '{"meter_code":"GRID-1"}\n{', /^2:: is not a JSON object/],
+  ['an item that is no object', '[1]', /^1:: is not an object/],
+  ['a member that is an object', '[{"energy":{}}]', /^1:: "energy" is neither text nor a number/],
 ])('%s is refused', (_, text, expected) => {
   expect(refusalOf(() => readMeters(text, { format: 'json' }))).toEqual([expect.stringMatching(expected)]);
 });

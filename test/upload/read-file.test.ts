@@ -73,7 +73,7 @@ test('what is wrong with a row of Parquet is told by its number', async () => {
 });
 
 test.each([
-  { name: 'a.xlsx', content: 'PK', expected: /neither .csv, .ndjson, .json nor .parquet/ },
+  { name: 'a.xlsx', content: 'PK', expected: /neither in .csv, .ndjson, .json nor .parquet/ },
   { name: 'a.csv.gz', content: gzipSync(csv).subarray(0, 40), expected: /damaged or cut off/ },
   { name: 'a.parquet', content: csv, expected: /a.parquet has a problem:\n/ },
 ])('$name that is none is refused', async ({ name, content, expected }) => {

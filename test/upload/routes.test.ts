@@ -121,7 +121,7 @@ test('a refusal lists the lines, and nothing is stored', async () => {
   expect(body).toMatchObject({
     error: 'InvalidRequest',
     message: expect.stringMatching(
-      /^nothing was stored: line 4, column "period": "soon" is no period.*\(and 2 more\)$/,
+      /^nothing was stored: line 4, column "period": "soon" is not a period.*\(and 2 more\)$/,
     ),
     problemCount: 3,
     problems: [
@@ -192,7 +192,7 @@ test('other types and larger bodies are refused', async () => {
   expect(await put('budget-data', csv, { type: 'text/csv; charset=utf-8' })).toMatchObject({ status: 200 });
   expect(await put('budget-data', gzipSync(csv), { encoding: 'gzip' })).toMatchObject({
     status: 415,
-    body: { message: expect.stringContaining('not packed') },
+    body: { message: expect.stringContaining('send the body uncompressed') },
   });
   expect(await put('budget-data', Buffer.alloc(2 * 1024 * 1024 + 1, 'x'))).toMatchObject({ status: 413 });
   expect(await put('budget-data', '')).toMatchObject({

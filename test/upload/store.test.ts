@@ -127,7 +127,7 @@ test('finer intervals replace a longer one where they cover all of it, and are r
     expect(refused.kind === 'refused' && refused.problems[0]).toMatchObject({
       line: 2,
       message: expect.stringMatching(
-        /covers a part of what was uploaded at 2026-11-20T12:00.*from 2026-05-31T22:00.*upload all of that time/,
+        /covers only a part of a period that was uploaded at 2026-11-20T12:00.*from 2026-05-31T22:00.*upload the whole period/,
       ),
     });
     await store(intervals(interval(0, 1, 100), interval(1, 3, 350)));
@@ -174,11 +174,13 @@ test('a meter is uploaded by its intervals or by its register, not by both', () 
     await store(intervals(interval(0, 1, 1, 'GRID-2')));
     expect(await store(intervals(interval(0, 1, 1)))).toMatchObject({
       kind: 'refused',
-      problems: [{ line: 2, message: expect.stringMatching(/GRID-1 has values of its register/) }],
+      problems: [
+        { line: 2, message: expect.stringMatching(/GRID-1 already has uploaded values of its register/) },
+      ],
     });
     expect(await store(registers(register(0, 1, 'GRID-2')))).toMatchObject({
       kind: 'refused',
-      problems: [{ line: 2, message: expect.stringMatching(/GRID-2 has intervals/) }],
+      problems: [{ line: 2, message: expect.stringMatching(/GRID-2 already has uploaded intervals/) }],
     });
   }));
 

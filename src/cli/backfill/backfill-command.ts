@@ -3,12 +3,13 @@ import type { BackfillRequest } from '../../backfill/backfill-request.ts';
 import { RATE_DEFAULT } from '../../backfill/backfill-request.ts';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { tableNameSchema } from '../../contract/messages.ts';
-import { InputError, TerminalError } from '../../lib/errors.ts';
+import { TerminalError } from '../../lib/errors.ts';
 import { dayStart, isLocalDate, type UtcMs } from '../../lib/time.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
+import { commandLineErrors } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData } from '../terminal/output.ts';
 
@@ -26,22 +27,27 @@ interface BackfillCommandOptions {
 export function addBackfillCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('backfill')
-    .description('read again what is past: from the upstream, or from the messages that the lake keeps')
-    .option('-w, --workgroup <id>', 'the workgroup; needed where there are several')
+    .description('read past messages again, from the upstream or from the lake')
+    .option(...WORKGROUP_OPTION)
     .option(
       '-f, --from <time>',
-      "from then on: a day in the workgroup's zone, an ISO time with a zone, or milliseconds",
+      "the start: a day in the workgroup's zone, an ISO time with a zone, or milliseconds",
     )
-    .option('--to <time>', 'until then, not included (default: all that there is)')
+    .option('--to <time>', 'the end, not included (default: the newest message)')
     .option('-t, --table <name>', 'only this table')
     .addOption(
-      new Option('-s, --source <source>', 'what to read')
+      new Option('-s, --source <source>', 'where to read from')
         .choices(['stream', 'archive', 'files'])
         .default('stream'),
     )
-    .option('--gaps', 'instead of a time: every stretch that is missing and that the upstream still has')
-    .option('--messages-per-second <n>', 'how fast to read beside the live reader', positive, RATE_DEFAULT)
-    .option('--dry-run', 'show what would be read and read nothing')
+    .option('--gaps', 'instead of a time: all gaps that the upstream can still fill')
+    .option(
+      '--messages-per-second <n>',
+      'how fast to read while the live reader runs',
+      positive,
+      RATE_DEFAULT,
+    )
+    .option('--dry-run', 'show what would be read, and read nothing')
     .addHelpText('after', help)
     .action((options: BackfillCommandOptions) =>
       withOwner(command, terminal, options, async ({ owner, workgroup, service }) => {
@@ -55,7 +61,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
     );
   command
     .command('list')
-    .description('show every backfill, the newest first (takes -w, as "wattline backfill" does)')
+    .description('list all backfills, newest first (accepts -w)')
     .action((_options: object, list: Command) =>
       withOwner(list, terminal, command.opts(), async ({ owner }) => {
         const { describeList } = await import('./backfill-view.ts');
@@ -65,8 +71,8 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
     );
   command
     .command('cancel')
-    .description('end a backfill where it stands; what has landed stays (takes -w)')
-    .argument('<id>', 'its number; see "wattline backfill list"', positive)
+    .description('cancel a backfill; messages that have landed stay (accepts -w)')
+    .argument('<id>', 'the number of the backfill; see "wattline backfill list"', positive)
     .action((backfillId: number, _options: object, cancel: Command) =>
       withOwner(cancel, terminal, command.opts(), async ({ owner }) => {
         await owner.ask('backfillCancel', { backfillId });
@@ -80,9 +86,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
     );
   command
     .command('gaps')
-    .description(
-      'show the stretches of the stream that are missing, and what the upstream still has of them (takes -w)',
-    )
+    .description('list the gaps of the stream, and what the upstream still has of them (accepts -w)')
     .action((_options: object, gaps: Command) =>
       withOwner(gaps, terminal, command.opts(), async ({ owner }) => {
         const { describeGaps } = await import('./backfill-view.ts');
@@ -98,7 +102,7 @@ interface Asked {
   service: Service;
 }
 
-/** Asks whoever has the warehouse open: the running service, or this process. */
+/** Asks the process that has the warehouse open: the running service, or this process. */
 async function withOwner(
   command: Command,
   terminal: Terminal,
@@ -107,7 +111,7 @@ async function withOwner(
 ): Promise<void> {
   await runTask(command, terminal, async (config, service) => {
     const workgroup = chooseWorkgroup(config, options.workgroup);
-    // What is wrong with the command line is told before anything is opened.
+    // The command line is checked before anything is opened.
     if (command.name() === 'backfill') requestOf(options, workgroup);
     const { findOwner } = await import('../../service/find-owner.ts');
     const { createUpstreams, httpUrl, withUpstreams } = await import('../../service/upstreams.ts');
@@ -141,7 +145,7 @@ async function runAndPrint(
     if (outcome.kind === 'cancelled') {
       throw new TerminalError(
         'Cancelled',
-        `backfill ${outcome.backfillId} was cancelled; what has landed stays`,
+        `backfill ${outcome.backfillId} was cancelled; messages that have landed stay`,
       );
     }
   } finally {
@@ -149,7 +153,7 @@ async function runAndPrint(
   }
 }
 
-/** @throws InputError with everything that is wrong with the command line */
+/** @throws InputError with all problems of the command line */
 function requestOf(
   options: BackfillCommandOptions,
   { timezone, energyStreams }: WorkgroupConfig,
@@ -162,7 +166,7 @@ function requestOf(
     if (ms === undefined) {
       problems.push({
         path,
-        message: `"${text}" is no time; write a day (2026-11-20), an ISO time with a zone (2026-11-20T08:00:00Z) or milliseconds`,
+        message: `"${text}" is not a time; write a day (2026-11-20), an ISO time with a zone (2026-11-20T08:00:00Z) or milliseconds`,
       });
     }
     return ms;
@@ -176,25 +180,25 @@ function requestOf(
     source === 'archive' &&
     (options.table === undefined ? read.length === 0 : !read.includes(options.table))
   ) {
-    const message = `no energy stream reads it; those that are read: ${read.join(', ') || 'none'}`;
+    const message = `no energy stream reads it; energy streams read ${read.join(', ') || 'none'}`;
     problems.push({ path: '--table', message });
   }
   if (source === 'files') {
-    problems.push({ path: '--source', message: 'files are read by "wattline import <files>"' });
+    problems.push({ path: '--source', message: 'use "wattline import <files>" to read files' });
   }
   if (options.gaps) {
     for (const name of ['from', 'to', 'table'] as const) {
       if (options[name] !== undefined)
-        problems.push({ path: `--${name}`, message: 'cannot be given with --gaps' });
+        problems.push({ path: `--${name}`, message: 'cannot be combined with --gaps' });
     }
     if (source === 'archive') problems.push({ path: '--source', message: 'gaps are filled from the stream' });
   } else if (options.from === undefined && source !== 'files') {
-    problems.push({ path: '--from', message: 'is needed, or --gaps' });
+    problems.push({ path: '--from', message: 'is missing; give --from or --gaps' });
   }
   if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
     problems.push({ path: '--to', message: 'must be after --from' });
   }
-  if (problems.length > 0) throw new InputError('the command line', problems);
+  if (problems.length > 0) throw commandLineErrors(problems);
   if (options.gaps) return { source: 'gaps', messagesPerSecond };
   return {
     source: source as 'stream' | 'archive',
@@ -214,21 +218,20 @@ function parseTime(text: string, timezone: string): UtcMs | undefined {
 }
 
 function positive(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Use a whole number above 0.');
   return Number(text);
 }
 
 const help = `
 Sources:
-  stream   what the upstream still retains, by the time at which it was stored there. What has landed already changes nothing, and the
-           live reader goes on undisturbed. Gaps that it had to leave are listed by "gaps" and filled by --gaps.
-  archive  the messages that the lake keeps, by the time at which they were measured: a field that was configured later is read
-           from those that the warehouse no longer has. What could not be decoded when it came is decoded again, and leaves the
-           quarantine where it is a message now. Nothing is asked of the upstream.
-  files    is "wattline import <files>", which takes a mapping of their columns
+  stream   messages that the upstream still has, by the time at which it stored them. Messages that have already landed change nothing.
+           The live reader continues. "gaps" lists its gaps, and --gaps fills them.
+  archive  messages in the lake, by the time at which they were measured. Use it for a field that was configured later and whose messages
+           the warehouse no longer has. Quarantined messages that can be decoded now leave the quarantine. The upstream is not asked.
+  files    use "wattline import <files>", because files need a mapping of their columns
 
-Ctrl-C, a crash or a power cut lose nothing: the same command goes on where it stopped. "wattline backfill cancel <id>" ends it. While
-"wattline up" runs it does the work; otherwise this command does, rolls up and publishes.
+After Ctrl-C, a crash or a power cut, run the same command again to continue. "wattline backfill cancel <id>" cancels it. If "wattline up"
+runs, the service does the work. Otherwise this command does it, rolls up and publishes.
 
 Examples:
   wattline backfill gaps

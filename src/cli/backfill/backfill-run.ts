@@ -15,12 +15,12 @@ export interface BackfillRunOptions {
 
 export type RunProgress =
   | { kind: 'reading'; progress: Told<BackfillProgress> }
-  /** What has landed is being rolled up (`part` of it is) or published. */
+  /** Landed messages are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
 
 const POLL_MS = 200;
 
-/** Runs a backfill, and returns once its energy is there: rolled up and published. */
+/** Runs a backfill. Returns once its energy is rolled up and published. */
 export async function runBackfill(options: BackfillRunOptions): Promise<Told<BackfillOutcome>> {
   const { owner, request, signal, onProgress } = options;
   const state = () => owner.ask('backfillState', undefined);
@@ -36,11 +36,11 @@ export async function runBackfill(options: BackfillRunOptions): Promise<Told<Bac
     if (now.kind === 'idle') {
       throw new TransientError(
         'ServiceEnded',
-        'the service was started anew meanwhile; run the same command again to go on',
+        'the service was restarted; run the same command again to continue',
       );
     }
     const { outcome } = now;
-    // Nothing new: what is published is that a gap was closed, which a service does by itself.
+    // Without new messages only the closed gap is published. A service does that by itself.
     if (outcome.messagesLanded === 0) await owner.followUp();
     else
       await settle(now, outcome.lastBatchId, {
@@ -52,7 +52,7 @@ export async function runBackfill(options: BackfillRunOptions): Promise<Told<Bac
     return outcome;
   } catch (error) {
     throw signal.aborted
-      ? new TransientError('Interrupted', 'interrupted; the same command goes on where it stopped')
+      ? new TransientError('Interrupted', 'interrupted; run the same command again to continue')
       : error;
   } finally {
     signal.removeEventListener('abort', stop);

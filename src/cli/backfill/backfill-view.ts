@@ -5,11 +5,12 @@ import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backf
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
 import type { RunProgress } from './backfill-run.ts';
 
-/** Shows how far a backfill is. */
+/** Shows the progress of a backfill. */
 export function createBackfillView(terminal: Terminal, now: () => number) {
   const view = createLineView(terminal, now);
   let started: { atMs: number; part: number } | undefined;
@@ -17,8 +18,8 @@ export function createBackfillView(terminal: Terminal, now: () => number) {
   function text(run: RunProgress): string {
     if (run.kind === 'after') return followUpText(run.part);
     const { progress } = run;
-    if (progress.backfillId === undefined) return 'asking what there is';
-    // What was done before this run says nothing of how fast it is.
+    if (progress.backfillId === undefined) return 'asking for the available messages';
+    // The speed counts only what this run has read.
     started ??= { atMs: now(), part: progress.part };
     return describeProgress(progress, started.part, (now() - started.atMs) / 1000, terminal.isInteractive);
   }
@@ -34,8 +35,8 @@ export function describeProgress(
 ): string {
   const words = [`backfill ${backfillId}`];
   if (withBar) words.push(bar(part));
-  words.push(percent(part), `${count(messagesRead)} messages read, ${count(messagesLanded)} new`);
-  if (seconds > 0) words.push(`${count(Math.round(messagesRead / seconds))}/s`);
+  words.push(percent(part), `${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} new`);
+  if (seconds > 0) words.push(`${formatCount(Math.round(messagesRead / seconds))}/s`);
   if (part > partBefore) words.push(`${duration((seconds * (1 - part)) / (part - partBefore))} left`);
   return words.join('  ');
 }
@@ -43,10 +44,10 @@ export function describeProgress(
 export function describeOutcome(outcome: Told<BackfillOutcome>): string {
   const { backfillId, messagesRead, messagesLanded, gapsFilled, notes, resumed } = outcome;
   const words = [
-    `backfill ${backfillId}: ${count(messagesRead)} messages read, ${count(messagesLanded)} of them new`,
+    `backfill ${backfillId}: ${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} of them new`,
   ];
   if (gapsFilled.length > 0) words.push(`gaps closed: ${gapsFilled.join(', ')}`);
-  if (resumed) words.push('gone on with where it had stopped');
+  if (resumed) words.push('continued where it had stopped');
   return [words.join('; '), ...notes.map((note) => `  ${note}`), ''].join('\n');
 }
 
@@ -59,23 +60,24 @@ export function describePlan(plan: Told<BackfillPlan>): string {
       { title: 'Gap', value: ({ gapId }) => (gapId === undefined ? '-' : String(gapId)), align: 'right' },
       {
         title: 'Messages',
-        value: ({ messagesExpected }) => (messagesExpected === undefined ? '?' : count(messagesExpected)),
+        value: ({ messagesExpected }) =>
+          messagesExpected === undefined ? '?' : formatCount(messagesExpected),
         align: 'right',
       },
     ],
     chunks,
   );
-  const of = messages === undefined ? 'as many messages as there are' : `${count(messages)} messages`;
+  const of = messages === undefined ? 'an unknown number of messages' : `${formatCount(messages)} messages`;
   const asked =
-    plan.source === 'archive' ? 'nothing asked of the upstream' : `${count(requests)} requests or more`;
-  const range = days.length === 0 ? '' : `, days ${days[0]} to ${days.at(-1)} (${count(days.length)})`;
+    plan.source === 'archive' ? 'no request to the upstream' : `${formatCount(requests)} requests or more`;
+  const range = days.length === 0 ? '' : `, days ${days[0]} to ${days.at(-1)} (${formatCount(days.length)})`;
   const again =
     quarantined && quarantined.kept > 0
-      ? `  ${count(quarantined.readable)} of ${count(quarantined.kept)} messages in quarantine can be decoded now\n`
+      ? `  ${formatCount(quarantined.readable)} of ${formatCount(quarantined.kept)} quarantined messages can be decoded now\n`
       : '';
   const said = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
   if (chunks.length === 0) return `nothing to read\n${said}`;
-  return `${table}${count(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
+  return `${table}${formatCount(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
 }
 
 export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {
@@ -89,7 +91,7 @@ export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, column
       { title: 'Table', value: (one) => one.table ?? 'all' },
       { title: 'State', value: (one) => one.state },
       { title: 'Pieces', value: (one) => `${one.chunksDone}/${one.chunks}`, align: 'right' },
-      { title: 'New messages', value: (one) => count(one.messagesLanded), align: 'right' },
+      { title: 'New messages', value: (one) => formatCount(one.messagesLanded), align: 'right' },
       { title: 'Started', value: (one) => formatInstant(one.startedAtMs) },
       { title: 'Moved', value: (one) => formatInstant(one.updatedAtMs) },
     ],
@@ -118,8 +120,4 @@ export function describeGaps(gaps: ReadonlyArray<Told<OpenGap>>, columnsMax: num
 
 function instant(ms: UtcMs | undefined): string {
   return ms === undefined ? '-' : formatInstant(ms);
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en');
 }

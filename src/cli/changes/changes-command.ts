@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { findDevice } from '../../config/find-device.ts';
-import { InputError, TransientError } from '../../lib/errors.ts';
+import { TransientError } from '../../lib/errors.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import type { DayChange } from '../../report/day-changes.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { chooseDevice } from '../choose-device.ts';
+import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
+import { commandLineError } from '../command-line-error.ts';
 import { readConfig } from '../global-options.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
@@ -18,7 +19,7 @@ interface ChangesOptions {
   all?: boolean;
 }
 
-/** A page of more is for a program to read. */
+/** More rows are only printed with --json. */
 const ROWS_MAX = 500;
 
 export function addChangesCommand(program: Command, terminal: Terminal): void {
@@ -27,12 +28,12 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
     .description('show which days of closed periods have changed, how, and why')
     .requiredOption(
       '--since <time>',
-      'changes made from here on: a day, or an instant such as 2026-11-20T13:05:00Z',
+      'changes since this day, or since an instant such as 2026-11-20T13:05:00Z',
     )
-    .option('--until <time>', 'up to the end of this day, or to this instant (default: now)')
-    .option('-w, --workgroup <id>', 'the workgroup; needed where there are several')
-    .option('-d, --device <device>', 'only this device: its id, or the name that it is configured with')
-    .option('--all', 'days too that were over but not final yet')
+    .option('--until <time>', 'until the end of this day, or until this instant (default: now)')
+    .option(...WORKGROUP_OPTION)
+    .option('-d, --device <device>', 'only this device: its id or its configured name')
+    .option('--all', 'also days that had ended but were not final')
     .addHelpText('after', help)
     .action(async (options: ChangesOptions) => {
       const config = readConfig(command, terminal);
@@ -43,26 +44,27 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
       const boundOf = (text: string, name: 'since' | 'until'): UtcMs => {
         const ms = changeBound(text, workgroup.timezone, name);
         if (ms !== undefined) return ms;
-        throw inputError(
+        throw commandLineError(
           `--${name}`,
-          `"${text}" is no day such as 2026-11-20 and no instant with its zone such as 2026-11-20T13:05:00Z`,
+          `"${text}" is neither a day such as 2026-11-20 nor an instant with a zone such as 2026-11-20T13:05:00Z`,
         );
       };
       const query = {
         sinceMs: boundOf(options.since, 'since'),
         untilMs: options.until === undefined ? undefined : boundOf(options.until, 'until'),
-        devices: options.device === undefined ? undefined : [deviceOf(workgroup, options.device)],
+        devices:
+          options.device === undefined ? undefined : [chooseDevice(workgroup, options.device, '--device')],
         withProvisional: options.all ?? false,
       };
       if (query.untilMs !== undefined && query.untilMs <= query.sinceMs)
-        throw inputError('--until', 'must be after --since');
+        throw commandLineError('--until', 'must be after --since');
       const lake = await openLakeReader({ lakeDir: lakeFolder(config) });
       try {
         const generation = await lake.current(workgroup.id);
         if (!generation)
           throw new TransientError(
             'NothingPublished',
-            `nothing of workgroup ${workgroup.id} is published below ${config.dataDir} yet; start a worker with "wattline up"`,
+            `workgroup ${workgroup.id} has published nothing below ${config.dataDir} yet; start a worker with "wattline up"`,
           );
         const changes = await readDayChanges(lake, generation, query);
         const data = {
@@ -90,10 +92,10 @@ const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
   learnt: 'learnt limits',
   correction: 'correction',
   rules: 'another version of Wattline',
-  retried: 'a field that could not be computed before',
+  retried: 'a field that failed before was computed again',
 };
 
-/** A row for each day of a device and source, and what they come to. */
+/** One row for each day, device and source, and the total. */
 export function describeChanges(
   changes: readonly DayChange[],
   totals: { days: number; beforeWh: number; afterWh: number; differenceWh: number },
@@ -122,12 +124,12 @@ export function describeChanges(
     changes.slice(0, ROWS_MAX),
   );
   const rest = changes.length - ROWS_MAX;
-  const more = rest > 0 ? `... and ${rest} more; --json has all of them\n` : '';
+  const more = rest > 0 ? `... and ${rest} more; --json prints all\n` : '';
   const { days, beforeWh, afterWh, differenceWh } = totals;
   return `${table}${more}${days} ${days === 1 ? 'day' : 'days'}: ${beforeWh} Wh before, ${afterWh} Wh after, ${signed(differenceWh)} Wh\n`;
 }
 
-/** What is different although it is no energy. */
+/** Changes of other values than energy. */
 function besideEnergy({ before, after }: DayChange): string {
   if (!before || after.energyWh === null) return after.flags.map((flag) => `+${flag}`).join(' ');
   const method = before.method === after.method ? [] : [`${before.method} -> ${after.method}`];
@@ -142,22 +144,10 @@ const signed = (value: number) => (value > 0 ? `+${value}` : `${value}`);
 const step = (before: number | undefined, after: number) =>
   before === undefined ? `${after}` : `${before} -> ${after}`;
 
-function deviceOf(workgroup: WorkgroupConfig, text: string): string {
-  const id = findDevice(workgroup, text);
-  if (id !== undefined) return id;
-  const names = workgroup.devices.flatMap(({ name }) => name ?? []);
-  const known = names.length > 0 ? `; configured names are ${names.slice(0, 20).join(', ')}` : '';
-  throw inputError('--device', `"${text}" is neither a device id nor a configured name${known}`);
-}
-
-function inputError(path: string, message: string): InputError {
-  return new InputError('the command line', [{ path, message }]);
-}
-
 const help = `
-Each row is a day of a device and source that got another version after it was final (pipeline.closeAfter), or came to be, or went, after its period
-was closed: what it was before the first change in that time, and what it is after the last. "wattline explain <device> <day>" tells each
-version of one. Works while the service runs and while it does not. Times are those of the workgroup's zone.
+Each row is a day of a device and source that changed after its period was closed (pipeline.closeAfter): the day got a new version, appeared
+or disappeared. The row shows the values before the first and after the last change in the given time. "wattline explain <device> <day>" shows
+each version. The command works with and without a running service. Times are in the workgroup's zone.
 
 Examples:
   wattline changes --since 2026-11-01

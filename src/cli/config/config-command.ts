@@ -13,10 +13,10 @@ import { printData, printNote } from '../terminal/output.ts';
 import { describeSuggestions, suggestedRoles } from './config-roles.ts';
 
 export function addConfigCommand(program: Command, terminal: Terminal): void {
-  const config = program.command('config').description('look at the configuration');
+  const config = program.command('config').description('check the configuration');
   config
     .command('check')
-    .description('find everything that is wrong with the configuration, or print what it comes to')
+    .description('list all problems of the configuration, or print it with all defaults')
     .addHelpText('after', checkHelp)
     .action(async (_options, command: Command) => {
       const effective = readConfig(command, terminal);
@@ -25,26 +25,26 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
       for (const { path, message } of warnings) printNote(command, terminal, `warning: ${path}: ${message}`);
       const roles = await suggestedRoles(effective);
       for (const one of roles) printNote(command, terminal, describeSuggestions(one));
-      printNote(command, terminal, 'the configuration can be used; with all defaults it is:');
+      printNote(command, terminal, 'the configuration is valid; with all defaults it is:');
       printData(command, terminal, { config: shown, warnings, suggestedRoles: roles }, () =>
         stringify(shown, withUnit, { lineWidth: 0 }),
       );
     });
 }
 
-/** What the data said against the configuration when a worker last looked, as `status` has it. */
+/** Problems that a worker found in the data, as `status` shows them. */
 function dataProblems({ dataDir, workgroups }: Config): Problem[] {
   return readStatuses(dataDir)
     .filter(({ workgroupId }) => workgroups.some(({ id }) => id === workgroupId))
     .flatMap(({ problems, updatedAtMs }) =>
       problems.map(({ path, message }) => ({
         path,
-        message: `${message} (so the data said by ${formatInstant(updatedAtMs)})`,
+        message: `${message} (found in the data at ${formatInstant(updatedAtMs)})`,
       })),
     );
 }
 
-/** Settings by the names that they have, in the units of a person. */
+/** Settings by name, with units. */
 function withUnit(name: unknown, value: unknown): unknown {
   if (typeof value !== 'number') return value;
   if (name === 'maxPower') return `${value} W`;
@@ -66,11 +66,10 @@ const durations: ReadonlySet<string> = new Set([
 ]);
 
 const checkHelp = `
-Prints the effective configuration as YAML (with --json durations in milliseconds, energy in Wh, power in W), after the
-environment and the defaults, secrets hidden. With problems it prints every one with its path, and the exit code is 2;
-warnings name what is allowed and hardly meant, and what the data said against it when a worker
-last looked (see wattline status), with what to change. Sources without a role are listed as a block
-to paste, with what their names suggest and why; nothing of it is applied.
+Prints the effective configuration as YAML, with environment variables and defaults, without secrets. With --json durations are in
+milliseconds, energy is in Wh and power in W. If the configuration has problems, all are printed with their paths, and the exit code is 2.
+Warnings name allowed settings that are probably wrong, and problems that a worker found in the data (see "wattline status"). For sources
+without a role a block to paste is printed, with the roles that their names suggest. Nothing is applied.
 
 Examples:
   wattline config check

@@ -6,18 +6,18 @@ import { createRoleResolver, keyText, type SourceKey } from '../../roles/resolve
 import { type RoleSuggestion, suggestRole } from '../../roles/suggest-roles.ts';
 import { queryText } from '../../warehouse/query.ts';
 
-/** What the names of sources without a role suggest, of one workgroup. */
+/** Roles that the names of sources suggest, for one workgroup. */
 export interface RoleSuggestions {
   workgroupId: string;
   /** One entry for each name. */
   roles: Array<Pick<RoleSuggestion, 'source' | 'role' | 'reason'> & { devices: number }>;
-  /** Names that suggest nothing, of devices with several sources. */
+  /** Names that suggest no role, of devices with several sources. */
   unclear: string[];
 }
 
 /**
- * Guesses roles from the names of sources that have none, for a person to confirm: those that the published lake has, and those that the
- * configuration names. Workgroups in which nothing is open are left out.
+ * Suggests roles for sources without a role, by their names. The sources come from the published lake and from the configuration.
+ * Workgroups without open sources are left out.
  */
 export async function suggestedRoles(config: Config): Promise<RoleSuggestions[]> {
   const published = await publishedSources(config);
@@ -42,7 +42,7 @@ function suggestionsOf(workgroup: WorkgroupConfig, published: readonly SourceKey
   return { workgroupId: workgroup.id, roles, unclear };
 }
 
-/** Sources that the configuration names beside roles. */
+/** Sources that the configuration names outside of roles. */
 function namedSources({ devices, meters, sites }: WorkgroupConfig): SourceKey[] {
   return [
     ...devices.flatMap(({ id, sources = [], totalSource }) =>
@@ -60,7 +60,7 @@ function namedSources({ devices, meters, sites }: WorkgroupConfig): SourceKey[] 
   ];
 }
 
-/** The sources of each workgroup's published lake; none where nothing has been published, or it cannot be read. */
+/** The sources in the published lake of each workgroup. Empty if nothing is published or the lake cannot be read. */
 async function publishedSources(config: Config): Promise<Map<string, SourceKey[]>> {
   const sources = new Map<string, SourceKey[]>();
   const lakeDir = lakeFolder(config);
@@ -86,17 +86,17 @@ async function publishedSources(config: Config): Promise<Map<string, SourceKey[]
   return sources;
 }
 
-/** The block to paste, as YAML, with the reasons beside it. */
+/** A YAML block to paste, with the reasons as comments. */
 export function describeSuggestions({ workgroupId, roles, unclear }: RoleSuggestions): string {
   const lines = [
-    `what is each source of workgroup "${workgroupId}"? Nothing is applied; paste what is right below it:`,
+    `what does each source of workgroup "${workgroupId}" measure? These are suggestions only. Paste the correct ones below the workgroup:`,
     '    roles:',
     ...roles.map(({ source, role, reason, devices }) => {
       const of = devices === 1 ? '' : `, of ${devices} devices`;
       return `      - { source: ${quoted(source)}, role: ${role} }   # ${reason}${of}`;
     }),
     ...unclear.map(
-      (source) => `      # - { source: ${quoted(source)}, role: ... }   # its name says nothing`,
+      (source) => `      # - { source: ${quoted(source)}, role: ... }   # its name suggests no role`,
     ),
   ];
   return lines.join('\n');

@@ -9,6 +9,7 @@ import { errorMessage, InputError, type Problem, TerminalError } from '../../lib
 import { visibleLines } from '../../lib/visible-text.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { commandLineErrors } from '../command-line-error.ts';
 import { globalOptions } from '../global-options.ts';
 import { runWithoutConfig } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
@@ -37,24 +38,24 @@ interface ConformanceOptions {
 export function addConformanceCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('conformance')
-    .description('check rule by rule whether a server keeps the stream contract')
-    .argument('[url]', 'the server, where /api/v1/... begins')
+    .description('check if a server follows the rules of the stream contract')
+    .argument('[url]', 'the address of the server, without /api/v1/...')
     .option('-w, --workgroup <id>', 'the workgroup to read')
-    .option('--token <token>', 'a token of it, or @file (default: $WATTLINE_TOKEN)')
-    .option('-t, --table <name>', 'the table to read (default: all, for which the token needs org:audit)')
-    .option('--write', 'also send some hundred messages, into tables named conformance_...')
-    .option('--slow', 'also what takes a minute or megabytes')
+    .option('--token <token>', 'a token of the workgroup, or @file (default: $WATTLINE_TOKEN)')
+    .option('-t, --table <name>', 'the table to read (default: all; this needs a token with org:audit)')
+    .option('--write', 'also send a few hundred messages to tables named conformance_...')
+    .option('--slow', 'also check rules that take a minute or megabytes')
     .option(
       '--restricted-token <token>',
       'a second token, with search:read only and for a device group, or @file (default: $WATTLINE_RESTRICTED_TOKEN)',
     )
-    .option('--foreign-workgroup <id>', 'a workgroup that exists and that the token gives no access to')
-    .option('--socket-path <path>', 'where socket.io is', SOCKET_PATH)
-    .option('--no-socket', 'leave socket.io out')
-    .option('--only <ids>', 'only these rules, or those whose ids begin so: offset,limit.invalid', (ids) =>
+    .option('--foreign-workgroup <id>', 'an existing workgroup that the token has no access to')
+    .option('--socket-path <path>', 'the path of socket.io', SOCKET_PATH)
+    .option('--no-socket', 'do not check socket.io')
+    .option('--only <ids>', 'only rules with these ids or beginnings of ids: offset,limit.invalid', (ids) =>
       ids.split(',').filter(Boolean),
     )
-    .option('--list', 'print the rules and check nothing')
+    .option('--list', 'list the rules, and check nothing')
     .addHelpText('after', help)
     .action((url: string | undefined, options: ConformanceOptions) =>
       runWithoutConfig(command, terminal, async (service) => {
@@ -101,7 +102,7 @@ async function check(
   const data = { ...summary, rules: findings.map((finding) => findingData(finding, shownAs)) };
   printData(command, terminal, data, () => describeSummary(summary));
   if (summary.failed > 0)
-    throw new TerminalError('NotConforming', `${target.url} does not keep ${summary.failed} of the rules`);
+    throw new TerminalError('NotConforming', `${target.url} breaks ${summary.failed} of the rules`);
   if (findings.length < rules.length)
     throw new TerminalError('Interrupted', `ended after ${findings.length} of ${rules.length} rules`);
 }
@@ -112,7 +113,7 @@ function summarize(findings: readonly Finding[], tookMs: number): ConformanceSum
   return { passed: count('pass'), failed: count('fail'), skipped: count('skip'), seconds };
 }
 
-/** @throws InputError for a rule that there is not */
+/** @throws InputError if no rule has the id */
 function pick(rules: readonly Rule[], only: readonly string[] | undefined): readonly Rule[] {
   if (only === undefined) return rules;
   const unknown = only.filter((start) => !rules.some(({ id }) => id.startsWith(start)));
@@ -127,7 +128,7 @@ function pick(rules: readonly Rule[], only: readonly string[] | undefined): read
   return rules.filter(({ id }) => only.some((start) => id.startsWith(start)));
 }
 
-/** @throws InputError with everything that is missing or cannot be read */
+/** @throws InputError with everything that is missing or unreadable */
 function readTarget(url: string | undefined, options: ConformanceOptions, terminal: Terminal): Target {
   const problems: Problem[] = [];
   const secret = (path: string, text: string | undefined): string | undefined => {
@@ -151,9 +152,9 @@ function readTarget(url: string | undefined, options: ConformanceOptions, termin
   if (token === undefined && problems.every(({ path }) => path !== '--token'))
     problems.push({
       path: '--token',
-      message: 'give a token, as @file or in $WATTLINE_TOKEN if it is to stay secret',
+      message: 'give a token; to keep it secret, use @file or $WATTLINE_TOKEN',
     });
-  if (problems.length > 0) throw new InputError('the command line', problems);
+  if (problems.length > 0) throw commandLineErrors(problems);
   return {
     url: url!,
     workgroup: options.workgroup!,
@@ -168,13 +169,12 @@ function readTarget(url: string | undefined, options: ConformanceOptions, termin
 }
 
 const help = `
-Prints PASS, FAIL or SKIP for each rule: what it says and where it stands and, where it fails, what was seen instead and
-the request as a command, in which tokens stand as variables. Sends at most a thousand requests, one after another, and
-nothing but reads without --write.
+Prints PASS, FAIL or SKIP for each rule, with its text and its source. For a failed rule it also prints the observation and the request as a
+command, with variables for tokens. Sends at most a thousand requests, one after another. Without --write it only reads.
 
---write      sends messages of a device of its own into tables named conformance_<random>, which age out with the stream
---slow       waits of 15 and 20 s and, with --write, 10,000 messages and 9 MiB to come to the limits of an answer
-Exit code    0 every rule that was checked holds, 1 one does not, 2 wrong input, 3 the server cannot be reached
+--write      sends messages of its own device to tables named conformance_<random>; they leave the stream by its retention
+--slow       waits for 15 and 20 s; with --write also sends 10,000 messages and 9 MiB to reach the limits of an answer
+Exit code    0 all checked rules hold, 1 a rule is broken, 2 the input is wrong, 3 the server is not reachable
 
 Examples:
   wattline conformance http://127.0.0.1:8080 --workgroup home --token @reader.token --table solar

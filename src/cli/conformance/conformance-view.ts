@@ -2,7 +2,7 @@ import type { Rule } from '../../conformance/rule.ts';
 import type { Finding } from '../../conformance/run-conformance.ts';
 import { asCommand } from '../../conformance/sent.ts';
 
-/** A rule and what came of it, as data. */
+/** A rule and its result, as data. */
 export interface FindingData {
   id: string;
   result: Finding['result'];
@@ -35,7 +35,7 @@ export function findingData(finding: Finding, shownAs: (token: string) => string
   }
 }
 
-/** One line, with where the rule stands or why it was not checked; below it what was seen, and how to see it again. */
+/** One line with the source of the rule, or why it was not checked. Below it the observation, and how to reproduce it. */
 export function describeFinding({ id, result, says, source, saw, reproduce, why }: FindingData): string {
   const lines = [`${words[result]}  ${id.padEnd(ID_WIDTH)}  ${says} (${why ?? source})`];
   if (saw !== undefined) lines.push(`${INDENT}saw  ${saw}`);

@@ -6,10 +6,12 @@ import { InputError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { chooseDevice } from '../choose-device.ts';
+import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
+import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import { deviceOf, energyOf, likeOf, type StretchOptions, stretchOf } from './correct-input.ts';
+import { energyOf, likeOf, type StretchOptions, stretchOf } from './correct-input.ts';
 
 interface StoreOptions extends StretchOptions {
   workgroup?: string;
@@ -20,14 +22,14 @@ interface StoreOptions extends StretchOptions {
   key?: string;
 }
 
-/** A year of readings each second is computed again within it. */
+/** Within this time a year of readings is computed again. */
 const STORE_MS = 10 * MINUTE_MS;
 
 export function addCorrectCommand(program: Command, terminal: Terminal): void {
   const group = program
     .command('correct')
     .description(
-      'correct what was measured: exclude readings, set energy, fill gaps, and undo it, with a trace',
+      'correct measured energy: exclude readings, set energy, fill gaps, undo; each correction is recorded',
     );
   addExclude(group, terminal);
   addSet(group, terminal);
@@ -39,7 +41,7 @@ export function addCorrectCommand(program: Command, terminal: Terminal): void {
 function addExclude(group: Command, terminal: Terminal): void {
   const command = group
     .command('exclude')
-    .description('leave readings of a time out, also those that come later')
+    .description('exclude the readings of a period, also readings that arrive later')
     .option('--table <name>', 'only readings of this table')
     .option('--field <name>', 'only readings of this field');
   addStretch(command)
@@ -58,8 +60,8 @@ function addExclude(group: Command, terminal: Terminal): void {
 function addSet(group: Command, terminal: Terminal): void {
   const command = group
     .command('set')
-    .description('say what the energy of a day was, or of some quarters of an hour')
-    .requiredOption('-e, --energy <quantity>', 'the energy of all of it, with its unit: "3.5 MWh"');
+    .description('set the energy of a day, or of some quarters of an hour')
+    .requiredOption('-e, --energy <quantity>', 'the energy of the whole period, with its unit: "3.5 MWh"');
   addStretch(command)
     .addHelpText('after', setHelp)
     .action((device: string, options: StoreOptions & { energy: string }) =>
@@ -75,12 +77,9 @@ function addSet(group: Command, terminal: Terminal): void {
 function addFill(group: Command, terminal: Terminal): void {
   const command = group
     .command('fill')
-    .description('estimate what measurements miss: from comparable days, or from another source')
-    .option(
-      '--like <device/source>',
-      'take the shape and, by the ratio of their days, the amount of another source',
-    )
-    .option('--replace', 'also in place of what is measured');
+    .description('estimate missing energy from comparable days, or from another source')
+    .option('--like <device/source>', 'use the shape of another source, scaled by the ratio of their days')
+    .option('--replace', 'also replace measured energy');
   addStretch(command)
     .addHelpText('after', fillHelp)
     .action((device: string, options: StoreOptions & { like?: string; replace?: boolean }) =>
@@ -101,12 +100,10 @@ function addUndo(group: Command, terminal: Terminal): void {
     .action((id: string, options: StoreOptions) =>
       store(command, terminal, options, () => {
         if (!/^[1-9]\d{0,8}$/.test(id))
-          throw new InputError('the command line', [
-            {
-              path: 'id',
-              message: `"${id}" is no number of a correction; "wattline correct list" shows them`,
-            },
-          ]);
+          throw commandLineError(
+            'id',
+            `"${id}" is not the number of a correction; see "wattline correct list"`,
+          );
         return { kind: 'undo', correctionId: Number(id), reason: options.reason, ...keyOf(options) };
       }),
     );
@@ -115,29 +112,26 @@ function addUndo(group: Command, terminal: Terminal): void {
 function addStretch(command: Command): Command {
   return addStored(
     command
-      .argument('<device>', 'its id, or the name that it is configured with')
+      .argument('<device>', 'its id or its configured name')
       .option('-s, --source <name>', 'the source of the device', 'default')
       .option('--day <day>', "a day of the workgroup's time zone, YYYY-MM-DD")
-      .option(
-        '--from <time>',
-        'first instant: 2026-05-17T13:00 in the zone of the workgroup, or with an offset',
-      )
-      .option('--to <time>', 'first instant after it'),
+      .option('--from <time>', 'the start: 2026-05-17T13:00 in the zone of the workgroup, or with an offset')
+      .option('--to <time>', 'the end, not included'),
   );
 }
 
 function addStored(command: Command): Command {
   return command
-    .requiredOption('-r, --reason <text>', 'why; everybody who reads the day can read it')
-    .option('--author <name>', 'who corrects, beside who works at this machine')
-    .option('--key <text>', 'stores the same correction with the same key once')
-    .option('-w, --workgroup <id>', 'the workgroup of the device; needed where there are several')
-    .option('--dry-run', 'show what it would change and store nothing');
+    .requiredOption('-r, --reason <text>', 'the reason; everybody who can read the day can read it')
+    .option('--author <name>', 'the author of the correction; the user of this machine is recorded as well')
+    .option('--key <text>', 'stores a correction with this key only once')
+    .option(...WORKGROUP_OPTION)
+    .option('--dry-run', 'show what would change, and store nothing');
 }
 
 function common(workgroup: WorkgroupConfig, device: string, options: StoreOptions) {
   return {
-    device: deviceOf(workgroup, device),
+    device: chooseDevice(workgroup, device),
     source: options.source ?? 'default',
     reason: options.reason,
     ...keyOf(options),
@@ -157,7 +151,7 @@ function store(
   return runTask(command, terminal, async (config, service) => {
     const { correctionRequestSchema } = await import('../../correction/correction-request.ts');
     const { inWords } = await import('../../lib/input-words.ts');
-    const { zodProblems } = await import('../../config/config.ts');
+    const { zodProblems } = await import('../../config/load-config.ts');
     const { describeOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
     const { findOwner } = await import('../../service/find-owner.ts');
@@ -193,18 +187,18 @@ interface ListOptions {
   inForce?: boolean;
 }
 
-/** A page of more is for a program to read. */
+/** More rows are only printed with --json. */
 const ROWS_MAX = 500;
 
 function addList(group: Command, terminal: Terminal): void {
   const command = group
     .command('list')
-    .description('show what was corrected, newest first')
-    .option('-d, --device <device>', 'only of this device: its id, or the name that it is configured with')
-    .option('-s, --source <name>', 'only of this source')
-    .option('--day <day>', "only those with a part in this day of the workgroup's time zone")
-    .option('--in-force', 'without those that are undone, and without undos')
-    .option('-w, --workgroup <id>', 'the workgroup; needed where there are several')
+    .description('list corrections, newest first')
+    .option('-d, --device <device>', 'only this device: its id or its configured name')
+    .option('-s, --source <name>', 'only this source')
+    .option('--day <day>', "only corrections of this day in the workgroup's time zone")
+    .option('--in-force', 'without undone corrections and without undos')
+    .option(...WORKGROUP_OPTION)
     .addHelpText('after', listHelp)
     .action((options: ListOptions) =>
       runTask(command, terminal, async (config, service) => {
@@ -224,37 +218,24 @@ async function list(
   options: ListOptions,
   { clock }: Service,
 ): Promise<ListedCorrection[]> {
-  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
+  const { askOrRead } = await import('../../service/ask-or-read.ts');
   const { dayOf } = await import('./correct-input.ts');
   const query = {
     limit: ROWS_MAX,
     inForce: options.inForce ?? false,
-    ...(options.device !== undefined && { devices: [deviceOf(workgroup, options.device)] }),
+    ...(options.device !== undefined && { devices: [chooseDevice(workgroup, options.device, '--device')] }),
     ...(options.source !== undefined && { source: options.source }),
     ...(options.day !== undefined && { day: dayOf(options.day) }),
   };
-  const asked = await createControl(config.dataDir).ask(workgroup.id, 'corrections', query);
-  switch (asked.kind) {
-    case 'answer':
-      return asked.answer;
-    case 'failed':
-      throw asked.error;
-    case 'not-running': {
-      const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
-      return correctionsClosed(
-        { workgroup, dataDir: config.dataDir, pipeline: config.pipeline },
-        query,
-        clock,
-      );
-    }
-    default:
-      return asked satisfies never;
-  }
+  return askOrRead(config, workgroup, 'corrections', query, async (assignment) => {
+    const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
+    return correctionsClosed(assignment, query, clock);
+  });
 }
 
 const whole = `
-Readings are never changed. A correction is a row of its own, with who, when and why, and "wattline correct undo" takes it back. While "wattline up"
-runs it stores the correction; otherwise this command does, and publishes. Days that were final are "restated", and "wattline changes" shows them.`;
+Readings are never changed. A correction is a separate row with author, time and reason. "wattline correct undo" reverts it. If "wattline up"
+runs, the service stores the correction. Otherwise this command does it, and publishes. Final days become "restated", and "wattline changes" lists them.`;
 
 const excludeHelp = `${whole}
 
@@ -263,17 +244,17 @@ Examples:
   wattline correct exclude garage --day 2026-05-17 --field total_wh --reason "another meter's register" --dry-run`;
 
 const setHelp = `
-The energy keeps the shape of what is measured, scaled; where nothing is, it is spread evenly. Intervals add up to it exactly.
+The energy keeps the measured shape, scaled. Without measurements it is spread evenly. The intervals add up to it exactly.
 ${whole}
 
 Examples:
-  wattline correct set garage --day 2026-05-17 --energy "3.5 MWh" --reason "the grid operator's bill"
+  wattline correct set garage --day 2026-05-17 --energy "3.5 MWh" --reason "bill of the grid operator"
   wattline correct set garage --from 2026-05-17T13:00 --to 2026-05-17T14:00 --energy "2 kWh" --reason "read by hand"`;
 
 const fillHelp = `
-Without --like each quarter of an hour is the median of the same one on the 10 nearest comparable days (Monday to Friday, or Saturday and Sunday; at
-most 28 days away; at least 3). With --like it is what the other source measured, times the median ratio of the days that both have. The values are
-worked out once and stay; the days are flagged "estimated".
+Without --like each quarter of an hour is the median of the same quarter on the 10 nearest comparable days: Monday to Friday, or Saturday and
+Sunday, at most 28 days away, at least 3. With --like it is the measurement of the other source, multiplied by the median ratio of the days that
+both have. The values are computed once. The days get the flag "estimated".
 ${whole}
 
 Examples:
@@ -281,7 +262,7 @@ Examples:
   wattline correct fill garage --source west --day 2026-05-17 --like garage/east --reason "west was offline"`;
 
 const undoHelp = `
-What it changed is as it was before, in a new version of its days. An undo is a correction too, and cannot be undone: make the correction again.
+The corrected days get their previous values back, in a new version. An undo cannot be undone: make the correction again.
 
 Examples:
   wattline correct undo 3 --reason "it was right after all"`;

@@ -6,7 +6,7 @@ import { type Column, formatTable } from '../terminal/format-table.ts';
 
 type Named = Pick<WorkgroupConfig, 'devices' | 'timezone'>;
 
-/** What came of a correction, and the days that it changed. */
+/** The stored correction, and the days that it changed. */
 export function describeOutcome(
   { outcome, correction }: CorrectOutcome,
   workgroup: Named,
@@ -25,9 +25,9 @@ function headline(
     case 'stored':
       return `correction ${correction.id} is stored: ${what}`;
     case 'stored-before':
-      return `correction ${correction.id} was stored before with this key, and nothing was done: ${what}`;
+      return `correction ${correction.id} was already stored with this key, nothing changed: ${what}`;
     case 'checked':
-      return `nothing is stored; it would be: ${what}`;
+      return `nothing is stored; the correction would be: ${what}`;
     default:
       return outcome satisfies never;
   }
@@ -85,7 +85,7 @@ export function describeList(
   workgroup: Named,
   columnsMax: number,
 ): string {
-  if (corrections.length === 0) return 'nothing was corrected\n';
+  if (corrections.length === 0) return 'no corrections\n';
   const names = namesOf(workgroup);
   const columns: Array<Column<ListedCorrection>> = [
     { title: 'Id', value: ({ id }) => String(id), align: 'right' },

@@ -19,12 +19,12 @@ import { type DemoState, describeStart, describeState, describeSummary } from '.
 
 const WORKGROUP = 'demo';
 const DAYS_BACK = 2;
-/** The past days are lived through in this time, then the site keeps to the clock. */
+/** The past days are simulated within this time. Then the site follows the clock. */
 const CATCH_UP_SECONDS = 15;
 const READING_EVERY_MS = 60 * SECOND_MS;
-/** What was sent last is on its way through the pipeline for a few seconds; the devices fall silent so long before the end. */
+/** The devices stop sending this long before the end, because messages need a few seconds through the pipeline. */
 const SETTLE_MS = 4 * SECOND_MS;
-/** Eleven days: what a timer can wait for is not much longer. */
+/** Eleven days. Timers cannot wait for much longer. */
 const SECONDS_MAX = 1_000_000;
 
 interface DemoOptions extends ListenOptions {
@@ -35,8 +35,8 @@ interface DemoOptions extends ListenOptions {
 export function addDemoCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('demo')
-    .description('show the whole way on a simulated site, without any configuration')
-    .option('--seconds <number>', 'end after this long with a summary (default: on Ctrl-C)', (text) =>
+    .description('run everything on a simulated site, without a configuration')
+    .option('--seconds <number>', 'end after this time and print a summary (default: on Ctrl-C)', (text) =>
       positiveNumber(text, SECONDS_MAX),
     )
     .option('--seed <number>', 'another site', (text) => positiveNumber(text, Number.MAX_SAFE_INTEGER), 1)
@@ -54,7 +54,7 @@ export function addDemoCommand(program: Command, terminal: Terminal): void {
   );
 }
 
-/** Runs everything on a simulated site in a folder that is removed afterwards, until its time is over or it is interrupted. */
+/** Runs everything on a simulated site in a temporary folder, until its time is over or it is interrupted. */
 async function runDemo(
   options: DemoOptions,
   service: Service,
@@ -80,7 +80,7 @@ async function runDemoIn(
   const ending = new AbortController();
   service.signal.addEventListener('abort', () => ending.abort());
   if (service.signal.aborted) ending.abort();
-  show('Starting everything, which takes a few seconds.\n');
+  show('Starting. This takes a few seconds.\n');
   const { running, config } = await start(site, { ...options, dataDir }, service);
   const startedMs = performance.now();
   const untilMs = startedMs + (options.seconds ?? Number.POSITIVE_INFINITY) * SECOND_MS;
@@ -90,7 +90,7 @@ async function runDemoIn(
       : setTimeout(() => ending.abort(), Math.max(options.seconds * SECOND_MS - SETTLE_MS, 0));
   try {
     const scopes = { [WORKGROUP]: { permissions: ['search:read' as const, 'data:write' as const] } };
-    // One that is not listed leaves no entries of its own between the messages that are counted.
+    // An unlisted token writes no audit entries between the messages that are counted.
     const { token } = await running.access.issue(
       { subject: 'demo', scopes, lifetimeMs: DAY_MS },
       { unlisted: true },
@@ -116,7 +116,7 @@ async function runDemoIn(
       isInteractive: service.terminal.isInteractive,
       show,
     });
-    show('Ending, once what was sent last has arrived ...\n');
+    show('Waiting for the last messages ...\n');
     const sent = await simulating;
     const settledByMs = service.signal.aborted ? performance.now() + SETTLE_MS : untilMs;
     const { landed, days } = await settled(site, sent, {
@@ -132,7 +132,7 @@ async function runDemoIn(
   }
 }
 
-/** Starts everything on the port that was asked for; else on the usual one, or on a free one where that is taken. */
+/** Starts everything on the port of the command line, else on the usual port, or on a free one if that is taken. */
 async function start(
   site: Site,
   { host, port, dataDir }: DemoOptions & { dataDir: string },
@@ -166,7 +166,7 @@ interface Watching {
   show: (text: string) => void;
 }
 
-/** Shows how it goes until `signal` aborts: in place on a terminal, a line every few seconds elsewhere. */
+/** Shows the state until `signal` aborts: in place on a terminal, else one line every few seconds. */
 async function watch(
   config: Config,
   service: Service,
@@ -210,9 +210,8 @@ function positiveNumber(text: string, max: number): number {
 }
 
 const help = `
-Simulated inverters, a battery and a meter live through the last two days within seconds, restarts, outages and late deliveries
-included, and go on in real time. Everything is real but the devices: the stream, the queue, the warehouse, the published lake
-and the report. Nothing is kept afterwards.
+Simulates inverters, a battery and a meter. Two past days, with restarts, outages and late deliveries, are simulated within seconds. Then the
+site continues in real time. The stream, the queue, the warehouse, the lake and the report are the real ones. Nothing is kept.
 
 Examples:
   wattline demo

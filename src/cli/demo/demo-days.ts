@@ -3,21 +3,21 @@ import { addDays, type LocalDate, localDateOf, type UtcMs } from '../../lib/time
 import type { Site } from '../../simulate/create-site.ts';
 import type { SimulationReport } from '../../simulate/run-simulation.ts';
 
-/** One simulated day: what the report says of each series, and what the simulator generated (Wh). */
+/** One simulated day: the energy of each series in the report and from the simulator, Wh. */
 export interface DayComparison {
   day: LocalDate;
   series: number;
   reportedWh: number;
   generatedWh: number;
-  /** Series of which the two differ. */
+  /** Series with different energy. */
   different: string[];
 }
 
 const LOOK_EVERY_MS = 200;
 
 /**
- * What has come of everything that was sent: looked at again and again until all of it is there.
- * @param pipeline `untilMs`, of `performance`: whatever is there then is what came of it
+ * Waits until the report contains everything that was sent.
+ * @param pipeline `untilMs`, of `performance`: when to stop waiting
  */
 export async function settled(
   site: Site,
@@ -37,7 +37,7 @@ export async function settled(
   }
 }
 
-/** Compares the days that are over, and of which everything has arrived, with what the simulator generated. */
+/** Compares ended days whose messages have all arrived with the energy that the simulator generated. */
 async function compareDays(
   site: Site,
   report: (day: LocalDate) => Promise<Record<string, number>>,

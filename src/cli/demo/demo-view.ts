@@ -1,16 +1,17 @@
 import type { UtcMs } from '../../lib/time.ts';
 import type { WorkgroupStatus } from '../../pipeline/workgroup-status.ts';
 import type { Site } from '../../simulate/create-site.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import type { DayComparison } from './demo-days.ts';
 
-/** What the demo came to. */
+/** The results of the demo. */
 export interface DemoSummary {
   seconds: number;
   sent: number;
   landed: number;
   generation: number | undefined;
-  /** The simulated days that are over, as reported and as the simulator generated them. */
+  /** Ended simulated days, as reported and as generated. */
   days: DayComparison[];
 }
 
@@ -19,7 +20,7 @@ export interface DemoState {
   timezone: string;
   status: WorkgroupStatus | undefined;
   energyWh: Record<string, number>;
-  /** A table of all series, instead of one line. */
+  /** A table of all series instead of one line. */
   wide: boolean;
 }
 
@@ -46,31 +47,27 @@ export function describeStart(facts: {
 
 export function describeState({ nowMs, timezone, status, energyWh, wide }: DemoState): string {
   const { poll, publish } = status ?? { poll: undefined, publish: undefined };
-  const lag = poll?.lagMessages === undefined ? '?' : `${number(poll.lagMessages)} messages`;
+  const lag = poll?.lagMessages === undefined ? '?' : `${formatCount(poll.lagMessages)} messages`;
   const seconds = poll?.lagSeconds === undefined ? '' : `, ${poll.lagSeconds} s`;
-  const line = `${new Date(nowMs).toLocaleTimeString('sv', { timeZone: timezone })}  landed ${number(poll?.messages ?? 0)}  lag ${lag}${seconds}  generation ${publish?.generation ?? '-'}`;
+  const line = `${new Date(nowMs).toLocaleTimeString('sv', { timeZone: timezone })}  landed ${formatCount(poll?.messages ?? 0)}  lag ${lag}${seconds}  generation ${publish?.generation ?? '-'}`;
   const total = Object.values(energyWh).reduce((sum, wh) => sum + wh, 0);
-  if (!wide) return `${line}  today ${number(total)} Wh in ${Object.keys(energyWh).length} series\n`;
+  if (!wide) return `${line}  today ${formatCount(total)} Wh in ${Object.keys(energyWh).length} series\n`;
   return `${line}\n\n${formatTable(columns, Object.entries(energyWh))}`;
 }
 
 const columns = [
   { title: 'Today (device.source)', value: ([key]: [string, number]) => key },
-  { title: 'Wh', value: ([, wh]: [string, number]) => number(wh), align: 'right' as const },
+  { title: 'Wh', value: ([, wh]: [string, number]) => formatCount(wh), align: 'right' as const },
 ];
 
 export function describeSummary({ seconds, sent, landed, generation, days }: DemoSummary): string {
   const lines = days.map(({ day, series, reportedWh, generatedWh, different }) => {
     const verdict =
       different.length === 0 ? 'equal' : `${different.length} series differ: ${different.join('; ')}`;
-    return `  ${day}  ${number(reportedWh)} Wh reported, ${number(generatedWh)} Wh generated, ${series} series: ${verdict}`;
+    return `  ${day}  ${formatCount(reportedWh)} Wh reported, ${formatCount(generatedWh)} Wh generated, ${series} series: ${verdict}`;
   });
   return `
-${number(sent)} messages sent and ${number(landed)} landed in ${seconds} s, ${generation ?? 0} generations published.
-${lines.length > 0 ? `Simulated days that are over:\n${lines.join('\n')}` : 'No simulated day was over yet: give it more --seconds.'}
+${formatCount(sent)} messages sent and ${formatCount(landed)} landed in ${seconds} s, ${generation ?? 0} generations published.
+${lines.length > 0 ? `Simulated days that have ended:\n${lines.join('\n')}` : 'No simulated day has ended yet: use a larger --seconds.'}
 `;
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en');
 }

@@ -4,7 +4,7 @@ import { formatInstant, HOUR_MS } from '../../lib/time.ts';
 import { formatRows, formatTable, section } from '../terminal/format-table.ts';
 import { type At, elide, type Row, type ViewOptions } from './readings-view.ts';
 
-/** From readings to the energy of the day, in numbers that add up to it. */
+/** The steps from readings to the energy of the day, with numbers that add up. */
 export function describeEnergy(
   one: ExplainedSource,
   day: Pick<Explained, 'start' | 'end'>,
@@ -59,7 +59,7 @@ interface Stretch {
   measuredMs: number;
 }
 
-/** The day by the hour; hours without any energy that are measured alike stand in one line. */
+/** The energy of each hour. Neighbouring hours without energy share a line if they are measured alike. */
 function describeHours(
   intervals: readonly Interval[],
   { start, end }: Pick<Explained, 'start' | 'end'>,
@@ -110,7 +110,7 @@ function measured(stretch: Stretch): string {
   return stretch.measuredMs === 0 ? 'not measured' : `${plainDuration(stretch.measuredMs)} of it measured`;
 }
 
-/** Sums of decimals without their binary dust. */
+/** Rounds away binary errors of sums of decimals. */
 function roundNano(wh: number): number {
   return Math.round(wh * 1e9) / 1e9;
 }
@@ -131,12 +131,10 @@ function describeParts(one: ExplainedSource, at: At, options: ViewOptions): stri
     elide(parts, ({ covered }) => !covered, options),
   );
   const more =
-    partsLeftOut > 0
-      ? `${counted(partsLeftOut, 'part')} in the middle of the day are too many to tell\n`
-      : '';
+    partsLeftOut > 0 ? `${counted(partsLeftOut, 'part')} in the middle of the day are left out\n` : '';
   const title =
     one.result?.method === 'interval_energy'
-      ? 'The energy of each interval as even power, cut at quarters of an hour'
+      ? 'The energy of each interval as constant power, cut at quarters of an hour'
       : 'Area under the power, cut at quarters of an hour';
   return section(title, table + more);
 }

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import type { Explained } from '../../explain/explained-schema.ts';
-import { InputError, TerminalError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { TerminalError } from '../../lib/errors.ts';
 import { addDays, type Clock, isLocalDate, type LocalDate, localDateOf } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { chooseDevice, deviceNames } from '../choose-device.ts';
+import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
+import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData } from '../terminal/output.ts';
 
@@ -18,26 +18,29 @@ interface ExplainCommandOptions {
 export function addExplainCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('explain')
-    .description('show what the energy of a device on a day follows from')
-    .argument('<device>', 'its id, or the name that it is configured with')
+    .description('show how the energy of a device on a day was computed')
+    .argument('<device>', 'its id or its configured name')
     .argument('<day>', "YYYY-MM-DD in the workgroup's time zone, today or yesterday")
     .option('-s, --source <name>', 'only this source of the device')
-    .option('-w, --workgroup <id>', 'the workgroup of the device; needed where there are several')
-    .option('--all', 'show every reading, however many there are')
+    .option(...WORKGROUP_OPTION)
+    .option('--all', 'show all readings')
     .addHelpText('after', help)
     .action((device: string, day: string, options: ExplainCommandOptions) =>
       runTask(command, terminal, async (config, { logger, clock }) => {
         const { describeExplained } = await import('./explain-view.ts');
-        const { findDevice } = await import('../../config/find-device.ts');
+        const { askOrRead } = await import('../../service/ask-or-read.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
-        const id = findDevice(workgroup, device);
-        if (id === undefined) throw unnamedDevice(workgroup, device);
+        const id = chooseDevice(workgroup, device);
         const args = { device: id, day: dayOf(day, workgroup, clock), source: options.source };
-        const explained = await askOrRead(config, workgroup, args, { logger, clock });
+        const explained = await askOrRead(config, workgroup, 'explain', args, async (assignment) => {
+          logger.debug({ shard: workgroup.id }, 'explain.read');
+          const { explainClosed } = await import('../../pipeline/offline-operations.ts');
+          return explainClosed(assignment, args, clock);
+        });
         if (explained.outcome === 'unknown_device')
           throw new TerminalError(
             'UnknownDevice',
-            `device "${device}" of workgroup ${workgroup.id}: ${explained.text}${namesOf(workgroup)}`,
+            `device "${device}" of workgroup ${workgroup.id}: ${explained.text}${deviceNames(workgroup)}`,
           );
         printData(command, terminal, explained, (_, shown) =>
           describeExplained(shown, { all: options.all ?? false }),
@@ -46,57 +49,21 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
     );
 }
 
-/** Asks the process that has the warehouse open; where none has, reads it. */
-async function askOrRead(
-  config: Config,
-  workgroup: WorkgroupConfig,
-  args: { device: string; day: LocalDate; source: string | undefined },
-  { logger, clock }: { logger: Logger; clock: Clock },
-): Promise<Explained> {
-  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
-  const outcome = await createControl(config.dataDir).ask(workgroup.id, 'explain', args);
-  switch (outcome.kind) {
-    case 'answer':
-      return outcome.answer;
-    case 'failed':
-      throw outcome.error;
-    case 'not-running': {
-      logger.debug({ shard: workgroup.id }, 'explain.read');
-      const { explainClosed } = await import('../../pipeline/offline-operations.ts');
-      return explainClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, args, clock);
-    }
-    default:
-      return outcome satisfies never;
-  }
-}
-
 function dayOf(text: string, { timezone }: WorkgroupConfig, clock: Clock): LocalDate {
   const today = localDateOf(clock.now(), timezone);
   if (text === 'today') return today;
   if (text === 'yesterday') return addDays(today, -1);
   if (isLocalDate(text)) return text;
-  throw new InputError('the command line', [
-    {
-      path: 'day',
-      message: `"${text}" is no day that exists; write it as ${today}, or say today or yesterday`,
-    },
-  ]);
-}
-
-function unnamedDevice(workgroup: WorkgroupConfig, device: string): InputError {
-  const message = `"${device}" is neither a device id (a UUID) nor a configured name of workgroup ${workgroup.id}${namesOf(workgroup)}`;
-  return new InputError('the command line', [{ path: 'device', message }]);
-}
-
-function namesOf({ devices }: WorkgroupConfig): string {
-  const names = devices.flatMap(({ name }) => (name === undefined ? [] : [name]));
-  return names.length > 0 ? `; configured names are ${names.slice(0, 20).join(', ')}` : '';
+  throw commandLineError(
+    'day',
+    `"${text}" is not an existing day; write it as ${today}, or use today or yesterday`,
+  );
 }
 
 const help = `
-Shows the readings that were used and those that were not, with the reason; what happened to the register; its index where the day begins and
-ends; the limits in force; why the day was read from this field; every version of it and what caused it; and the sum, written out. Works
-while the service runs and while it does not. Times are those of the workgroup's zone. --json has everything that the page is made of.
+Shows the used readings, and the ignored readings with the reason. Also shows events of the register, its index at the beginning and the end
+of the day, the limits, why the day was read from this field, each version with its cause, and the sum. The command works with and without a
+running service. Times are in the workgroup's zone. --json prints all data of the page.
 
 Examples:
   wattline explain garage yesterday

@@ -12,19 +12,19 @@ import { type Column, formatRows, formatTable, section } from '../terminal/forma
 import { describeEnergy } from './energy-view.ts';
 import { type At, describeReadings, type ViewOptions } from './readings-view.ts';
 
-/** An explanation as a page for the terminal, with times in the workgroup's zone. */
+/** Formats an explanation for the terminal, with times in the workgroup's zone. */
 export function describeExplained(explained: Explained, options: ViewOptions): string {
   const { name, device, day, timezone, hours, sources, takenIn, countingSources } = explained;
   const at = atOf(explained);
   const title = `${name ? `${name} (${device})` : device}, ${day}, ${timezone}, ${plainNumber(hours)} h`;
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
-    lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so this may change\n`);
+    lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so the energy can change\n`);
   if (explained.told && isWorthTelling(explained.told)) lines.push(describeDevice(explained.told));
   const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
   for (const source of sources.filter(counts)) lines.push(describeSource(source, explained, at, options));
   for (const source of sources.filter((one) => !counts(one))) {
-    const hint = `not added up to the device; --source ${shellWord(source.source)} explains it`;
+    const hint = `not part of the sum of the device; --source ${shellWord(source.source)} explains it`;
     lines.push(`${headingOf(source, at)}\n  ${hint}\n`);
   }
   if (sources.length === 0) lines.push(describeKnown(explained, at));
@@ -43,7 +43,7 @@ function shellWord(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The only source of a device of which nothing is declared is the device. */
+/** False for a device with one source and no settings, because source and device are then the same. */
 function isWorthTelling({ sources, rule }: DeviceTold): boolean {
   return sources.length > 1 || rule !== 'no_role';
 }
@@ -101,7 +101,7 @@ function describeSource(
     .join('\n');
 }
 
-/** What people have corrected, and what is measured where the day is told otherwise. */
+/** Corrections, and the measured energy if it differs from the reported energy. */
 function describeCorrections({ corrections, measuredWh, result }: ExplainedSource, at: At): string {
   const lines = corrections.map(
     ({ id, text, author, at: time, reason }) =>
@@ -109,7 +109,7 @@ function describeCorrections({ corrections, measuredWh, result }: ExplainedSourc
   );
   const isTold = corrections.length > 0 && measuredWh !== (result?.energyWh ?? null);
   const measured = measuredWh === null ? 'nothing' : `${plainNumber(measuredWh)} Wh`;
-  return lines.join('') + (isTold ? `Measured, without what was set or estimated: ${measured}\n` : '');
+  return lines.join('') + (isTold ? `Measured energy without corrections: ${measured}\n` : '');
 }
 
 const streamColumns: Array<Column<ExplainedSource['streams'][number]>> = [
@@ -125,12 +125,12 @@ function fieldText({ table, field, as }: { table: string; field: string; as: str
   return `${table}.${field}${as === null ? '' : `, as ${as}`}`;
 }
 
-/** Fields that have no reading of the source stand in one line. */
+/** Fields without readings of the source share one line. */
 function describeStreams({ streams }: ExplainedSource): string {
   const silent = streams.filter(({ firstReading }) => firstReading === null);
   const names = silent.map(fieldText).join('; ');
   const read = streams.filter(({ firstReading }) => firstReading !== null);
-  return formatTable(streamColumns, read) + (names && `without any reading of this source: ${names}\n`);
+  return formatTable(streamColumns, read) + (names && `without readings of this source: ${names}\n`);
 }
 
 const limitNames: ReadonlyArray<
@@ -144,7 +144,7 @@ const limitNames: ReadonlyArray<
   ['intervalMilliseconds', 'interval', ''],
 ];
 
-/** The limits that there are, and the most power of registers also where there is none. */
+/** The limits, and the maximum power of registers also if it has no limit. */
 function describeLimits({ limits, boundaries }: ExplainedSource): string {
   if (!limits) return '';
   const rows = limitNames
@@ -164,7 +164,7 @@ function describeLimits({ limits, boundaries }: ExplainedSource): string {
   );
 }
 
-/** The reason, but for what the page tells already as an event or as coverage. */
+/** The reason of a flag, unless the page already shows it as an event or as coverage. */
 function describeFlag({ flag, meaning, reason }: Flag, { events, coverage }: ExplainedSource): string {
   const isTold = reason === coverage.text || events.some(({ text }) => reason.includes(text));
   return `${flag.replaceAll('_', ' ')}: ${meaning}${isTold || reason === '' ? '' : ` (${reason})`}\n`;
@@ -179,7 +179,7 @@ function describeVersion(
 ): string {
   const energy = energyWh === null ? 'withdrawn' : `${plainNumber(energyWh)} Wh`;
   const lines = [`${version}  ${energy}, computed ${at.toSecond(computedAt)}: ${text}`];
-  // Where nothing has ever changed, where it came from is enough.
+  // A first version needs no list of its causes.
   if (versions.length > 1 || batches > 1) {
     for (const { batch, origin, landedAt, readings, from, to } of causes.slice(0, BATCHES_SHOWN)) {
       const when = from === to ? at(from) : `${at(from)} to ${at(to)}`;
@@ -197,7 +197,7 @@ function describeSum({ sum, result }: ExplainedSource): string {
   return `${sum.text}\n${sum.agrees ? '' : `This does not agree with what is stored: ${stored}. Please report it.\n`}`;
 }
 
-/** What there is of the device where there is nothing of the day. */
+/** What is known of the device if the day has nothing. */
 function describeKnown({ known, nearestDays, outcome }: Explained, at: At): string {
   const table = formatTable(
     [

@@ -2,24 +2,24 @@ import { counted, plainNumber } from '../../explain/explain-words.ts';
 import type { ExplainedSource, Reading } from '../../explain/explained-schema.ts';
 import { type Column, formatTable } from '../terminal/format-table.ts';
 
-/** How instants stand on a page: the clock of its day, to the second for what happened on our side. */
+/** How a page writes instants: as local time of its day, and with seconds for the time of processing. */
 export interface At {
   (time: string): string;
   toSecond: (time: string) => string;
 }
 
 export interface ViewOptions {
-  /** Every row, however many there are. */
+  /** Show all rows. */
   all: boolean;
 }
 
-/** Rows at the ends, and around what is special, are shown also where there are too many. */
+/** Rows at the ends and beside events are always shown. */
 const ENDS_SHOWN = 2;
 const SHOWN_MAX = 60;
 
 export type Row<Item> = { kind: 'item'; item: Item } | { kind: 'more'; count: number };
 
-/** Leaves out what is plain between what is not. */
+/** Leaves out rows without events. */
 export function elide<Item>(
   items: readonly Item[],
   isSpecial: (item: Item, index: number) => boolean,
@@ -47,7 +47,7 @@ export function elide<Item>(
   return rows;
 }
 
-/** The readings: those where something begins, ends or happens, and all where there are few. */
+/** Readings at the beginning, the end and at events. All readings if there are few. */
 export function describeReadings(one: ExplainedSource, at: At, options: ViewOptions): string {
   const { readings, readingsLeftOut, boundaries } = one;
   if (readings.length === 0) return '';
@@ -90,7 +90,7 @@ export function describeReadings(one: ExplainedSource, at: At, options: ViewOpti
   if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, at)) });
   const more =
     readingsLeftOut > 0
-      ? `${counted(readingsLeftOut, 'reading')} in the middle of the day are too many to tell\n`
+      ? `${counted(readingsLeftOut, 'reading')} in the middle of the day are left out\n`
       : '';
   const all = isOneBatch ? `all landed ${landed(readings[0]!, at)}\n` : '';
   return formatTable(columns, rows) + more + all;
@@ -100,7 +100,7 @@ export function unitOf({ result }: ExplainedSource): string {
   return result?.method === 'interval_energy' ? 'Wh' : 'W';
 }
 
-/** Where stretches and events begin and end, and what boundaries are worked out from. */
+/** Times at which stretches and events begin and end, and the readings that boundaries use. */
 function turningTimes({ events, segments, boundaries }: ExplainedSource): ReadonlySet<string> {
   const points = [boundaries?.start, boundaries?.end].flatMap((one) => [one?.before, one?.after]);
   return new Set([
@@ -113,7 +113,7 @@ function fateOf({ fate, reason }: Reading): string {
   return [fate === 'used' ? '' : fate, reason?.replaceAll('_', ' ') ?? ''].filter(Boolean).join(': ');
 }
 
-/** As it came, in whatever unit. */
+/** The value as it was sent, in its own unit. */
 function sent(text: string | null): string {
   return text === null ? '-' : JSON.stringify(text);
 }

@@ -4,12 +4,12 @@ import { localActor } from '../../audit/local-actor.ts';
 import type { Config } from '../../config/config.ts';
 import type { Exports } from '../../exports/create-exports.ts';
 import type { ExportPeriod } from '../../exports/export-period.ts';
-import { InputError } from '../../lib/errors.ts';
 import { keepFilesPrivate } from '../../lib/private-files.ts';
 import { requireDataDir } from '../../service/hold-roles.ts';
 import { openExports } from '../../service/open-exports.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import { describeExports, describeRun, listedExports } from './exports-view.ts';
@@ -22,30 +22,30 @@ interface RunOptions {
 export function addExportsCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('exports')
-    .description('reports that are written to files by a schedule: see how they went, and run them')
+    .description('list and run exports: reports that are written to files by a schedule')
     .addHelpText('after', help);
   command
     .command('list')
-    .description('show each export, when it is due, how it went, and what has changed since it went out')
+    .description('list the exports with their next run, their state, and later changes of the data')
     .addHelpText('after', listHelp)
     .action((_options: object, list: Command) =>
       runTask(list, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
           const listed = listedExports(exports, service.clock.now());
           printData(list, terminal, listed, (columnsMax) => describeExports(listed, columnsMax));
-          if (listed.length === 0) printNote(list, terminal, 'the configuration has no exports');
+          if (listed.length === 0) printNote(list, terminal, 'no exports are configured');
         }),
       ),
     );
   command
     .command('run')
-    .description('write and deliver a file now; what was delivered before is not sent again')
+    .description('write and deliver a file now, unless it was already delivered')
     .argument('<id>', 'the export')
     .option(
       '-p, --period <period>',
-      'a day, month or year, or first_to_last day (default: that of its range)',
+      'a day, a month, a year, or <first>_to_<last> day (default: the period of its range)',
     )
-    .option('--corrected', 'a new revision of a period that was delivered, called ..._r2 and so on')
+    .option('--corrected', 'deliver the period again as a new revision, named ..._r2 and so on')
     .addHelpText('after', runHelp)
     .action((id: string, options: RunOptions, run: Command) =>
       runTask(run, terminal, (config, service) =>
@@ -57,19 +57,15 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
             describeRun(done.run),
           );
           if (done.kind === 'already-delivered')
-            printNote(
-              run,
-              terminal,
-              'it was delivered before, and nothing was done; --corrected makes a new revision',
-            );
+            printNote(run, terminal, 'already delivered, nothing to do; --corrected makes a new revision');
         }),
       ),
     );
   command
     .command('show')
-    .description('show what is known of an export, or of one of its periods')
+    .description('show the runs of an export, or of one of its periods')
     .argument('<id>', 'the export')
-    .option('-p, --period <period>', 'only the revisions of this period, with what has changed since, by day')
+    .option('-p, --period <period>', 'only the revisions of this period, with later changes by day')
     .addHelpText('after', showHelp)
     .action((id: string, options: Pick<RunOptions, 'period'>, show: Command) =>
       runTask(show, terminal, (config, service) =>
@@ -78,23 +74,21 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
           const { ledger } = exports.open(id);
           const runs = period ? ledger.runsOf(period.name) : ledger.runs();
           if (period && runs.length === 0)
-            throw new InputError('the command line', [
-              {
-                path: '--period',
-                message: `export ${id} has no run of ${period.name}; "wattline exports show ${id}" lists them`,
-              },
-            ]);
+            throw commandLineError(
+              '--period',
+              `export ${id} has no run of ${period.name}; see "wattline exports show ${id}"`,
+            );
           const { describeRuns } = await import('./exports-view.ts');
           printData(show, terminal, runs, () =>
             period ? runs.map(describeRun).join('\n') : describeRuns(runs),
           );
-          if (runs.length === 0) printNote(show, terminal, 'it has not run yet');
+          if (runs.length === 0) printNote(show, terminal, 'this export has not run yet');
         }),
       ),
     );
 }
 
-/** Opens what exports need, without a service. */
+/** Opens the parts that exports need, without a service. */
 async function withExports(
   config: Config,
   { clock, logger }: Service,
@@ -116,27 +110,25 @@ async function periodOf(text: string | undefined): Promise<ExportPeriod | undefi
   const { parsePeriod } = await import('../../exports/export-period.ts');
   const period = parsePeriod(text);
   if (period) return period;
-  throw new InputError('the command line', [
-    {
-      path: '--period',
-      message: `"${text}" is no day (2026-11-20), month (2026-11), year (2026) or range of days (2026-11-14_to_2026-11-20)`,
-    },
-  ]);
+  throw commandLineError(
+    '--period',
+    `"${text}" is not a day (2026-11-20), month (2026-11), year (2026) or range of days (2026-11-14_to_2026-11-20)`,
+  );
 }
 
 const help = `
-An export of the configuration writes a report to a file when its schedule says so and delivers it to a folder, to S3 or to a webhook, once
-for each period. What cannot be delivered waits in the data folder, below exports/<id>/outbox, and is tried again until it goes out.`;
+An export writes a report to a file by a schedule, and delivers it to a folder, to S3 or to a webhook, once for each period. Files that cannot
+be delivered wait in the data folder, below exports/<id>/outbox, and are tried again.`;
 
 const listHelp = `
-Outdated counts the files that the data have changed since, and by how much; "wattline exports show <id>" tells which.
+Outdated counts the files whose data have changed after delivery, and the difference. "wattline exports show <id>" lists them.
 
 Examples:
   wattline exports list
   wattline exports list --json | jq '.[] | select(.outdated > 0) | .id'`;
 
 const runHelp = `
-Works while the service runs and while it does not. A period has to be over.
+The command works with and without a running service. The period must have ended.
 
 Examples:
   wattline exports run billing

@@ -13,21 +13,21 @@ export interface ListedExport {
   range: string;
   format: string;
   destination: string;
-  /** When it is due next; null where only by hand. */
+  /** The next due time. Null for an export without a schedule. */
   nextAt: string | null;
   nextLocal: string | null;
   lastRun: ExportRun | null;
-  /** Files that wait to be delivered, or cannot be made. */
+  /** Files that wait for delivery or cannot be made. */
   pending: number;
   failed: number;
-  /** Of these, what has gone wrong. */
+  /** The ones of them that have failed. */
   troubled: ExportRun[];
   outdated: number;
-  /** What the outdated files would come to otherwise, Wh. */
+  /** The difference of the energy of outdated files, Wh. */
   outdatedWh: number;
 }
 
-/** How the runs of an export went. */
+/** The state of the runs of an export. */
 export type ExportState = Pick<
   ListedExport,
   'id' | 'lastRun' | 'pending' | 'failed' | 'troubled' | 'outdated' | 'outdatedWh'
@@ -68,7 +68,7 @@ export function exportState(id: string, ledger: ExportLedger): ExportState {
   };
 }
 
-/** Without what may be secret. */
+/** Without secrets. */
 function destinationInWords({ folder, s3, webhook }: ExportConfig['destination']): string {
   if (folder !== undefined) return folder;
   return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
@@ -95,23 +95,23 @@ export function describeExports(listed: readonly ListedExport[], columnsMax: num
 
 const TROUBLED_SHOWN_MAX = 3;
 
-/** What somebody should know of an export: what cannot be delivered, and what has changed since it was. */
+/** Failed deliveries, and changes of the data after delivery. */
 export function exportNotes({ id, troubled, outdated, outdatedWh }: ExportState): string[] {
   const more = troubled.length - TROUBLED_SHOWN_MAX;
   return [
     ...troubled
       .slice(-TROUBLED_SHOWN_MAX)
       .map((run) => `${id}, ${runName(run)}: ${run.lastError!.message}${retryOf(run)}`),
-    ...(more > 0 ? [`${id}: ${more} more have failed; "wattline exports show ${id}" tells which`] : []),
+    ...(more > 0 ? [`${id}: ${more} more have failed; "wattline exports show ${id}" lists them`] : []),
     ...(outdated > 0
       ? [
-          `${id}: ${outdated === 1 ? 'a file has' : `${outdated} files have`} changed since by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" tells which, and "exports run ${id} --period <period> --corrected" makes a new one`,
+          `${id}: ${outdated === 1 ? 'the data of a file have' : `the data of ${outdated} files have`} changed after delivery by ${signed(outdatedWh)} Wh; "wattline exports show ${id}" lists them, and "wattline exports run ${id} --period <period> --corrected" makes a new one`,
         ]
       : []),
   ];
 }
 
-/** Runs one under the other. */
+/** One block for each run. */
 export function describeRuns(runs: readonly ExportRun[]): string {
   if (runs.length === 0) return '';
   const right = 'right' as const;
@@ -135,7 +135,7 @@ export function describeRuns(runs: readonly ExportRun[]): string {
   );
 }
 
-/** All that is known of a run. */
+/** All details of a run. */
 export function describeRun(run: ExportRun): string {
   const { file, delivered, lastError, outdated } = run;
   const lines: Array<[string, string]> = [

@@ -9,7 +9,8 @@ import { MINUTE_MS } from '../../lib/time.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
+import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import type { ImportNews } from './import-news.ts';
@@ -25,12 +26,15 @@ interface ImportCommandOptions {
 export function addImportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('import')
-    .description('import exports of years: CSV, NDJSON, JSON arrays (also .gz, .zst) or Parquet')
+    .description('import files of other systems: CSV, NDJSON, JSON arrays (also .gz, .zst) or Parquet')
     .argument('<files...>', 'files, or patterns such as "export/*.csv"')
-    .option('-w, --workgroup <id>', 'the workgroup that they belong to, where there are several')
-    .requiredOption('-t, --table <name>', 'the table that its energy streams read')
-    .option('-m, --mapping <file>', 'what the columns mean, as YAML; without it that is guessed, and printed')
-    .option('--dry-run', 'show what would land and import nothing')
+    .option(...WORKGROUP_OPTION)
+    .requiredOption('-t, --table <name>', 'the table of the messages, which energy streams read')
+    .option(
+      '-m, --mapping <file>',
+      'a YAML file with the meaning of the columns (default: guessed and printed)',
+    )
+    .option('--dry-run', 'show what would be imported, and import nothing')
     .addHelpText('after', help)
     .action((files: string[], options: ImportCommandOptions) =>
       runTask(command, terminal, (config, service) => runCommand(command, config, service, files, options)),
@@ -48,15 +52,14 @@ async function runCommand(
   const { findFiles, guessFor, mappingText, readMapping } = await import('./mapping-files.ts');
   const workgroup = chooseWorkgroup(config, options.workgroup);
   const table = tableNameSchema.safeParse(options.table);
-  if (!table.success)
-    throw new InputError('the command line', [{ path: '--table', message: table.error.issues[0]!.message }]);
+  if (!table.success) throw commandLineError('--table', table.error.issues[0]!.message);
   const files = findFiles(named, terminal.cwd);
   const isGuess = options.mapping === undefined;
   const { mapping, reasons } = isGuess
     ? await guessFor(files[0]!, workgroup, options.table)
     : { mapping: readMapping(resolve(terminal.cwd, options.mapping!)), reasons: [] };
   if (isGuess && !options.dryRun) {
-    printNote(command, terminal, `the columns are taken for\n${mappingText(mapping, reasons)}`);
+    printNote(command, terminal, `the columns are read as\n${mappingText(mapping, reasons)}`);
   }
   const request = { workgroup, table: options.table, mapping, threads: config.pipeline.threads };
   await checkFiles(files, request, service);
@@ -71,7 +74,7 @@ interface Request {
   threads: number;
 }
 
-/** Prints the mapping as a file, with what it makes of the rows as comments in it. */
+/** Prints the mapping as a file, with the resulting rows as comments. */
 async function dryRun(
   command: Command,
   { terminal, clock, signal }: Service,
@@ -96,7 +99,7 @@ async function dryRun(
   const data = { mapping: request.mapping, ...(reasons && { reasons }), files: previews, ...news };
   printData(command, terminal, data, (columnsMax) => {
     const heading = reasons
-      ? '# Guessed. Save it as a file, change what is wrong, and name it with --mapping.\n'
+      ? '# This mapping is a guess. Save it as a file, correct it, and name it with --mapping.\n'
       : '';
     const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
     const told = `${rows.trimEnd()}\n${describeNews(news, columnsMax)}`.trimEnd();
@@ -145,17 +148,17 @@ async function importAll(
   if (unusable.length > 0) {
     throw new TerminalError(
       'NothingUsable',
-      `of ${unusable.map(({ path }) => path).join(', ')} nothing could be used; see --dry-run and --mapping`,
+      `no row of ${unusable.map(({ path }) => path).join(', ')} can be used; see --dry-run and --mapping`,
     );
   }
 }
 
-/** Rows of a file that are looked at to say which energy streams could read it. */
+/** Rows of a file that are examined to suggest energy streams. */
 const SUGGESTION_ROWS = 100_000;
-/** Of ten million rows it takes some seconds, behind whatever else the service does. */
+/** Ten million rows take some seconds, after the other work of the service. */
 const SUMMARY_MS_MAX = 10 * MINUTE_MS;
 
-/** What became of the files that count. @returns undefined where there is none */
+/** The effect of the imported files. @returns undefined if there is none */
 async function newsOf(
   owner: WarehouseOwner,
   done: readonly ImportedFile[],
@@ -180,7 +183,7 @@ async function newsOf(
   return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
 }
 
-/** @throws InputError with everything in which the files and the mapping do not fit */
+/** @throws InputError with all conflicts between files and mapping */
 async function checkFiles(files: readonly string[], request: Request, { clock }: Service): Promise<void> {
   const { openImport } = await import('../../import/open-import.ts');
   const { createNameTable } = await import('../../decode/name-table.ts');
@@ -216,28 +219,28 @@ async function checkFiles(files: readonly string[], request: Request, { clock }:
 }
 
 const help = `
-A file is imported as a whole or not at all. Ctrl-C, a crash or a power cut lose nothing: the same command goes on where it stopped, a file
-that has been imported is passed over, and the same readings in another file change no energy. While "wattline up" runs it does the work;
-otherwise this command does, rolls up and publishes. Rows that cannot be used go to the quarantine and are counted by reason.
+A file is imported as a whole or not at all. After Ctrl-C, a crash or a power cut, run the same command again to continue. Files that are
+already imported are skipped. The same readings in another file change no energy. If "wattline up" runs, the service does the work. Otherwise
+this command does it, rolls up and publishes. Rows that cannot be used go to the quarantine and are counted by reason.
 
-At the end it says which energy stream reads each field, how many readings were taken and rejected, and what energy the devices of the import
-have on its days, by month and source. Where no field is read, no energy comes of it: a warning shows lines for energyStreams in the
-configuration that would read the fields. A dry run says the same beforehand, without energy. "wattline status" shows the newest imports.
+At the end the command shows which energy stream reads each field, how many readings were accepted and rejected, and the energy of the
+imported devices by month and source. If no energy stream reads a field, there is no energy, and a warning suggests lines for energyStreams in the
+configuration. A dry run shows the same without energy. "wattline status" shows the newest imports.
 
 A mapping file:
   time: { column: Zeit, format: "%d.%m.%Y %H:%M", zone: Europe/Berlin }
-                                   format: iso (default), seconds, milliseconds ... since 1970, or a pattern; zone: of times that name none
-                                   (default: the workgroup's); column: [Date, Time] where they are two
+                                   format: iso (default), seconds, milliseconds ... since 1970, or a pattern; zone: for times without a zone
+                                   (default: the workgroup's zone); column: [Date, Time] if there are two columns
   device: { column: Serial, names: { SN-1: 7c9e6679-7425-40de-944b-e07fc1f90ae7 }, unknown: reject }
-                                   names are looked up here and among the configuration's devices; unknown: derive makes UUIDs of them;
-                                   { id: garage } where the whole file is of one device
+                                   names are searched here and in the configuration; unknown: derive creates UUIDs from unknown names;
+                                   { id: garage } if the whole file has one device
   source: { column: Channel }      or { name: roof }
   fields: { "E-Total(kWh)": total_kwh, Pac: power_w }
-                                   members of objects (JSON) and structures (Parquet) by their path: /data/total
-  long: { field: parameter, value: value, names: { P_AC: power_w } }    instead of fields, where each row has one value
+                                   members of objects (JSON) and structures (Parquet) by path: /data/total
+  long: { field: parameter, value: value, names: { P_AC: power_w } }    instead of fields, if each row has one value
   decimal: ","                     thousands: "."
-  nullTexts: ["", "-", "-999"]     texts for no value
-  csv: { delimiter: ";", header: true, skipLines: 3, encoding: latin-1 }  found out where it is not given
+  nullTexts: ["", "-", "-999"]     texts that mean no value
+  csv: { delimiter: ";", header: true, skipLines: 3, encoding: latin-1 }  default: detected
 
 Examples:
   wattline import export.csv --workgroup home --table solar --dry-run > mapping.yaml

@@ -5,24 +5,25 @@ import { type FieldUse, fieldUses, useText } from '../../import/field-uses.ts';
 import type { FieldSummary, ImportSummary, MonthEnergy } from '../../import/import-summary.ts';
 import { type SuggestedStream, suggestStreams } from '../../import/suggest-streams.ts';
 import { nearest } from '../../lib/input-words.ts';
+import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 
-/** What a person has to know of an import beside its rows, as data and for the text. */
+/** What a user has to know of an import besides its rows, as data and as text. */
 export interface ImportNews extends Partial<Omit<ImportSummary, 'table' | 'fields'>> {
   table: string;
   fields: ReadonlyArray<
     Omit<FieldSummary, 'streams' | 'rejected'> &
       Partial<Pick<FieldSummary, 'rejected'>> & { streams: ReadonlyArray<FieldUse & { taken?: number }> }
   >;
-  /** What is wrong, with what to do. */
+  /** Problems, with what to do. */
   warnings: string[];
-  /** Energy streams that would read fields that none reads; only where no field is read. */
+  /** Suggested energy streams. Only if no energy stream reads any field. */
   suggested?: SuggestedStream[];
 }
 
 type Asked = Pick<WorkgroupConfig, 'id' | 'energyStreams'>;
 
-/** @param stats of the first rows: known where no field is read */
+/** @param stats of the first rows; only if no field is read */
 export function newsOfImport(
   summary: ImportSummary,
   workgroup: Asked,
@@ -38,7 +39,7 @@ export function newsOfImport(
   return { ...summary, warnings, ...(warnings.length > 0 && suggested && { suggested }) };
 }
 
-/** The same beforehand: what would be read, without energy. */
+/** The same for a dry run: the fields that would be read, without energy. */
 export function newsOfPreview(table: string, stats: readonly FieldStats[], workgroup: Asked): ImportNews {
   const uses = fieldUses(table, workgroup.energyStreams);
   const fields = stats.map(({ field, values }) => ({ field, values, streams: uses.get(field) ?? [] }));
@@ -51,22 +52,21 @@ function isAmount({ streams }: Pick<ImportNews['fields'][number], 'streams'>): b
   return streams.some(({ isUnit }) => !isUnit);
 }
 
-const count = (value: number) => value.toLocaleString('en');
 const FIELDS_SHOWN_MAX = 12;
 
 function energyWarnings({ fields, months }: ImportSummary): string[] {
   const read = fields.filter(isAmount);
   const taken = read.reduce((sum, { streams }) => sum + streams.reduce((own, one) => own + one.taken, 0), 0);
   const reasons = read.flatMap(({ field, rejected }) =>
-    Object.entries(rejected).map(([reason, readings]) => `${field}: ${count(readings)} ${reason}`),
+    Object.entries(rejected).map(([reason, readings]) => `${field}: ${formatCount(readings)} ${reason}`),
   );
   if (taken === 0 && reasons.length > 0)
     return [
-      `no energy comes of this import. All readings of the fields that energy streams read were rejected (${reasons.join(', ')}).\n  "wattline status" says what to change, and "SELECT * FROM rejected_reading" in the lake counts them, with samples.`,
+      `this import gives no energy. All readings of the fields that energy streams read were rejected (${reasons.join(', ')}).\n  "wattline status" explains what to change, and "SELECT * FROM rejected_reading" in the lake counts them, with samples.`,
     ];
   if (taken > 0 && months.length === 0)
     return [
-      'no energy comes of this import. Its readings were taken, but a register needs two readings of a device and source, and power needs samples that lie close enough together.',
+      'this import gives no energy. Its readings were accepted, but a register needs two readings of a device and source, and power needs samples that lie close enough together.',
     ];
   return [];
 }
@@ -83,8 +83,8 @@ function unreadWarning(
   const meant = own.length === 0 ? nearest(table, tables) : undefined;
   const reads = energyStreams.map(({ table: of, field }) => `${of}.${field}`);
   const lines = [
-    `no energy comes of this import. No energy stream reads any of its fields.`,
-    `The rows are in table ${table} and have the fields ${shown.join(', ')}${more}.`,
+    `this import gives no energy. No energy stream reads any of its fields.`,
+    `The rows are in table ${table}. Their fields are ${shown.join(', ')}${more}.`,
     reads.length === 0
       ? `Workgroup ${id} has no energy streams.`
       : `The energy streams of workgroup ${id} read ${[...new Set(reads)].slice(0, FIELDS_SHOWN_MAX).join(', ')}.`,
@@ -95,7 +95,7 @@ function unreadWarning(
     ...(firstDay === undefined
       ? []
       : [
-          `The rows are stored. They are read when the configuration has such lines and the service is started again; after pipeline.keepMessages (2 days by default) also run "wattline backfill --source archive --from ${firstDay ?? '<day>'} --table ${table}".`,
+          `The rows are stored. They are read after you add energy streams and restart the service. After pipeline.keepMessages (2 days by default) also run "wattline backfill --source archive --from ${firstDay ?? '<day>'} --table ${table}".`,
         ]),
   ];
   return lines.join('\n  ');
@@ -104,7 +104,7 @@ function unreadWarning(
 function suggestionLines(table: string, suggested: readonly SuggestedStream[]): string[] {
   if (suggested.length === 0)
     return [
-      'None of the fields looks like energy or power by its name and values: docs/configuration.md says how to write energyStreams.',
+      'No field looks like energy or power by its name and values. docs/configuration.md explains energyStreams.',
     ];
   const lines = suggested.map(
     (one) =>
@@ -112,17 +112,17 @@ function suggestionLines(table: string, suggested: readonly SuggestedStream[]): 
   );
   const registers = suggested.filter(({ method }) => method !== 'power_curve');
   return [
-    'These lines under energyStreams would read them. They are guessed from names and values: check method and unit.',
+    'These lines below energyStreams would read the fields. They are guessed from names and values: check method and unit.',
     ...lines,
     ...(registers.length > 1
       ? [
-          'Of several fields of one source the first that covers a day counts. Where they are different amounts, such as production and import, each needs as: <source>, so that it is a source of its own.',
+          'If a source has several fields, the first one that covers a day counts. If they are different amounts, such as production and import, give each its own source with as: <source>.',
         ]
       : []),
   ];
 }
 
-/** Refused by "config check" with the units that there are, so that nobody takes a wrong one by accident. */
+/** "config check" refuses this unit and lists the known ones, so nobody uses a wrong unit by accident. */
 const UNKNOWN_UNIT = 'unknown';
 
 function streamText(table: string, { field, method, unit, as }: SuggestedStream): string {
@@ -130,14 +130,14 @@ function streamText(table: string, { field, method, unit, as }: SuggestedStream)
   return stringify(stream, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 }
 
-/** Which fields are read, and what energy came of them. */
+/** The fields that are read, and their energy. */
 export function describeNews(news: ImportNews, columnsMax: number): string {
   const { fields, months } = news;
   if (fields.length === 0) return '';
   const table = formatTable(fieldColumns(news), fields, columnsMax);
   const reasons = fields.flatMap(({ field, rejected = {} }) =>
     Object.entries(rejected).map(
-      ([reason, readings]) => `  ${field} rejected, ${reason}: ${count(readings)}\n`,
+      ([reason, readings]) => `  ${field} rejected, ${reason}: ${formatCount(readings)}\n`,
     ),
   );
   return `\n${table}${reasons.join('')}${months ? describeMonths(news, months, columnsMax) : ''}`;
@@ -147,13 +147,13 @@ type NewsField = ImportNews['fields'][number];
 
 function fieldColumns({ months }: ImportNews) {
   const right = 'right' as const;
-  const sum = (numbers: number[]) => count(numbers.reduce((total, one) => total + one, 0));
+  const sum = (numbers: number[]) => formatCount(numbers.reduce((total, one) => total + one, 0));
   const isDone = months !== undefined;
   return [
     { title: 'Field', value: ({ field }: NewsField) => field },
     {
       title: 'Values',
-      value: ({ values }: NewsField) => (values === null ? '-' : count(values)),
+      value: ({ values }: NewsField) => (values === null ? '-' : formatCount(values)),
       align: right,
     },
     { title: 'Read by', value: ({ streams }: NewsField) => useText(streams) },
@@ -176,7 +176,7 @@ function fieldColumns({ months }: ImportNews) {
   ];
 }
 
-/** Sources are shown one by one as long as they are few: adding unlike ones would mislead. */
+/** Up to this number each source has its own rows. Sources are not added up, because they may be unlike. */
 const SOURCES_SHOWN_MAX = 8;
 
 function describeMonths(
@@ -191,14 +191,14 @@ function describeMonths(
     [
       { title: 'Month', value: ({ month }: MonthEnergy) => month },
       { title: 'Source', value: ({ source }: MonthEnergy) => source },
-      { title: 'kWh', value: ({ energyWh }: MonthEnergy) => kwh(energyWh), align: 'right' },
-      { title: 'Devices', value: (one: MonthEnergy) => count(one.devices), align: 'right' },
-      { title: 'Days', value: ({ days }: MonthEnergy) => count(days), align: 'right' },
+      { title: 'kWh', value: ({ energyWh }: MonthEnergy) => formatKwh(energyWh), align: 'right' },
+      { title: 'Devices', value: (one: MonthEnergy) => formatCount(one.devices), align: 'right' },
+      { title: 'Days', value: ({ days }: MonthEnergy) => formatCount(days), align: 'right' },
     ],
     rows,
     columnsMax,
   );
-  const of = devices === 1 ? 'its device' : `its ${count(devices)} devices`;
+  const of = devices === 1 ? 'its device' : `its ${formatCount(devices)} devices`;
   return `\nEnergy of ${of} from ${firstDay} to ${lastDay}, the days of this import\n${table}`;
 }
 
@@ -210,9 +210,4 @@ function addedSources(months: readonly MonthEnergy[]): MonthEnergy[] {
     devices: Math.max(...list.map(({ devices }) => devices)),
     days: Math.max(...list.map(({ days }) => days)),
   }));
-}
-
-/** kWh to the Wh. */
-export function kwh(energyWh: number): string {
-  return (energyWh / 1000).toLocaleString('en', { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 }

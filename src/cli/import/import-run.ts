@@ -19,7 +19,7 @@ export interface ImportRunOptions {
 
 export type RunProgress =
   | { kind: 'file'; path: string; progress: Told<ImportProgress> }
-  /** What has landed is being rolled up (`part` of it is) or published. */
+  /** Landed rows are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
 
 export interface ImportedFile {
@@ -32,8 +32,8 @@ const POLL_MS = 200;
 type Ended = Extract<Told<ImportState>, { kind: 'ended' }>;
 
 /**
- * Imports files one after another, and returns once their energy is there: rolled up and published.
- * @param onFile told of each file that is done, also where a later one fails
+ * Imports files one after another. Returns once their energy is rolled up and published.
+ * @param onFile called after each file, also if a later one fails
  */
 export async function runImport(
   options: ImportRunOptions,
@@ -57,7 +57,7 @@ export async function runImport(
         state: () => owner.ask('importState', undefined),
         onProgress: (part) => options.onProgress({ kind: 'after', part }),
       });
-      // The configuration may read more of a file than when it was imported. A service has taken that in by itself.
+      // The configuration may read more fields than at the first import. A service rolls these up by itself.
       if (last.outcome.kind === 'landed-before' && !owner.isService)
         while (await owner.followUp()) signal.throwIfAborted();
     }
@@ -84,7 +84,7 @@ async function importOne(
       case 'idle':
         throw new TransientError(
           'ServiceEnded',
-          'the service was started anew meanwhile; run the same command again to go on',
+          'the service was restarted; run the same command again to continue',
         );
       default:
         state satisfies never;
@@ -94,5 +94,5 @@ async function importOne(
 }
 
 function interrupted(): TransientError {
-  return new TransientError('Interrupted', 'interrupted; the same command goes on where it stopped');
+  return new TransientError('Interrupted', 'interrupted; run the same command again to continue');
 }

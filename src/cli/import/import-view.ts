@@ -11,7 +11,7 @@ import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
 import type { ImportedFile, RunProgress } from './import-run.ts';
 
-/** Shows how far an import is. */
+/** Shows the progress of an import. */
 export function createProgressView(terminal: Terminal, now: () => number) {
   const view = createLineView(terminal, now);
   const startedMs = new Map<string, number>();
@@ -47,7 +47,7 @@ export function describeProgress(
   const words = [name];
   if (withBar && part !== undefined) words.push(bar(part));
   if (part !== undefined) words.push(percent(part));
-  if (phase === 'checking') words.push('reading the file to know it again');
+  if (phase === 'checking') words.push('computing the checksum of the file');
   else {
     const rate = seconds > 0 ? rowsRead / seconds : 0;
     words.push(`${rowsRead.toLocaleString('en')} rows`, `${Math.round(rate).toLocaleString('en')}/s`);
@@ -61,7 +61,7 @@ function ratio(done: number, all: number): number {
   return all > 0 ? Math.min(1, done / all) : 1;
 }
 
-/** What became of a file. */
+/** The outcome of a file. */
 export function describeFile({ path, outcome }: ImportedFile): string {
   const { counts } = outcome;
   const name = basename(path);
@@ -69,10 +69,10 @@ export function describeFile({ path, outcome }: ImportedFile): string {
     case 'landed':
       return `${name}: ${describeCounts(counts)}${outcome.resumed ? ', gone on with where it had stopped' : ''}\n${describeRejected(counts, outcome.examples)}`;
     case 'landed-before':
-      return `${name}: nothing to do, imported before at ${formatInstant(outcome.landedAtMs)} (${describeCounts(counts)})\n`;
+      return `${name}: nothing to do, already imported at ${formatInstant(outcome.landedAtMs)} (${describeCounts(counts)})\n`;
     case 'nothing-usable':
-      if (counts.rowsRejected === 0) return `${name}: nothing imported, it has no rows\n`;
-      return `${name}: nothing imported, none of ${counts.rowsRejected.toLocaleString('en')} rows can be used\n${describeRejected(counts, outcome.examples)}`;
+      if (counts.rowsRejected === 0) return `${name}: nothing imported, the file has no rows\n`;
+      return `${name}: nothing imported, all ${counts.rowsRejected.toLocaleString('en')} rows were rejected\n${describeRejected(counts, outcome.examples)}`;
     default:
       return outcome satisfies never;
   }
@@ -101,7 +101,7 @@ export function describePreview(
 }
 
 const SKIPPED_TIMES =
-  '    in spring the clocks of the zone skip these times: if the file is in UTC, write zone: Etc/UTC in the mapping; if it keeps winter time all year, write its offset, such as zone: "+01:00"';
+  '    clocks of the zone skip these times in spring. If the times are UTC, write zone: Etc/UTC in the mapping. If they are winter time all year, write the offset, such as zone: "+01:00"';
 
 function describeCounts({
   rowsLanded,

@@ -1,7 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Document, isMap, isScalar, parse } from 'yaml';
-import { type WorkgroupConfig, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
 import { checkWhole } from '../../import/content-hash.ts';
 import { type Guess, guessFile } from '../../import/guess-file.ts';
 import type { Reason } from '../../import/guess-reasons.ts';
@@ -12,7 +13,7 @@ import { inWords } from '../../lib/input-words.ts';
 
 const THREADS = 2;
 
-/** The files that paths and patterns name, each once, in their order. @throws InputError with every one that names none */
+/** Expands paths and patterns to files, in order and without duplicates. @throws InputError with all that match no file */
 export function findFiles(named: readonly string[], cwd: string): string[] {
   const problems: Array<{ path: string; message: string }> = [];
   const files = named.flatMap((name) => {
@@ -20,14 +21,14 @@ export function findFiles(named: readonly string[], cwd: string): string[] {
     if (existsSync(path)) return [path];
     const found = globSync(name, { cwd }).sort();
     if (found.length === 0)
-      problems.push({ path: name, message: 'is no file, and no pattern that any file matches' });
+      problems.push({ path: name, message: 'is neither a file nor a pattern that matches a file' });
     return found.map((file) => resolve(cwd, file));
   });
   if (problems.length > 0) throw new InputError('the list of files', problems);
   return [...new Set(files)];
 }
 
-/** @throws InputError with everything that is wrong with it */
+/** @throws InputError with all problems of the mapping */
 export function readMapping(path: string): Mapping {
   const what = `the mapping ${path}`;
   let content: unknown;
@@ -42,7 +43,7 @@ export function readMapping(path: string): Mapping {
   return mapping.data;
 }
 
-/** What the columns of a file seem to mean. @throws InputError where that cannot be told */
+/** Guesses the meaning of the columns of a file. @throws InputError if that is not possible */
 export async function guessFor(path: string, workgroup: WorkgroupConfig, table: string): Promise<Guess> {
   const reader = await openReader(path, { threads: THREADS });
   try {
@@ -56,8 +57,8 @@ export async function guessFor(path: string, workgroup: WorkgroupConfig, table: 
 }
 
 /**
- * A mapping as a file to be edited, without what is so by default.
- * @param reasons of a guess, which become comments
+ * A mapping as a file to edit, without defaults.
+ * @param reasons of a guess, written as comments
  */
 export function mappingText(mapping: Mapping, reasons: readonly Reason[] = []): string {
   const { column, ...time } = mapping.time;
@@ -75,7 +76,6 @@ export function mappingText(mapping: Mapping, reasons: readonly Reason[] = []): 
   return document.toString({ lineWidth: 0 });
 }
 
-/** Writes a comment above a key. */
 function comment(document: Document, path: readonly string[], text: string): void {
   const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   if (!isMap(parent)) return;

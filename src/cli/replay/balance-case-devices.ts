@@ -9,7 +9,7 @@ import { queryText } from '../../warehouse/query.ts';
 import { type BalanceCase, type CaseSource, caseDays } from './balance-case.ts';
 import { intervalsOf } from './balance-case-intervals.ts';
 
-/** What the daily-energy report would tell of the case's devices. */
+/** Reports the devices of a case as the daily-energy report does. */
 export async function readDevices(
   connection: DuckDBConnection,
   one: BalanceCase,
@@ -77,7 +77,7 @@ const sourceDayColumns = {
   computed_at: 'TIMESTAMPTZ',
 } as const;
 
-/** A day of a source as the roll-up would have it: the energy that is known; none where nothing is. */
+/** A day of a source as the roll-up writes it: the known energy. Undefined if nothing is known. */
 function sourceDay(source: CaseSource, bounds: DayBounds) {
   const { day } = bounds;
   const intervals = intervalsOf(source, bounds, 'day');

@@ -2,7 +2,7 @@ import type { BalanceResolution } from '../../balance/balance-sql.ts';
 import { type DayBounds, INTERVAL_MS } from '../../lib/time.ts';
 import { type CaseSource, isThere } from './balance-case.ts';
 
-/** The intervals of a source on a day, as `balance/find_source_interval` has them; none where it is not there. */
+/** The intervals of a source on a day, as `balance/find_source_interval` returns them. Empty if the source is not present. */
 export function intervalsOf(
   source: CaseSource,
   { day, startMs, endMs }: DayBounds,
@@ -10,7 +10,7 @@ export function intervalsOf(
 ) {
   if (!isThere(source, day)) return [];
   const count = (endMs - startMs) / INTERVAL_MS;
-  // Nothing at all is nothing at any time.
+  // A day of zero energy has zero energy in each interval.
   const dayWh = source.dailyWh.get(day);
   return Array.from({ length: count }, (_, index) => {
     const atMs = startMs + index * INTERVAL_MS;
@@ -31,7 +31,7 @@ export function intervalsOf(
   });
 }
 
-/** Wh of an interval; of a day's energy its even share, so that the shares add up to the day. */
+/** Wh of an interval. Daily energy is spread evenly, and the shares add up to the day. */
 function valueAt(
   { silent, wh, unlistedWh }: CaseSource,
   atMs: number,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { isLocalDate, isTimeZone } from '../../lib/time.ts';
 import { balanceRoles } from '../../roles/role.ts';
 
-/* The form of a case of the energy balance, as strangers write it. */
+/* The format of a case of the energy balance. */
 
 const wattHours = z.number().int('must be whole Wh').nullable();
-const day = z.string().refine(isLocalDate, 'must be a day that exists, such as "2026-06-01"');
+const day = z.string().refine(isLocalDate, 'must be an existing day, such as "2026-06-01"');
 const zone = z.string().refine(isTimeZone, 'is not a time zone of the IANA database, such as "Europe/Paris"');
 const peak = z.array(z.looseObject({ kWp: z.number(), from: z.string().optional() }));
 
@@ -45,7 +45,7 @@ const device = z.looseObject({
   sources: z.array(z.string()).optional(),
   peakPower: peak.optional(),
 });
-/** A list, or what is said of each device by its name. */
+/** A list, or an object with the devices by name. */
 const devices = z
   .union([z.array(device), z.record(z.string(), device)], { error: 'must be a list of devices' })
   .transform((value) =>

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
+import { workgroupSchema } from '../../config/workgroup-settings.ts';
 import { InputError } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
 import type { ParsedCase } from './balance-case-schema.ts';
 
-/* What a case of the energy balance is as a configuration. */
+/* Converts a case of the energy balance to a configuration. */
 
 interface CaseDevice {
   id: string;
@@ -41,7 +43,7 @@ export function devicesOf(one: ParsedCase, idOf: Map<string, string>): CaseDevic
 
 type Peaks = Array<{ kWp: number; from?: string | undefined }>;
 
-/** The peak of a device whose sources have peaks of their own: their sum, from the day on which all of them are known. */
+/** The peak power of a device: the sum of its sources, from the day on which all of them are known. */
 function addPeaks(sources: readonly Peaks[]): Peaks {
   if (sources.length === 1) return sources[0]!;
   const starts = new Set(sources.flatMap((peaks) => peaks.map(({ from }) => from)));
@@ -95,7 +97,7 @@ function withoutUndefined(item: object): object {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
 }
 
-/** An id that follows from the name, so that the order of devices is always the same. */
+/** An id that follows from the name, so the order of devices is always the same. */
 export function idOfName(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

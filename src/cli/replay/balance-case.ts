@@ -1,4 +1,5 @@
-import { type WorkgroupConfig, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
 import { InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
 import {
@@ -16,10 +17,10 @@ import type { PeakDevices } from '../../roles/role-rows.ts';
 import { balanceCaseSchema, knownKeys, type ParsedCase } from './balance-case-schema.ts';
 import { devicesOf, idOfName, workgroupOf } from './balance-case-workgroup.ts';
 
-/** The energy of sources by interval, with their roles: what a balance is computed of, without readings. */
+/** The energy of sources by interval, with their roles. A balance is computed from it without readings. */
 export interface BalanceCase {
   name: string;
-  /** What the case comes to as a configuration; what is wrong with it where it cannot be one. */
+  /** The configuration of the case, or its problems. */
   workgroup: WorkgroupConfig | InputError;
   sources: readonly CaseSource[];
   absent: readonly SourceRole[];
@@ -31,9 +32,9 @@ export interface BalanceCase {
   endDay: LocalDate;
   toleranceWh: number;
   tolerancePercent: number;
-  /** Other zones whose days and months are told. */
+  /** Other zones for which days and months are reported. */
   zones: readonly string[];
-  /** Starts of intervals that are told even if nothing flowed. */
+  /** Starts of intervals that are reported even if their energy is zero. */
   askedMs: readonly UtcMs[];
   /** Names of devices by their ids. */
   deviceNames: ReadonlyMap<string, string>;
@@ -45,17 +46,17 @@ export interface CaseSource {
   from: LocalDate | undefined;
   to: LocalDate | undefined;
   sign: 1 | -1;
-  /** Wh by start of interval; null is not known. */
+  /** Wh by start of interval. Null is unknown. */
   wh: ReadonlyMap<UtcMs, number | null>;
-  /** Wh of the intervals that are not listed. */
+  /** Wh of intervals that are not listed. */
   unlistedWh: number | null;
-  /** Wh of days of which nothing is known by interval. */
+  /** Wh of days without known intervals. */
   dailyWh: ReadonlyMap<LocalDate, number | null>;
-  /** There is no data at all. */
+  /** The source has no data at all. */
   silent: boolean;
 }
 
-/** Whether a case tells energy by source and interval, and not readings. */
+/** True if a case has energy by source and interval instead of readings. */
 export function isBalanceCase(item: unknown): boolean {
   return typeof item === 'object' && item !== null && 'sources' in item && !('energyStreams' in item);
 }
@@ -63,7 +64,7 @@ export function isBalanceCase(item: unknown): boolean {
 /** More intervals of sources would take minutes. */
 const VALUES_MAX = 5_000_000;
 
-/** @throws InputError that says what is wrong with the form of the case, and where */
+/** @throws InputError with the problem of the format and its place */
 export function readBalanceCase(file: string, item: unknown, index: number): BalanceCase {
   const parsed = balanceCaseSchema.safeParse(item, inWords);
   if (!parsed.success) throw new InputError(`${file}, case ${index + 1}`, zodProblems(parsed.error));
@@ -94,7 +95,7 @@ export function readBalanceCase(file: string, item: unknown, index: number): Bal
     throw new InputError(where, [
       {
         path: 'options',
-        message: `asks for ${intervals} intervals of sources, and ${VALUES_MAX} are the most`,
+        message: `asks for ${intervals} intervals of sources, at most ${VALUES_MAX} are possible`,
       },
     ]);
   const devices = devicesOf(one, idOf);
@@ -135,7 +136,7 @@ function refuseMisspelt(where: string, one: ParsedCase): void {
   if (problems.length > 0) throw new InputError(where, problems);
 }
 
-/** The days that are asked for; those that energy is listed of where none are. */
+/** The days that are asked for. Default: the days with energy. */
 function rangeOf(where: string, { options, timezone }: ParsedCase, sources: readonly CaseSource[]) {
   const listed = sources.flatMap(({ wh, dailyWh }) => [
     ...dailyWh.keys(),
@@ -146,7 +147,7 @@ function rangeOf(where: string, { options, timezone }: ParsedCase, sources: read
   const endDay = options.endDate ?? listed.at(-1);
   if (startDay === undefined || endDay === undefined)
     throw new InputError(where, [
-      { path: 'options.startDate', message: 'is missing, and no energy is listed that would tell the days' },
+      { path: 'options.startDate', message: 'is missing, and no energy is listed to take the days from' },
     ]);
   if (endDay < startDay)
     throw new InputError(where, [{ path: 'options.endDate', message: `is before startDate (${startDay})` }]);
@@ -161,7 +162,7 @@ function intervalStart(where: string, path: string, text: string): UtcMs {
   ]);
 }
 
-/** Whether a source is there on a day. */
+/** True if a source is present on a day. */
 export function isThere({ from, to }: CaseSource, on: LocalDate): boolean {
   return includesDay({ from, to }, on);
 }

@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { parse } from 'csv-parse';
 import type { FieldValue } from '../../contract/messages.ts';
+import { streamCsv } from '../../foreign-table/parse-csv.ts';
 import { errorMessage, InputError } from '../../lib/errors.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 
-/** A row of a case's readings; an empty cell is null. */
+/** A row of the readings of a case. An empty cell is null. */
 export interface CsvReading {
   deviceId: string | undefined;
   source: string | undefined;
@@ -14,7 +14,7 @@ export interface CsvReading {
   data: Record<string, FieldValue>;
 }
 
-/** The columns that are no fields, and the names by which others call them. */
+/** Columns that are not fields, with other common names. */
 const known = {
   event_time: ['eventtime', 'time', 'timestamp', 'datetime'],
   device_id: ['deviceid', 'device'],
@@ -22,9 +22,9 @@ const known = {
 } as const;
 
 /**
- * The rows of a CSV file, in its order.
- * @param fields those that the energy streams read: a file with none of them has no energy to tell
- * @throws InputError that names the file and the line
+ * Reads the rows of a CSV file in their order.
+ * @param fields that the energy streams read. A file without any of them has no energy.
+ * @throws InputError with the file and the line
  */
 export async function* readCsv(path: string, fields: readonly string[]): AsyncGenerator<CsvReading> {
   const bytes: Readable = createReadStream(path);
@@ -34,14 +34,8 @@ export async function* readCsv(path: string, fields: readonly string[]): AsyncGe
     hasColumns = true;
     return checkColumns(path, names, fields);
   };
-  const rows = text.pipe(parse({ columns, bom: true, skip_empty_lines: true, info: true }));
-  // An error of a stream does not travel along a pipe.
-  for (const stream of [bytes, text]) stream.on('error', (error) => rows.destroy(error));
   try {
-    for await (const { record, info } of rows as AsyncIterable<{
-      record: Record<string, string>;
-      info: { lines: number };
-    }>) {
+    for await (const { record, info } of streamCsv([bytes, text], columns)) {
       yield readingOf(path, record, info.lines);
     }
   } catch (error) {
@@ -92,7 +86,7 @@ function readingOf(path: string, record: Record<string, string>, line: number): 
   return { deviceId: device_id || undefined, source: source || undefined, eventTimeMs, data };
 }
 
-/** Plain decimal numbers are numbers; everything else stays the text that it is, for the roll-up to judge. */
+/** Converts plain decimal numbers. Other text stays text, and the roll-up judges it. */
 function fieldValue(text: string): FieldValue {
   if (text === '') return null;
   return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
@@ -100,11 +94,11 @@ function fieldValue(text: string): FieldValue {
     : text;
 }
 
-/** What to say of a time that is none. */
+/** The error for an invalid time. */
 export function badInstant(what: string, path: string, text: string): InputError {
   const message =
     text === ''
       ? 'is empty; every reading needs its time'
-      : `"${text.slice(0, 40)}" is no instant; use ISO 8601 with a zone, such as 2026-11-20T13:05:00Z`;
+      : `"${text.slice(0, 40)}" is not an instant; use ISO 8601 with a zone, such as 2026-11-20T13:05:00Z`;
   return new InputError(what, [{ path, message }]);
 }

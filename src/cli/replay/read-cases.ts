@@ -1,7 +1,9 @@
 import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type WorkgroupConfig, workgroupSchema, zodProblems } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import { zodProblems } from '../../config/load-config.ts';
+import { workgroupSchema } from '../../config/workgroup-settings.ts';
 import { type FieldValue, fieldValueSchema } from '../../contract/messages.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
@@ -9,7 +11,7 @@ import { parseInstant, type UtcMs } from '../../lib/time.ts';
 import { type BalanceCase, isBalanceCase, readBalanceCase } from './balance-case.ts';
 import { badInstant, readCsv } from './read-case-csv.ts';
 
-/** A reading of a case, as a device would send it. */
+/** A reading of a case, as a device sends it. */
 export interface CaseReading {
   table: string;
   device: string;
@@ -18,17 +20,17 @@ export interface CaseReading {
   data: Record<string, FieldValue>;
 }
 
-/** What is to be replayed: a workgroup's configuration and its readings in the order of the file. */
+/** A workgroup's configuration and its readings, in the order of the file. */
 export interface ReplayCase {
   name: string;
   workgroup: WorkgroupConfig;
   readings(): AsyncIterable<CaseReading>;
 }
 
-/** The device of readings that name none. */
+/** The device of readings without a device. */
 const LONE_DEVICE = '00000000-0000-4000-8000-000000000001';
 
-/** What else stands there is what is known of the energy, and words about the case: of no use here. */
+/** Ignores other members, such as the expected energy and comments. */
 const describedSchema = z.looseObject({
   id: z.string().optional(),
   name: z.string().optional(),
@@ -51,9 +53,9 @@ const inlineReadingSchema = z.looseObject({
 });
 
 /**
- * The cases at a path: a folder with `case.json` and `readings.csv.gz` (or `readings.csv`), or a JSON file with an array of cases whose
- * readings are inline, or which tell the energy of sources, to be balanced.
- * @throws InputError that says what is wrong, and where
+ * Reads the cases at a path: a folder with `case.json` and `readings.csv.gz` (or `readings.csv`), or a JSON file with an array of cases. Cases
+ * in JSON contain readings, or the energy of sources for a balance.
+ * @throws InputError with the problem and its place
  */
 export async function readCases(path: string): Promise<{ readings: ReplayCase[]; balances: BalanceCase[] }> {
   const found = await stat(path).catch((error: unknown) => {
@@ -62,14 +64,14 @@ export async function readCases(path: string): Promise<{ readings: ReplayCase[];
   if (found.isDirectory()) return { readings: [await readFolder(path)], balances: [] };
   const content = await readJson(path);
   const list = Array.isArray(content) ? content : [content];
-  if (list.length === 0) throw new InputError(path, [{ path: '', message: 'holds no case' }]);
+  if (list.length === 0) throw new InputError(path, [{ path: '', message: 'contains no case' }]);
   const readings: ReplayCase[] = [];
   const balances: BalanceCase[] = [];
   for (const [index, item] of list.entries()) {
     if (isBalanceCase(item)) balances.push(readBalanceCase(path, item, index));
     else readings.push(inlineCase(path, item, index));
   }
-  // The energy is told by the case's name, so one of two would be lost.
+  // Results are named by their case, so names must differ.
   const names = [...readings, ...balances].map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -128,13 +130,13 @@ function inlineCase(file: string, item: unknown, index: number): ReplayCase {
   };
 }
 
-/** Nothing where it is nothing that a case may have. */
+/** An unknown member is a problem. */
 function misspeltAs(key: string): Problem[] {
   const meant = nearest(key, settings);
   return meant === undefined ? [] : [{ path: key, message: describeUnknown(meant) }];
 }
 
-/** The configuration that a case describes; its streams belong to its table where they name none. */
+/** The configuration of a case. Its streams belong to its table by default. */
 function describe(
   file: string,
   content: unknown,
@@ -177,8 +179,6 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new InputError(file, [
-      { path: '', message: `is no JSON that can be read: ${errorMessage(error)}` },
-    ]);
+    throw new InputError(file, [{ path: '', message: `is not valid JSON: ${errorMessage(error)}` }]);
   }
 }

@@ -11,7 +11,7 @@ const pool = {
   queryMsMax: 600_000,
 };
 
-/** Computes cases of the energy balance, one after the other, in a database of their own in memory. */
+/** Computes cases of the energy balance one after another, in a database in memory. */
 export async function replayBalances(
   cases: readonly BalanceCase[],
   signal: AbortSignal,

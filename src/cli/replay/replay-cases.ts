@@ -8,6 +8,7 @@ import { limits } from '../../contract/wire-limits.ts';
 import type { ExplainArgs, Explained } from '../../explain/explained-schema.ts';
 import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
 import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import { createPipeline, type Pipeline } from '../../pipeline/pipeline.ts';
 import { pollSlice } from '../../pipeline/poll-slice.ts';
 import type { Service } from '../../service/service.ts';
@@ -15,22 +16,22 @@ import { startRoles } from '../../service/start-roles.ts';
 import { inTempFolder } from '../temp-folder.ts';
 import type { CaseReading, ReplayCase } from './read-cases.ts';
 
-/** What a case came to. Energy in Wh. */
+/** The result of a case. Energy in Wh. */
 export interface ReplayResult {
   days: Record<LocalDate, Record<string, number>>;
   bySource: Record<LocalDate, Record<string, number>>;
   /** Quality flags of each day, by device and source. */
   flags: Record<LocalDate, Record<string, string[]>>;
-  /** What could not be computed: a series, or the case as a whole (series is null). The others have their energy. */
+  /** What could not be computed: a series, or the whole case (series is null). Other series have their energy. */
   failed: Array<{ series: string | null; field?: string; error: string }>;
-  /** Messages that the stream took in, and readings or messages that went to quarantine, in all and by reason. */
+  /** Messages that the stream accepted, and quarantined readings or messages, in all and by reason. */
   messages: number;
   rejected: number;
   rejectedByReason: Record<string, number>;
   seconds: number;
 }
 
-/** Told of each case while its warehouse is open, so that days can be explained. */
+/** Called for each case while its warehouse is open, so that days can be explained. */
 export type OnReplayed = (
   name: string,
   result: ReplayResult,
@@ -42,8 +43,8 @@ const ITEMS_PER_REQUEST = 5_000;
 const REPORT_DAYS_MAX = 1_800;
 
 /**
- * Pushes cases through everything there is, in a temporary folder that is removed afterwards: ingest, stream, poll, land, roll up,
- * publish and report, with the parts that `up` runs, one case after the other.
+ * Runs cases through the whole pipeline in a temporary folder: ingest, stream, poll, land, roll up, publish and report, one case after
+ * another.
  */
 export async function replayCases(
   cases: readonly ReplayCase[],
@@ -62,7 +63,8 @@ async function replayIn(
   const config: Config = {
     ...configSchema.parse({
       dataDir,
-      http: { port: 0, requestsPerMinuteMax: 1_000_000 },
+      http: { port: 0 },
+      limits: { requestsPerMinute: 1_000_000 },
       stream: { retention: '30d' },
     }),
     workgroups: cases.map(({ workgroup }, index) => ({ ...workgroup, id: `case-${index + 1}` })),
@@ -88,7 +90,7 @@ async function replayIn(
           pipeline.run(workgroup.id, 'explain', args),
         );
       } catch (error) {
-        // What is wrong with the file is for whoever wrote it; a stop ends all.
+        // A wrong case is part of the results. An interruption ends all cases.
         if (error instanceof InputError || service.signal.aborted) throw error;
         const failed = [{ series: null, error: errorMessage(error) }];
         await onReplayed(one.name, { ...nothing, failed }, (args) =>
@@ -104,7 +106,7 @@ async function replayIn(
   }
 }
 
-/** What a case that fails as a whole comes to. */
+/** The result of a case that fails as a whole. */
 const nothing = {
   days: {},
   bySource: {},
@@ -121,7 +123,7 @@ async function replayCase(
 ): Promise<Omit<ReplayResult, 'seconds'>> {
   const { server, pipeline, config, workgroup, service } = parts;
   const sent = await sendReadings(server, one);
-  await pipeline.open({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline });
+  await pipeline.open(assignmentOf(config, workgroup));
   await drainStream(server, pipeline, service.signal);
   const status = await pipeline.run(workgroup.id, 'status', undefined);
   return {
@@ -150,7 +152,7 @@ interface Sent {
   lastMs: UtcMs | undefined;
 }
 
-/** Posts the readings in their order, in requests of one table each. */
+/** Posts the readings in their order. Each request has one table. */
 async function sendReadings(server: Server, { name, readings }: ReplayCase): Promise<Sent> {
   const sent: Sent = { messages: 0, firstMs: undefined, lastMs: undefined };
   let waiting: CaseReading[] = [];
@@ -185,7 +187,7 @@ async function sendReadings(server: Server, { name, readings }: ReplayCase): Pro
   return sent;
 }
 
-/** The ingest's answer names the readings by their place in the request; a person looks for them in the file. */
+/** Converts places in the request to places in the file. */
 function refused(what: string, before: number, bytes: Uint8Array): TerminalError {
   const body = decodeCbor(bytes) as {
     message?: string;
@@ -194,11 +196,11 @@ function refused(what: string, before: number, bytes: Uint8Array): TerminalError
   const items = body.items
     ?.slice(0, 10)
     .map(({ index, field, reason }) => `  reading ${before + index + 1}: ${field} ${reason}`);
-  const lines = [`the stream refused readings of ${what}: ${body.message}`, ...(items ?? [])];
+  const lines = [`the stream rejected readings of ${what}: ${body.message}`, ...(items ?? [])];
   return new TerminalError('ReadingsRefused', lines.join('\n'));
 }
 
-/** Polls to the head of the stream, then rolls up and publishes what has landed. */
+/** Polls to the head of the stream. Then rolls up and publishes. */
 async function drainStream(server: Server, pipeline: Pipeline, signal: AbortSignal): Promise<void> {
   const { url, workgroupId, token } = server;
   const source = createRestSource({ url, workgroup: workgroupId, token });
@@ -213,7 +215,7 @@ async function drainStream(server: Server, pipeline: Pipeline, signal: AbortSign
   await pipeline.run(workgroupId, 'publish', undefined);
 }
 
-/** The report over all days of the readings, by device and by source, with the flags; days without energy left out. */
+/** The report of all days of the readings, by device and by source, with flags. Days without energy are left out. */
 async function readReport(
   server: Server,
   { firstMs, lastMs }: Sent,

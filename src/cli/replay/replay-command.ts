@@ -13,9 +13,7 @@ import type { BalanceResult } from './run-balance-case.ts';
 export function addReplayCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('replay')
-    .description(
-      'a dry run of your own export: push readings through the whole pipeline and print the energy',
-    )
+    .description('run readings of your own through the whole pipeline, and print the energy')
     .argument('<path>', 'a folder with case.json and readings.csv.gz, or a JSON file with cases')
     .addHelpText('after', help)
     .action((path: string) =>
@@ -44,7 +42,7 @@ export function addReplayCommand(program: Command, terminal: Terminal): void {
     );
 }
 
-/** Why a case has no energy as a whole; undefined where it has. */
+/** The error of a failed case. Undefined if it succeeded. */
 function failureOf(result: ReplayResult | BalanceResult): string | undefined {
   if ('error' in result) return result.error;
   return 'failed' in result ? result.failed.find(({ series }) => series === null)?.error : undefined;
@@ -55,13 +53,13 @@ function describe([name, result]: [string, ReplayResult | BalanceResult]): strin
   return 'bySource' in result ? describeEnergy(name, result) : describeBalance(name, result);
 }
 
-/** Balances by day for people. */
+/** Balances by day, as text. */
 function describeBalance(name: string, { day }: Extract<BalanceResult, { day: unknown }>): string {
   const rows = Object.entries(day).map(([date, told]) => ({ date, told }));
   return `${name}\n${formatTable(balanceColumns, rows)}`;
 }
 
-/** Wh by day and source for people, and how it went. */
+/** Wh by day and source, and the counts, as text. */
 function describeEnergy(
   name: string,
   { bySource, messages, rejected, seconds, failed }: ReplayResult,
@@ -113,25 +111,24 @@ const balanceColumns = [
 ];
 
 const help = `
-Nothing is kept: it runs on parts of its own in a temporary folder, and reads no configuration.
+The command runs in a temporary folder, reads no configuration, and keeps nothing.
 
 case.json        { "name", "timezone", "table", "energyStreams": [{ "field", "method", "unit", "maxPower": "10 kW", ... }] }
 readings.csv.gz  event_time (ISO 8601 with a zone), device_id, source, then a column for each field; an empty cell is null
-JSON file        an array of such cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
+JSON file        an array of cases with "id" and "readings": [{ "event_time", "device", "source", "data": { ... } }]
 
-A JSON file can also hold cases of the energy balance: Wh by interval, source and role, without readings:
+A JSON file can also contain cases of the energy balance: Wh by interval, source and role, without readings:
 
 balance case     { "id", "timezone", "sources": [{ "device", "source", "role", "negativeRole", "within", "from", "to", "sign",
                  "wh": { "<start of 15 minutes>": Wh }, "unlistedWh", "dailyWh": { "<day>": Wh }, "silent",
                  "peakPower": [{ "kWp", "from" }] }], "absent", "devices": [{ "name", "energyRole", "totalSource", "sources" }],
                  "options": { "startDate", "endDate", "toleranceWh", "tolerancePercent", "zones" } }
-                 Intervals that are not listed are unlistedWh (0), null is not known, dailyWh has no shape, silent has no data.
+                 Intervals that are not listed have unlistedWh (default 0). null is unknown. dailyWh has no shape. silent has no data.
 
 With --json: { "<case>": { "days": { "<day>": { "<device>": Wh } }, "bySource": { "<day>": { "<device>.<source>": Wh } },
 "flags": { "<day>": { "<device>.<source>": ["reset", ...] } }, "failed": [{ "series": "<device>.<source>", "field", "error" }],
-"messages", "rejected", "rejectedByReason", "seconds" } }. What fails is named in failed, with series null where the whole case does; everything else is
-answered.
-of a balance case { "<case>": { "intervals", "day", "month", "zones": { "<zone>": { "day", "month" } }, "dailyEnergy", "restWh" } }
+"messages", "rejected", "rejectedByReason", "seconds" } }. Failed series are listed in failed. If the whole case fails, series is null.
+For a balance case: { "<case>": { "intervals", "day", "month", "zones": { "<zone>": { "day", "month" } }, "dailyEnergy", "restWh" } }
 
 Examples:
   wattline replay ./export

@@ -15,7 +15,7 @@ import { intervalsOf } from './balance-case-intervals.ts';
 
 type Told = Record<string, unknown>;
 
-/** What a case comes to: balances by their period, and the energy of devices by day. Energy in Wh. */
+/** The result of a case: balances by period, and the energy of devices by day, Wh. */
 export type BalanceResult =
   | {
       intervals: Record<string, Told>;
@@ -23,12 +23,12 @@ export type BalanceResult =
       month: Record<string, Told>;
       zones: Record<string, { day: Record<LocalDate, Told>; month: Record<string, Told> }>;
       dailyEnergy: Record<LocalDate, Record<string, { energyWh: number | null; flags: string[] }>>;
-      /** What is left of sources that contain others, by day. */
+      /** The remaining energy of sources that contain others, by day. */
       restWh: Record<LocalDate, Record<string, number | null>>;
     }
   | { error: string };
 
-/** Computes a case with the statements that the report is computed with. */
+/** Computes a case with the statements of the report. */
 export async function runBalanceCase(connection: DuckDBConnection, one: BalanceCase): Promise<BalanceResult> {
   if (one.workgroup instanceof InputError)
     return { error: one.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n') };
@@ -58,7 +58,7 @@ export async function runBalanceCase(connection: DuckDBConnection, one: BalanceC
   };
 }
 
-/** The days of a zone as far as they lie in the range, so that every zone tells the same energy. */
+/** The days of a zone, cut to the range, so all zones have the same energy. */
 function daysOfZone(own: readonly DayBounds[], zone: string): DayBounds[] {
   const startMs = own[0]!.startMs;
   const endMs = own.at(-1)!.endMs;
@@ -96,7 +96,7 @@ async function readBalance(
     sources: [['source_interval', jsonRowsSql('source_intervals', intervalColumns)]],
     rule: `SELECT * REPLACE ($tolerance_wh::DOUBLE AS tolerance_wh, $tolerance_percent::DOUBLE AS tolerance_percent, ${END_OF_TIME_MS} AS now_ms) FROM (\n${loadSql('balance/find_rule')}\n)`,
   };
-  // Nothing is known of the shape of a day's energy, so of its intervals nothing is known at all.
+  // The shape of a day is unknown, so its intervals are unknown.
   const rows = own.flatMap((bounds) =>
     one.sources.flatMap((source) => intervalsOf(source, bounds, resolution)),
   );
@@ -119,7 +119,7 @@ async function readBalance(
   );
 }
 
-/** After everything that a case can tell. */
+/** Later than every time of a case. */
 const END_OF_TIME_MS = '9223372036854775807';
 const dayColumns = { day: 'DATE', start_ms: 'BIGINT', end_ms: 'BIGINT' };
 const intervalColumns = {
@@ -142,7 +142,7 @@ function spansOf(workgroup: WorkgroupConfig, one: BalanceCase): RoleSpan[] {
   return createRoleResolver(workgroup).spans(one.sources.map(({ device, source }) => ({ device, source })));
 }
 
-/** Intervals in which something flowed, or is not known, and those that are asked for. */
+/** Intervals that are not zero, and the intervals that are asked for. */
 function worthTelling({ askedMs }: BalanceCase, intervals: Record<string, Told>): Record<string, Told> {
   const asked = new Set(askedMs.map((ms) => formatInstant(ms).replace('.000Z', 'Z')));
   return Object.fromEntries(
@@ -164,7 +164,7 @@ const flows = [
   'residualWh',
 ];
 
-/** Devices by their names, as the case has them. */
+/** Replaces ids of devices by their names. */
 function named(told: Told, { deviceNames }: BalanceCase): Told {
   const nameOf = (key: string) => {
     const dot = key.indexOf('.');

@@ -8,7 +8,7 @@ import { runService } from '../run-service.ts';
 export function addReportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('report')
-    .description('run only the reports, over a lake that was published')
+    .description('run only the reports, on a published lake')
     .addHelpText('after', help);
   addListenOptions(command).action((options: ListenOptions) =>
     runService(command, terminal, (config, service) =>

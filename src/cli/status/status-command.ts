@@ -38,16 +38,16 @@ import {
 } from './status-imports.ts';
 import { withLag } from './status-lag.ts';
 
-/** What a workgroup's worker wrote down, and whether it still writes. */
+/** The status that a worker wrote, and whether it still writes. */
 interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
   imports: ListedImport[];
-  /** The newest imports that count, and what became of them. */
+  /** The newest finished imports, and their effect. */
   newestImports: ListedNewestImport[];
   state: 'running' | 'stopped' | 'failing' | 'never run';
-  /** The largest lag of its stages: what one that fails has not done since it last ended well counts. */
+  /** The largest lag of the stages. The lag of a failing stage grows since its last success. */
   lagSeconds?: number | undefined;
   troubles: Trouble[];
-  /** How its exports went. */
+  /** The state of its exports. */
   exports: ExportState[];
 }
 
@@ -56,12 +56,12 @@ const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain']
 export function addStatusCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('status')
-    .description('show how far each workgroup is, and what is wrong')
+    .description('show the progress and the problems of each workgroup')
     .option('-w, --workgroup <id>', 'only this workgroup')
     .addOption(
       new Option(
         '-d, --devices [state]',
-        'the devices instead, with since when they are online or offline; or only those in a state',
+        'list the devices and since when they are online or offline; or only the devices in a state',
       ).choices(['online', 'offline', 'unknown']),
     )
     .addHelpText('after', help)
@@ -92,14 +92,14 @@ function failing(troubles: readonly Trouble[]): TransientError {
 
 type DeviceFilter = true | 'online' | 'offline' | 'unknown';
 
-/** @throws InputError where there is no such workgroup */
+/** @throws InputError if the workgroup does not exist */
 function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupConfig[] {
   return only === undefined && config.workgroups.length > 1
     ? config.workgroups
     : [chooseWorkgroup(config, only)];
 }
 
-/** @throws InputError where there is no such workgroup, TransientError where no worker has written anything yet */
+/** @throws InputError if the workgroup does not exist, TransientError if no worker has written a status yet */
 async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): Promise<ListedStatus[]> {
   const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
   const chosen = chooseWorkgroups(config, only);
@@ -112,7 +112,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       imports.set(id, await listImports(config, workgroup, written.get(id)?.imports ?? []));
       newest.set(id, await listNewestImports(config, workgroup));
     } catch (error) {
-      // What is wrong with one warehouse is told, and keeps nobody from hearing of the others.
+      // A problem with one warehouse does not hide the others.
       if (!(error instanceof TerminalError)) throw error;
       unreadable.set(id, notOpen(id, error, nowMs));
       imports.set(id, []);
@@ -147,7 +147,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       };
     }
     const isRunning = isFresh(status, nowMs);
-    // What a worker that has ended wrote last is no state of now.
+    // The last state of a stopped worker is not current.
     const own = isRunning ? (status.troubles ?? []) : [];
     const troubles = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
     const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
@@ -164,7 +164,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
   });
 }
 
-/** Where no worker says it: data that nobody could open. */
+/** Data that cannot be opened, if no worker reports it. */
 function notOpen(workgroupId: string, error: TerminalError, nowMs: UtcMs): Trouble {
   const { message } = tellFailure(error);
   return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
@@ -223,7 +223,7 @@ function columnsAt(nowMs: UtcMs) {
   ];
 }
 
-/** In the largest unit of which there are two or more. */
+/** In the largest unit with a value of two or more. */
 function inWords(ms: number): string {
   const units = [
     ['d', DAY_MS],
@@ -235,17 +235,19 @@ function inWords(ms: number): string {
 }
 
 const help = `
-Lag is how many messages the warehouse is behind the head of the stream, where that is known. Lag s is how many seconds the stages are behind:
-while one fails, the time since it last ended well. A line that begins with failing names a workgroup that is not worked on as it should be, the
-stage, what is wrong and what to do: a stage that has failed for minutes, is due and does not end well, or is not called, and data that cannot
-be opened. The exit code is 4 then. State is stopped where no worker has
-written for half a minute. By is how the stream was read last: over REST, or over a socket where upstream.transport asks for one. A problem is a place in the configuration, what is wrong there, and what to change: what config check warns of, and
-what the data say against it, looked for every pipeline.maintainEvery. Works while the worker runs and afterwards.
+Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
+stage fails, it is the time since its last success. State is "stopped" if no worker has written for half a minute. By is how the stream was
+last read: over REST, or over a socket (upstream.transport).
 
-Imports that are under way, were stopped or were given up are shown with what to do. So are the newest three of the last week that count, with
-the readings and the energy that came of them, or with a warning where none came.
+A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due
+without success, or is not called. Data that cannot be opened are listed too. The exit code is then 4. A line that begins with "problem" names a
+setting, the problem, and what to change. The worker looks for problems in the data every pipeline.maintainEvery. The command works with and
+without a running worker.
 
-Online and Offline count devices by what was last said of them: by whoever reports them, or, with stream.deviceTimeout, by their silence.
+Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
+with a warning if they gave no energy.
+
+Online and Offline count devices by their last reported state. With stream.deviceTimeout, silent devices are offline.
 
 Examples:
   wattline status

@@ -6,7 +6,7 @@ import { type DeviceState, readDeviceStates } from '../../report/device-states.t
 import { openLakeReader } from '../../report/lake-reader.ts';
 import { formatTable } from '../terminal/format-table.ts';
 
-/** A device as it is listed; instants as text. */
+/** A device in the list. Instants are text. */
 interface ListedDevice {
   workgroupId: string;
   device: string;
@@ -18,8 +18,8 @@ interface ListedDevice {
 }
 
 /**
- * The devices of workgroups as they are published: whoever is offline first, the longest at the top.
- * @throws TransientError where nothing of any of them is published yet
+ * The published devices of workgroups: offline devices first, the longest offline at the top.
+ * @throws TransientError if none of the workgroups has published anything yet
  */
 export async function listDevices(
   config: Config,
@@ -58,7 +58,7 @@ export async function listDevices(
 
 const rank: Readonly<Record<DeviceState['state'], number>> = { offline: 0, online: 1, unknown: 2 };
 
-/** Instants as a clock in the zone of the workgroup shows them. */
+/** Instants as local time of the workgroup. */
 export function describeDevices(
   listed: readonly ListedDevice[],
   workgroups: readonly WorkgroupConfig[],
@@ -82,7 +82,7 @@ export function describeDevices(
 }
 
 const nobodySaid =
-  'Nobody has said of any that it came or went; stream.deviceTimeout takes silence for it.\n';
+  'No device has been reported online or offline. Set stream.deviceTimeout to report silent devices as offline.\n';
 
 function instantOf(ms: UtcMs | null): string | null {
   return ms === null ? null : formatInstant(ms);

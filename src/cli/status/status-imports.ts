@@ -3,24 +3,26 @@ import type { ImportSummary } from '../../import/import-summary.ts';
 import type { LandedImport } from '../../import/newest-imports.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
+import { assignmentOf } from '../../pipeline/assignment.ts';
 import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
 import type { OpenImport } from '../../warehouse/shard-status.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { createControl } from '../../worker-rpc/worker-rpc.ts';
-import { kwh, newsOfImport } from '../import/import-news.ts';
+import { newsOfImport } from '../import/import-news.ts';
+import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 
-/** A file whose import does not count, and whether somebody works on it. */
+/** An unfinished import, and whether a process works on it. */
 export interface ListedImport extends Told<OpenImport> {
-  /** By the service, or by another process that has the warehouse open. */
+  /** The service works on it, or another process that has the warehouse open. */
   isUnderWay: boolean;
 }
 
-/** Who does not answer at once is busy with something else. */
+/** A process that does not answer in this time is busy. */
 const ANSWER_MS = 5 * SECOND_MS;
 
 /**
- * The imports of a workgroup that have begun and do not count, from whoever has its warehouse open, or else from the warehouse.
- * @param written what a worker wrote down last, where neither can be asked
+ * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the warehouse.
+ * @param written the last status of a worker, used if neither can be asked
  */
 export async function listImports(
   config: Config,
@@ -41,7 +43,7 @@ export async function listImports(
     case 'failed':
       return heldBySomebody(written);
     case 'not-running': {
-      const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+      const assignment = assignmentOf(config, workgroup);
       try {
         const imports = await importsClosed(assignment, systemClock);
         return imports.map((one) => ({ ...one, isUnderWay: false }));
@@ -55,14 +57,14 @@ export async function listImports(
   }
 }
 
-/** An import that counts, with what is wrong with it. */
+/** A finished import, with its problems. */
 export interface ListedNewestImport extends LandedImport {
   warnings: string[];
 }
 
 /**
- * The newest imports that count, with what became of them, from whoever has the warehouse open, or else from the warehouse.
- * @returns none where nobody can say it now
+ * The newest finished imports and their effect, from the process that has the warehouse open, or else from the warehouse.
+ * @returns empty if neither can be asked
  */
 export async function listNewestImports(
   config: Config,
@@ -80,7 +82,7 @@ async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise
   const asked = await control.ask(workgroup.id, 'importsNewest', undefined, { withinMs: ANSWER_MS });
   if (asked.kind === 'answer') return asked.answer;
   if (asked.kind === 'failed') return [];
-  const assignment = { workgroup, dataDir: config.dataDir, pipeline: config.pipeline };
+  const assignment = assignmentOf(config, workgroup);
   try {
     return await importsNewestClosed(assignment, systemClock);
   } catch (error) {
@@ -100,23 +102,23 @@ export function describeImport(workgroupId: string, listed: ListedImport): strin
 function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: ListedImport): string {
   const rows = `${rowsRead.toLocaleString('en')} rows`;
   const at = formatInstant(updatedAtMs);
-  if (isUnderWay) return `being imported, ${rows} read by ${at}`;
+  if (isUnderWay) return `in progress, ${rows} read at ${at}`;
   return state === 'landing'
-    ? `stopped after ${rows} at ${at}, none of which count yet; the same "wattline import" goes on there`
-    : `given up at ${at} after ${rows}, none of which count; import it again`;
+    ? `stopped at ${at} after ${rows}, which do not count yet; run the same "wattline import" again to continue`
+    : `given up at ${at} after ${rows}, which do not count; import the file again`;
 }
 
 export function describeNewestImport(
   workgroupId: string,
   { path, landedAtMs, rowsLanded, rowsRejected, summary, warnings }: ListedNewestImport,
 ): string {
-  const rejected = rowsRejected > 0 ? `, ${count(rowsRejected)} rejected` : '';
+  const rejected = rowsRejected > 0 ? `, ${formatCount(rowsRejected)} rejected` : '';
   const [warning] = warnings;
   const became =
     warning === undefined
       ? energyInWords(summary)
-      : `WARNING: ${warning.split(/\n|\\u000a/)[0]} "wattline import ${path} --table ${summary.table} --dry-run" says more`;
-  return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${count(rowsLanded)} rows${rejected}; ${became}\n`;
+      : `WARNING: ${warning.split(/\n|\\u000a/)[0]} "wattline import ${path} --table ${summary.table} --dry-run" shows details`;
+  return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${formatCount(rowsLanded)} rows${rejected}; ${became}\n`;
 }
 
 const SOURCES_SHOWN_MAX = 4;
@@ -125,19 +127,15 @@ function energyInWords({ fields, firstDay, lastDay, devices, months }: ImportSum
   const taken = sumOf(fields.flatMap(({ streams }) => streams.map((one) => one.taken)));
   const rejected = sumOf(fields.flatMap((field) => Object.values(field.rejected)));
   const bySource = [...Map.groupBy(months, ({ source }) => source)].map(
-    ([source, list]) => `${source} ${kwh(sumOf(list.map(({ energyWh }) => energyWh)))} kWh`,
+    ([source, list]) => `${source} ${formatKwh(sumOf(list.map(({ energyWh }) => energyWh)))} kWh`,
   );
   const energy =
     months.length === 0
       ? 'no energy'
-      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${count(devices)} ${devices === 1 ? 'device' : 'devices'} from ${firstDay} to ${lastDay}`;
-  return `${count(taken)} readings taken${rejected > 0 ? `, ${count(rejected)} rejected` : ''}; ${energy}`;
+      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${formatCount(devices)} ${devices === 1 ? 'device' : 'devices'} from ${firstDay} to ${lastDay}`;
+  return `${formatCount(taken)} readings accepted${rejected > 0 ? `, ${formatCount(rejected)} rejected` : ''}; ${energy}`;
 }
 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en');
 }

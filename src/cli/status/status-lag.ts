@@ -2,9 +2,8 @@ import type { UtcMs } from '../../lib/time.ts';
 import type { StageStatus, WorkgroupStatus } from '../../pipeline/workgroup-status.ts';
 
 /**
- * How far the stages of a workgroup are behind, as it is now. What was last written is of the last success: while a stage fails, what it
- * has not done since then is lag.
- * @returns the poll with its lag, and the largest lag of the stages; undefined where it is not known
+ * Computes the current lag of the stages of a workgroup. The written lag is from the last success, so the time since then is added while a stage fails.
+ * @returns the poll with its lag, and the largest lag of the stages; undefined if unknown
  */
 export function withLag(
   { poll, rollup, publish, troubles = [] }: WorkgroupStatus,
@@ -23,7 +22,7 @@ export function withLag(
   const own =
     pollMs === undefined
       ? poll
-      : // How many messages have come since then, nobody here knows.
+      : // The number of messages since then is unknown.
         {
           ...poll,
           lagMessages: poll.lagMessages || undefined,

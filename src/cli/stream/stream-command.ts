@@ -24,7 +24,7 @@ export async function runStream(config: Config, service: Service): Promise<void>
 }
 
 const help = `
-With stream.log: redis any number of processes serve one stream, each with the messages of all; otherwise there is one.
+With stream.log: redis several processes can serve one stream, each with all messages. Otherwise only one process can.
 
 Examples:
   wattline stream

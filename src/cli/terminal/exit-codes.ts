@@ -2,29 +2,29 @@ import { CommanderError } from 'commander';
 import { StreamError, streamErrors } from '../../contract/stream-errors.ts';
 import { InputError, TransientError } from '../../lib/errors.ts';
 
-/** What a command's exit code says. Scripts rely on these. */
+/** Exit codes of commands. Scripts rely on them. */
 export const exitCodes = {
-  /** It did what was asked. */
+  /** Success. */
   done: 0,
-  /** It failed, and will again until something is changed. */
+  /** Failure. It will fail again until something changes. */
   failed: 1,
-  /** The command line or the configuration is wrong; nothing was done. */
+  /** The command line or the configuration is wrong. Nothing was done. */
   wrongInput: 2,
-  /** Something could not be reached or was not ready; the same command may succeed later. */
+  /** Something was not reachable or not ready. The same command may succeed later. */
   tryAgain: 3,
-  /** It told how things are, and a workgroup is not worked on as it should be. */
+  /** `status` has printed everything, and a workgroup has a failing stage. */
   failing: 4,
 } as const;
 
 export const exitCodesHelp = `
 Exit codes:
-  0  it did what was asked
-  1  it failed, and will again until something is changed
+  0  success
+  1  failure; the command fails again until something changes
   2  the command line or the configuration is wrong; nothing was done
-  3  something could not be reached or was not ready; trying again may help
-  4  "wattline status" alone: it printed all, and a stage has failed for minutes, or data cannot be opened`;
+  3  something was not reachable or not ready; the same command may succeed later
+  4  only "wattline status": a stage has failed for minutes, or data cannot be opened`;
 
-/** The code of the error that `status` ends with after it has printed all. */
+/** The code of the error with which `status` ends after it has printed everything. */
 export const FAILING_CODE = 'WorkgroupsFailing';
 
 export function exitCodeOf(error: unknown): number {

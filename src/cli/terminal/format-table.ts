@@ -1,16 +1,16 @@
 import { visibleText } from '../../lib/visible-text.ts';
 
-/** A column of a table for people. */
+/** A column of a table in the terminal. */
 export interface Column<Row> {
   title: string;
   value: (row: Row) => string;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned right. */
   align?: 'left' | 'right';
 }
 
 /**
- * Aligns rows under their titles, two spaces apart, without blanks at the ends of lines and without columns that say nothing.
- * A table that is wider than `columnsMax` becomes a block for each row, with a line for each column.
+ * Formats rows below their titles, two blanks apart. Lines have no blanks at their end, and empty columns are left out. A table that is
+ * wider than `columnsMax` becomes a block for each row, with a line for each column.
  */
 export function formatTable<Row>(
   all: ReadonlyArray<Column<Row>>,
@@ -50,7 +50,7 @@ export function formatRows<Row>(
   return table.slice(table.indexOf('\n') + 1);
 }
 
-/** A titled block of lines; nothing where there is nothing to say. */
+/** A block of lines with a title. Empty if the text is empty. */
 export function section(title: string, text: string): string {
   return text && `${title}\n${text.replace(/^(?=.)/gm, '  ')}`;
 }

@@ -5,9 +5,9 @@ import type { Terminal } from '../../service/terminal.ts';
 import { globalOptions } from '../global-options.ts';
 
 /**
- * Writes the data of a command: one line of JSON where it was asked for, else text as wide as lines may be. Names come from whoever sends
- * messages: characters that would change what a terminal shows are escaped.
- * @param text lays out the data as it is shown: what it is given has no such characters, ends of lines included
+ * Writes the data of a command: one line of JSON with --json, else text within the width of the terminal. Characters that would change
+ * what a terminal shows are escaped, because names come from senders of messages.
+ * @param text formats the data; its strings are escaped already, ends of lines included
  */
 export function printData<Data>(
   command: Command,
@@ -23,12 +23,12 @@ export function printData<Data>(
   );
 }
 
-/** Says something beside the data, to a person: not where JSON was asked for. */
+/** Prints a note for a person. Not with --json. */
 export function printNote(command: Command, terminal: Terminal, note: string): void {
   if (!globalOptions(command).json) terminal.err(visibleLines(`wattline: ${note}\n`));
 }
 
-/** Offsets are larger than what JSON's numbers hold exactly, so they are text. */
+/** Offsets become text, because JSON numbers cannot hold them exactly. */
 function toJson(data: unknown): string {
   return JSON.stringify(data, bigintAsText);
 }

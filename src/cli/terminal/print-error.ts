@@ -4,8 +4,7 @@ import { visibleLines, visibleText } from '../../lib/visible-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 
 /**
- * Reports why a command failed, on standard error: in words, or with `json` as one JSON object on one line. Stacks and
- * causes are for whoever debugs.
+ * Prints an error to standard error: in words, or with `json` as one line of JSON. Stacks and causes are printed only for debugging.
  */
 export function printError(
   error: unknown,

@@ -4,7 +4,7 @@ import type { Terminal } from '../../service/terminal.ts';
 const LINE_EVERY_MS = 10_000;
 const BAR_CHARACTERS = 24;
 
-/** Shows how far something is: a line that is drawn again on a terminal, now and then a new one anywhere else. */
+/** Shows progress: one line that is redrawn on a terminal, else a new line every few seconds. */
 export function createLineView(terminal: Terminal, now: () => number) {
   let lastMs = now();
   let isDrawn = false;

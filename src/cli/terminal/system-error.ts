@@ -1,6 +1,6 @@
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 
-/** What the system refuses to do with files, as one of our errors that says what to do; anything else as it is. */
+/** Converts errors of the file system to our errors, with what to do. Other errors stay as they are. */
 export function fromSystemError(error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
   const { code, path } = error as NodeJS.ErrnoException;
@@ -16,7 +16,7 @@ export function fromSystemError(error: unknown): unknown {
     case 'EROFS':
       return new TerminalError(
         'NotAllowed',
-        `this user may not do that${where} (${code}): give it the rights, or choose another folder`,
+        `this user has no permission${where} (${code}): give it the permission, or choose another folder`,
         { cause: error },
       );
     default:

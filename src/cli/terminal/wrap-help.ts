@@ -1,13 +1,13 @@
-/** Longer lines are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read. */
 const COLUMNS_MAX = 110;
-/** A description that begins further right has no room of its own. */
+/** A description that begins further right is not wrapped in its column. */
 const DESCRIPTION_COLUMN_MAX = 40;
-/** A line of a paragraph is at least this long; a shorter one ends there on purpose. */
+/** A shorter line of a paragraph ends on purpose. */
 const FULL_LINE = 60;
 
 /**
- * Help laid out for a terminal: paragraphs, and descriptions beside their terms, are wrapped at its width. Other lines that are
- * indented are there to be copied, and stay as they are.
+ * Formats help for a terminal: wraps paragraphs, and descriptions beside their terms. Other indented lines are examples and stay as they
+ * are.
  */
 export function wrapHelp(text: string, terminalColumns: number): string {
   const columns = Math.min(terminalColumns, COLUMNS_MAX);
@@ -31,7 +31,7 @@ export function wrapHelp(text: string, terminalColumns: number): string {
   return wrapped.join('\n');
 }
 
-/** @returns what stands before the words of a paragraph or a description; no words where the line stays as it is */
+/** @returns the text before the words of a paragraph or a description; no words if the line stays as it is */
 function parse(line: string): { lead: string; words: string | undefined } {
   const [, lead = '', description] = /^( *\S+(?: \S+)* {2,})(\S.*)$/.exec(line) ?? [];
   if (description !== undefined)
@@ -41,7 +41,7 @@ function parse(line: string): { lead: string; words: string | undefined } {
   return { lead: '', words: line === '' || line.startsWith(' ') ? undefined : line };
 }
 
-/** Whether the next line belongs to the same paragraph, or to the description that begins in the column of `hang`. */
+/** True if the next line belongs to the same paragraph, or to the description that begins in the column of `hang`. */
 function goesOn(line: string, next: string | undefined, hang: string): boolean {
   if (!next?.startsWith(hang) || next.trim() === '' || /^ /.test(next.slice(hang.length))) return false;
   return line.length >= FULL_LINE && !line.endsWith(':') && !/\S {2,}\S/.test(next);

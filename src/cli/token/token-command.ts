@@ -14,12 +14,16 @@ import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
 
 export function addTokenCommand(program: Command, terminal: Terminal): void {
-  const token = program.command('token').description('make, list and revoke API tokens');
+  const token = program.command('token').description('create, list and revoke API tokens');
   token
     .command('create')
-    .description('make a token and print it; it is shown only once')
-    .argument('<subject>', 'who or what it is for')
-    .requiredOption('-w, --workgroup <id>', 'a workgroup it may use (can be repeated)', collect)
+    .description('create a token and print it; it is shown only once')
+    .argument('<subject>', 'the person or program that uses the token')
+    .requiredOption(
+      '-w, --workgroup <id>',
+      'a workgroup that the token gives access to (can be repeated)',
+      collect,
+    )
     .option(
       '-p, --permission <name>',
       `one of ${permissions.join(', ')} (can be repeated)`,
@@ -28,7 +32,7 @@ export function addTokenCommand(program: Command, terminal: Terminal): void {
     .option('-g, --device-group <name>', 'only devices of this group (can be repeated)', collect)
     .option(
       '-e, --expires <duration>',
-      'how long it holds, such as 30d (default: access.tokenLifetime)',
+      'how long it is valid, such as 30d (default: access.tokenLifetime)',
       duration,
     )
     .addHelpText('after', createHelp)
@@ -37,13 +41,13 @@ export function addTokenCommand(program: Command, terminal: Terminal): void {
     );
   token
     .command('list')
-    .description('list the tokens that were made here, newest first')
+    .description('list the tokens of this data folder, newest first')
     .addHelpText('after', listHelp)
     .action((_options, command: Command) => list(command, terminal));
   token
     .command('revoke')
-    .description('end a token at once, everywhere')
-    .argument('<token-id>', 'its id, as "token list" shows it')
+    .description('revoke a token at once')
+    .argument('<token-id>', 'the id of the token; see "wattline token list"')
     .addHelpText('after', revokeHelp)
     .action((tokenId: string, _options, command: Command) => revoke(tokenId, command, terminal));
 }
@@ -80,7 +84,7 @@ async function create(
   printNote(command, terminal, `token ${rest.tokenId} for ${subject}: ${allowed}; until ${times.expiresAt}`);
 }
 
-/** A token for what is not configured would be of no use, and the reason hard to find. */
+/** Checks that workgroups and groups exist, because the token would be useless and the reason hard to find. */
 function problemsOf(options: CreateOptions, config: Config): Problem[] {
   return options.workgroup.flatMap((id) => {
     const workgroup = config.workgroups.find((each) => each.id === id);
@@ -103,7 +107,7 @@ async function list(command: Command, terminal: Terminal): Promise<void> {
     expiresAt: formatInstant(expiresAtMs),
     ...(revokedAtMs !== undefined && { revokedAt: formatInstant(revokedAtMs) }),
   }));
-  if (tokens.length === 0) printNote(command, terminal, 'no token has been made here');
+  if (tokens.length === 0) printNote(command, terminal, 'this data folder has no tokens');
   printData(command, terminal, data, (columnsMax) =>
     tokens.length === 0 ? '' : formatTable(tokenColumns, tokens, columnsMax),
   );
@@ -121,16 +125,20 @@ const tokenColumns = [
 ];
 
 async function revoke(tokenId: string, command: Command, terminal: Terminal): Promise<void> {
-  // A token in the place of its id would be revoked by a name that nothing has, and go on to hold.
+  // Refuses a token in place of its id, because the token would stay valid.
   if (!/^[\w-]{1,128}$/.test(tokenId))
     throw new InputError('the token', [
-      { path: 'token-id', message: 'is no id of a token; "wattline token list" shows the ids' },
+      { path: 'token-id', message: 'is not the id of a token; see "wattline token list"' },
     ]);
   const access = await openAccess(readConfig(command, terminal));
   const { known, alreadyRevoked } = access.revoke(tokenId);
   if (!known)
-    printNote(command, terminal, `no token with the id ${tokenId} was made here; it is refused all the same`);
-  const said = alreadyRevoked ? 'was revoked before' : 'is revoked';
+    printNote(
+      command,
+      terminal,
+      `this data folder has no token with the id ${tokenId}; the id is revoked anyway`,
+    );
+  const said = alreadyRevoked ? 'was already revoked' : 'is revoked';
   printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
 }
 
@@ -165,7 +173,7 @@ function duration(value: string): number {
 }
 
 const createHelp = `
-The token alone goes to standard output, so it can be kept in a variable or a file.
+Standard output contains only the token, so it can be stored in a variable or a file.
 
 Examples:
   wattline token create dashboard --workgroup home

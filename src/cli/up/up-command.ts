@@ -22,7 +22,7 @@ export async function runUp(config: Config, service: Service): Promise<void> {
 }
 
 const help = `
-Ctrl-C or SIGTERM ends it within 20 s; a second one ends it at once.
+Ctrl-C or SIGTERM stops the service within 20 s. A second one stops it at once.
 
 Examples:
   wattline up

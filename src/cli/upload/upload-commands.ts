@@ -8,7 +8,8 @@ import type { Terminal } from '../../service/terminal.ts';
 import type { UploadTopic } from '../../upload/read-upload.ts';
 import type { UploadOptions } from '../../upload/upload-options.ts';
 import type { Upload } from '../../upload/upload-rows.ts';
-import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
+import { commandLineErrors } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import type { PutFile } from './upload-run.ts';
@@ -29,49 +30,47 @@ interface PutOptions {
 }
 
 export function addMeterDataCommand(program: Command, terminal: Terminal): void {
-  const group = program
-    .command('meter-data')
-    .description('readings of meters: upload files of them, and see what there is');
+  const group = program.command('meter-data').description('upload and list readings of meters');
   const put = group
     .command('put')
     .description('upload readings: CSV (also .gz, .zst), NDJSON, JSON or Parquet');
   addPutOptions(put)
-    .option('--timezone <zone>', 'of times that name no offset, such as Europe/Berlin')
+    .option('--timezone <zone>', 'the zone of times without an offset, such as Europe/Berlin')
     .option(
       '--interval <duration>',
-      'how long intervals are, where only their starts or only their ends are given: 15m',
+      'the length of intervals, if only their starts or only their ends are given: 15m',
     )
     .addHelpText('after', meterHelp);
   addPutAction(put, terminal, 'meter-data');
-  addListCommand(group, terminal, 'meter-data', 'show which readings there are');
+  addListCommand(group, terminal, 'meter-data', 'list the uploaded readings');
 }
 
 export function addBudgetCommand(program: Command, terminal: Terminal): void {
   const group = program
     .command('budget')
-    .description('energy that is expected of meters: upload files of it, and see what there is');
+    .description('upload and list budgets: the expected energy of meters');
   const put = group
     .command('put')
     .description('upload budgets: CSV (also .gz, .zst), NDJSON, JSON or Parquet');
   addPutOptions(put)
-    .option('--scenario <name>', 'P50, P90, contract, reforecast or any name, where no column says it')
-    .option('--year <year>', 'of months that name no year')
+    .option('--scenario <name>', 'P50, P90, contract, reforecast or any name, if no column names it')
+    .option('--year <year>', 'the year of months without a year')
     .addHelpText('after', budgetHelp);
   addPutAction(put, terminal, 'budget');
-  addListCommand(group, terminal, 'budget', 'show which budgets there are');
+  addListCommand(group, terminal, 'budget', 'list the uploaded budgets');
 }
 
 function addPutOptions(command: Command): Command {
   return command
     .argument('<files...>', 'files, or patterns such as "export/*.csv"')
-    .option('-w, --workgroup <id>', 'the workgroup of the meters; needed where there are several')
-    .option('--dry-run', 'check the files and store nothing')
-    .option('--again', 'let the same rows count again, where a later upload has replaced them')
-    .option('--meter <code>', 'the meter, where no column says it')
-    .option('--unit <unit>', 'of the energy, where neither a column nor its name says it: kWh')
-    .option('--column <role=name...>', 'a column that is called otherwise, such as energy="E-Total"')
-    .option('--delimiter <character>', 'what stands between the cells of CSV; found out by default')
-    .option('--decimal <character>', '"." or ",", what stands before fractions; found out by default');
+    .option(...WORKGROUP_OPTION)
+    .option('--dry-run', 'check the files, and store nothing')
+    .option('--again', 'let rows count again that a later upload has replaced')
+    .option('--meter <code>', 'the meter, if no column names it')
+    .option('--unit <unit>', 'the unit of the energy, if neither a column nor its name has it: kWh')
+    .option('--column <role=name...>', 'a column with another name, such as energy="E-Total"')
+    .option('--delimiter <character>', 'the character between the cells of CSV (default: detected)')
+    .option('--decimal <character>', '"." or ",", the character before fractions (default: detected)');
 }
 
 function addPutAction(command: Command, terminal: Terminal, topic: UploadTopic): void {
@@ -111,7 +110,7 @@ async function put(
       problems.push(...error.problems.map((one) => ({ ...one, path: `${path}: ${one.path || 'file'}` })));
     }
   }
-  if (problems.length > 0) throw new InputError('what is to be uploaded', problems);
+  if (problems.length > 0) throw new InputError('the upload', problems);
   if (options.dryRun) {
     const checked = files.map(({ path, upload }) => ({ path, kind: upload.kind, rows: upload.rows }));
     return printData(command, terminal, { files: checked }, () => describeChecked(files, workgroup.timezone));
@@ -132,10 +131,10 @@ async function put(
   if (owner.isService) printNote(command, terminal, 'the service publishes it within seconds');
 }
 
-/** @throws InputError with everything that is wrong with the options */
+/** @throws InputError with all problems of the options */
 async function saidOf(options: PutOptions): Promise<UploadOptions> {
   const { parseColumnOption, uploadOptionsSchema } = await import('../../upload/upload-options.ts');
-  const { zodProblems } = await import('../../config/config.ts');
+  const { zodProblems } = await import('../../config/load-config.ts');
   const { columnRoles } = await import('../../upload/find-columns.ts');
   const parsed = uploadOptionsSchema.safeParse(options, inWords);
   const problems = parsed.success
@@ -148,10 +147,10 @@ async function saidOf(options: PutOptions): Promise<UploadOptions> {
     else
       problems.push({
         path: '--column',
-        message: `"${text}" is not such as energy=E-Total, with one of ${columnRoles.join(', ')} in front`,
+        message: `"${text}" must be <role>=<column>, such as energy=E-Total; roles are ${columnRoles.join(', ')}`,
       });
   }
-  if (!parsed.success || problems.length > 0) throw new InputError('the command line', problems);
+  if (!parsed.success || problems.length > 0) throw commandLineErrors(problems);
   return { ...parsed.data, columns };
 }
 
@@ -159,7 +158,7 @@ function addListCommand(group: Command, terminal: Terminal, topic: UploadTopic, 
   const command = group
     .command('list')
     .description(description)
-    .option('-w, --workgroup <id>', 'the workgroup; needed where there are several')
+    .option(...WORKGROUP_OPTION)
     .action(({ workgroup: id }: { workgroup?: string }) =>
       runTask(command, terminal, async (config, service) => {
         const { listAll } = await import('./upload-run.ts');
@@ -177,20 +176,20 @@ function addListCommand(group: Command, terminal: Terminal, topic: UploadTopic, 
 }
 
 const whole = `
-A file is stored as a whole or not at all; a refusal lists the lines with what is wrong. The same rows again do nothing, and what a later file says
-otherwise counts from then on, under the next revision; earlier rows are kept. While "wattline up" runs it stores them; otherwise this command
-does, and publishes. Meters are those of the configuration:
+A file is stored as a whole or not at all. If it is refused, all wrong lines are listed. Uploading the same rows again changes nothing. If a
+later file has other values, they count from then on, with the next revision. Earlier rows are kept. If "wattline up" runs, the service stores
+the file. Otherwise this command does it, and publishes. The meters are configured:
   workgroups:
     - id: home
       meters: [{ code: GRID-1, direction: import }]
 `;
 
 const meterHelp = `
-Readings are energy of intervals, or values of a register, whose growth counts:
+Readings are the energy of intervals, or the values of a register:
   meter_code,interval_start,interval_end,energy_kwh          meter_code,time,value_kwh
   GRID-1,2026-05-17T13:00+02:00,2026-05-17T13:15+02:00,1.25  GRID-1,2026-05-17T00:00+02:00,120345.5
 
-Optional columns: unit (Wh, kWh, MWh ...) and quality (measured, estimated, substituted). Times need an offset or --timezone.
+Optional columns: unit (Wh, kWh, MWh ...) and quality (measured, estimated, substituted). Times need an offset, or the option --timezone.
 ${whole}
 Examples:
   wattline meter-data put may.csv
@@ -203,8 +202,8 @@ A period is a year (2026), a month (2026-05), a day (2026-05-17), or from period
   meter_code,period,energy_kwh,scenario
   PV,2026-05,1250,P50
 
-The output of PVWatts, by months or by hours, and tables of months with their target are read as they are; what they do not say is said
-by --meter, --year and --scenario.
+Monthly and hourly output of PVWatts, and tables of months with a target, are read as they are. Use --meter, --year and --scenario for what
+the file does not contain.
 ${whole}
 Examples:
   wattline budget put budget.csv

@@ -4,6 +4,7 @@ import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { type Clock, MINUTE_MS } from '../../lib/time.ts';
 import { uploadsClosed } from '../../pipeline/offline-operations.ts';
+import { askOrRead } from '../../service/ask-or-read.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { UploadList } from '../../upload/list-uploads.ts';
@@ -11,14 +12,13 @@ import { RefusedFile } from '../../upload/refusals.ts';
 import { stageUpload } from '../../upload/stage-upload.ts';
 import type { StoreOutcome } from '../../upload/store-upload.ts';
 import type { Upload } from '../../upload/upload-rows.ts';
-import { createControl } from '../../worker-rpc/worker-rpc.ts';
 
 export interface PutFile {
   path: string;
   outcome: Exclude<StoreOutcome, { kind: 'refused' }>;
 }
 
-/** For half a million rows on a busy machine. */
+/** Enough for half a million rows on a busy machine. */
 const STORE_MS = 10 * MINUTE_MS;
 
 export interface PutOptions {
@@ -30,8 +30,8 @@ export interface PutOptions {
 }
 
 /**
- * Stores files one after another, and publishes them where no service does.
- * @param onFile told of each file that is stored, also where a later one is refused
+ * Stores files one after another, and publishes them if no service runs.
+ * @param onFile called after each stored file, also if a later one is refused
  */
 export async function putAll(
   files: ReadonlyArray<{ path: string; upload: Upload }>,
@@ -56,34 +56,23 @@ export async function putAll(
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    const message = 'interrupted; the same command stores what is not stored yet, and says what is';
+    const message = 'interrupted; run the same command again to store the remaining files';
     throw new TransientError('Interrupted', message, { cause: error });
   } finally {
     while (isNew && (await owner.followUp()) && !signal.aborted);
   }
 }
 
-/** What was uploaded and counts, also where nothing was ever taken in. */
+/** The uploads that count. Empty if no warehouse exists yet. */
 export async function listAll(
   config: Config,
   workgroup: WorkgroupConfig,
   { clock }: Pick<Service, 'clock'>,
 ): Promise<UploadList> {
-  const asked = await createControl(config.dataDir).ask(workgroup.id, 'uploads', undefined);
-  switch (asked.kind) {
-    case 'answer':
-      return asked.answer;
-    case 'failed':
-      throw asked.error;
-    case 'not-running':
-      return uploadsClosed({ workgroup, dataDir: config.dataDir, pipeline: config.pipeline }, clock).catch(
-        (error: unknown) => {
-          if (error instanceof TransientError && error.code === 'NoWarehouse')
-            return { budgets: [], meters: [] };
-          throw error;
-        },
-      );
-    default:
-      return asked satisfies never;
-  }
+  return askOrRead(config, workgroup, 'uploads', undefined, (assignment) =>
+    uploadsClosed(assignment, clock).catch((error: unknown) => {
+      if (error instanceof TransientError && error.code === 'NoWarehouse') return { budgets: [], meters: [] };
+      throw error;
+    }),
+  );
 }

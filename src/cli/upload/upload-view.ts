@@ -3,11 +3,11 @@ import type { WorkgroupConfig } from '../../config/config.ts';
 import { formatInstant, formatLocal } from '../../lib/time.ts';
 import type { BudgetSummary, MeterSummary } from '../../upload/list-uploads.ts';
 import type { BudgetRow, MeterRow, Upload } from '../../upload/upload-rows.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import type { PutFile } from './upload-run.ts';
 
-const count = (value: number) => value.toLocaleString('en');
-/** kWh to the Wh. */
+/** kWh with three decimals. */
 const kwh = (energyWh: number | null) =>
   energyWh === null ? '-' : (energyWh / 1000).toLocaleString('en', { maximumFractionDigits: 3 });
 
@@ -18,18 +18,18 @@ export function describePut(files: readonly PutFile[]): string {
 function describeOutcome(outcome: PutFile['outcome']): string {
   switch (outcome.kind) {
     case 'stored': {
-      const unchanged = outcome.unchanged > 0 ? `, ${count(outcome.unchanged)} known already` : '';
-      const replaced = outcome.replaced > 0 ? `, ${count(outcome.replaced)} earlier ones replaced` : '';
-      return `${count(outcome.stored)} rows stored${unchanged}${replaced}, revision ${outcome.revision}`;
+      const unchanged = outcome.unchanged > 0 ? `, ${formatCount(outcome.unchanged)} known already` : '';
+      const replaced = outcome.replaced > 0 ? `, ${formatCount(outcome.replaced)} earlier ones replaced` : '';
+      return `${formatCount(outcome.stored)} rows stored${unchanged}${replaced}, revision ${outcome.revision}`;
     }
     case 'stored-before':
-      return `nothing to do, the same rows were uploaded at ${formatInstant(outcome.receivedAtMs)} (--again lets them count again)`;
+      return `nothing to do, the same rows were already uploaded at ${formatInstant(outcome.receivedAtMs)} (--again lets them count again)`;
     default:
       return outcome satisfies never;
   }
 }
 
-/** What a dry run has understood: by meter (and scenario) how much, from when to when. */
+/** The result of a dry run: the energy and the period of each meter (and scenario). */
 export function describeChecked(
   files: ReadonlyArray<{ path: string; upload: Upload }>,
   zone: string,
@@ -41,7 +41,7 @@ export function describeChecked(
         meter_registers: 'values of registers',
         budget: 'periods',
       }[upload.kind];
-      const head = `${basename(path)}: ${count(upload.rows.length)} ${what}, nothing is wrong\n`;
+      const head = `${basename(path)}: ${formatCount(upload.rows.length)} ${what}, no problems\n`;
       return (
         head +
         (upload.kind === 'budget' ? budgetTable(upload.rows) : meterTable(upload.rows, upload.kind, zone))
@@ -56,7 +56,7 @@ function budgetTable(rows: readonly BudgetRow[]): string {
     [
       { title: 'Meter', value: ([first]) => first!.meter },
       { title: 'Scenario', value: ([first]) => first!.scenario },
-      { title: 'Periods', value: (group) => count(group.length), align: 'right' },
+      { title: 'Periods', value: (group) => formatCount(group.length), align: 'right' },
       { title: 'First day', value: (group) => group.map(({ start }) => start).sort()[0]! },
       {
         title: 'Last day',
@@ -83,7 +83,7 @@ function meterTable(rows: readonly MeterRow[], kind: Upload['kind'], zone: strin
   return formatTable(
     [
       { title: 'Meter', value: ([first]) => first!.meter },
-      { title: 'Rows', value: (group) => count(group.length), align: 'right' },
+      { title: 'Rows', value: (group) => formatCount(group.length), align: 'right' },
       { title: 'From', value: ([first]) => formatLocal(first!.start, zone) },
       { title: 'To', value: (group) => formatLocal(group.at(-1)!.end, zone) },
       {
@@ -108,7 +108,7 @@ export function describeBudgets(budgets: readonly BudgetSummary[], columnsMax: n
       { title: 'Meter', value: ({ meter }) => meter },
       { title: 'Scenario', value: ({ scenario }) => scenario },
       { title: 'By', value: ({ period }) => period },
-      { title: 'Periods', value: ({ periods }) => count(periods), align: 'right' },
+      { title: 'Periods', value: ({ periods }) => formatCount(periods), align: 'right' },
       { title: 'First day', value: ({ firstDay }) => firstDay },
       { title: 'Last day', value: ({ lastDay }) => lastDay },
       { title: 'kWh', value: ({ energyWh }) => kwh(energyWh), align: 'right' },
@@ -120,7 +120,7 @@ export function describeBudgets(budgets: readonly BudgetSummary[], columnsMax: n
   );
 }
 
-/** @param workgroup its meters whose readings are those of a device are listed too */
+/** @param workgroup meters with a device are listed too */
 export function describeMeters(
   meters: readonly MeterSummary[],
   { meters: configured, timezone }: Pick<WorkgroupConfig, 'meters' | 'timezone'>,
@@ -129,7 +129,7 @@ export function describeMeters(
   const derived = configured.filter(({ device }) => device !== undefined);
   const lines = derived.map(
     ({ code, device, source }) =>
-      `${code}: read from device ${device}${source === undefined ? '' : `, source ${source}`}\n`,
+      `${code}: measured by device ${device}${source === undefined ? '' : `, source ${source}`}\n`,
   );
   if (meters.length === 0)
     return `${lines.join('')}no readings were uploaded yet; see "wattline help meter-data put"\n`;
@@ -137,7 +137,7 @@ export function describeMeters(
     [
       { title: 'Meter', value: ({ meter }) => meter },
       { title: 'By', value: ({ fromRegister }) => (fromRegister ? 'register' : 'intervals') },
-      { title: 'Intervals', value: ({ readings }) => count(readings), align: 'right' },
+      { title: 'Intervals', value: ({ readings }) => formatCount(readings), align: 'right' },
       { title: 'From', value: ({ firstMs }) => formatLocal(firstMs, timezone) },
       { title: 'To', value: ({ lastMs }) => formatLocal(lastMs, timezone) },
       { title: 'kWh', value: ({ energyWh }) => kwh(energyWh), align: 'right' },

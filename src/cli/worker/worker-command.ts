@@ -19,7 +19,7 @@ export async function runWorker(config: Config, service: Service): Promise<void>
 }
 
 const help = `
-With queue.backend: redis any number of workers share the workgroups; with the embedded queue there is one.
+With queue.backend: redis several workers share the workgroups. With the embedded queue only one worker can run.
 
 Examples:
   wattline worker

@@ -1,18 +1,21 @@
 import { encodeMessages } from '../../contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../contract/messages.ts';
 import { laterOffset, type Offset } from '../../contract/offset.ts';
+import { serviceLimits } from '../../contract/service-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { chunksFrom } from '../log/stored-messages.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import { createPresence, devicesWatchedMax } from './presence.ts';
+import { createPresence } from './presence.ts';
 import { readPresence, writePresence } from './presence-file.ts';
 
 export interface PresenceWatchOptions {
   streamLog: StreamLog;
   /** A device is offline after this much silence. */
   timeoutMs: number;
+  /** Devices that are watched. */
+  devicesMax?: number | undefined;
   /** The file for the presence of devices. */
   path: string;
   clock: Clock;
@@ -40,9 +43,10 @@ const ITEMS_MAX = 10_000;
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
   const { streamLog, timeoutMs, path, clock, logger } = options;
+  const devicesMax = options.devicesMax ?? serviceLimits.watchedDevicesPerWorkgroup;
   const { epoch } = await streamLog.bounds();
   const stored = readPresence(path, logger);
-  const presence = createPresence(timeoutMs, stored?.devices);
+  const presence = createPresence(timeoutMs, stored?.devices, devicesMax);
   let position: Offset = stored?.epoch === epoch ? stored.position : 0n;
   let savedPosition = position;
   let savedAtMs = clock.now();
@@ -75,8 +79,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
 
   const save = async () => {
     const unwatched = presence.forget(clock.now());
-    if (unwatched > 0)
-      logger.warn({ devices: unwatched, max: devicesWatchedMax }, 'presence.too-many-devices');
+    if (unwatched > 0) logger.warn({ devices: unwatched, max: devicesMax }, 'presence.too-many-devices');
     if (position === savedPosition) return;
     await writePresence(path, { epoch, position, devices: [...presence.devices()] });
     savedPosition = position;

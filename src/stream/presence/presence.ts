@@ -1,6 +1,7 @@
 import { MalformedError } from '../../cbor/malformed-error.ts';
 import { DEVICE_STATUS_TABLE, type DeviceStatusItem } from '../../contract/messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
+import { serviceLimits } from '../../contract/service-limits.ts';
 import { DAY_MS, type UtcMs } from '../../lib/time.ts';
 import { type Chunk, indexFrom } from '../log/chunk.ts';
 import { type StoredMessage, storedMessage } from '../log/stored-messages.ts';
@@ -47,15 +48,13 @@ export interface Presence {
 
 /** An offline device is forgotten after this much silence. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
-/** Devices of one workgroup. Further devices are not watched. */
-export const devicesWatchedMax = 200_000;
 /** Beyond this share of the room, offline devices are forgotten. Online devices never are. */
 const DEVICES_KEPT_SHARE = 0.9;
 
 export function createPresence(
   timeoutMs: number,
   known: Iterable<DevicePresence> = [],
-  devicesMax = devicesWatchedMax,
+  devicesMax: number = serviceLimits.watchedDevicesPerWorkgroup,
 ): Presence {
   const devices = new Map<string, DevicePresence>();
   /** Devices that are to be announced as online. */

@@ -5,6 +5,7 @@ import type { Authorization } from '../../access/authorize.ts';
 import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
+import { serviceLimits } from '../../contract/service-limits.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
@@ -23,6 +24,8 @@ import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 export interface StreamRoutesOptions extends Gate {
   stream: Stream;
   access: Pick<Access, 'recheck'>;
+  /** A read is held at most this long. Default: 20 s. */
+  readHoldMsMax?: number;
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
@@ -42,7 +45,7 @@ interface Address {
  * answers and errors are in CBOR.
  */
 export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
-  const { stream } = options;
+  const { stream, readHoldMsMax = serviceLimits.readHoldMs } = options;
 
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -108,7 +111,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             start,
             limit,
             bytesMax: readMessagesBytesMax,
-            holdMs: Math.min(waitMs ?? limits.readHoldMsMax, limits.readHoldMsMax),
+            holdMs: Math.min(waitMs ?? readHoldMsMax, readHoldMsMax),
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
           },
           gone.signal,

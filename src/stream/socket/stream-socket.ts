@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type ExtendedError, Server, type Socket } from 'socket.io';
 import type { Access } from '../../access/access.ts';
+import { serviceLimits } from '../../contract/service-limits.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { endWithError } from '../../http/http-server.ts';
@@ -37,6 +38,8 @@ export interface SocketLimits {
   socketsMax: number;
   /** Connections of one address that have not authenticated yet. A /64 network of IPv6 counts as one address. */
   socketsWaitingPerAddressMax: number;
+  /** A connection that is not authenticated after this is closed. */
+  authenticationMsMax: number;
 }
 
 export interface StreamSocket {
@@ -46,19 +49,16 @@ export interface StreamSocket {
 
 const limitsByDefault: SocketLimits = {
   subscriptionsPerSocketMax: 32,
-  socketsPerTokenMax: 1_000,
-  socketsPerWorkgroupMax: 5_000,
-  socketsMax: 8_000,
-  socketsWaitingPerAddressMax: 500,
+  socketsPerTokenMax: serviceLimits.connectionsPerToken,
+  socketsPerWorkgroupMax: serviceLimits.connectionsPerWorkgroup,
+  socketsMax: serviceLimits.connectionsPerProcess,
+  socketsWaitingPerAddressMax: serviceLimits.connectionsPerAddress,
+  authenticationMsMax: serviceLimits.authenticationMs,
 };
 /** Clients send only small frames: a handshake, subscriptions, acknowledgements. */
 const RECEIVED_BYTES_MAX = 32 * 1024;
-/** A connection must authenticate within this time. */
-const WAITING_MS = 5 * SECOND_MS;
-/**
- * The same limit of socket.io. It is longer, because socket.io gives a polling connection half a minute more to end.
- */
-const CONNECT_MS = 10 * SECOND_MS;
+/** The library closes a connection that is not authenticated this much later, so our limit acts first. */
+const CONNECT_MORE_MS = 5 * SECOND_MS;
 /** A slow reader needs time for a ping, because data before it must be read first. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
@@ -90,11 +90,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const lobby = createLobby({
     connectionsMax: limits.socketsMax,
     waitingPerAddressMax: limits.socketsWaitingPerAddressMax,
-    waitingMsMax: WAITING_MS,
+    waitingMsMax: limits.authenticationMsMax,
     countInside: () => sessions.size,
     startTimer,
   });
-  const server = openServer(app, path, lobby);
+  const server = openServer(app, path, lobby, limits.authenticationMsMax + CONNECT_MORE_MS);
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
     // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler would end the
@@ -182,7 +182,12 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 }
 
 /** Runs socket.io at a path of `app`, beside its routes. */
-function openServer(app: FastifyInstance, path: string, lobby: Lobby): StreamSocketServer {
+function openServer(
+  app: FastifyInstance,
+  path: string,
+  lobby: Lobby,
+  connectMsMax: number,
+): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
     addTrailingSlash: false,
@@ -191,7 +196,7 @@ function openServer(app: FastifyInstance, path: string, lobby: Lobby): StreamSoc
     perMessageDeflate: false,
     httpCompression: false,
     maxHttpBufferSize: RECEIVED_BYTES_MAX,
-    connectTimeout: CONNECT_MS,
+    connectTimeout: connectMsMax,
     pingInterval: PING_EVERY_MS,
     pingTimeout: PONG_MS,
     allowRequest: (request, decide) => {

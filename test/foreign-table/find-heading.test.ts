@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findHeading } from '../../src/import/find-heading.ts';
+import { findHeading } from '../../src/foreign-table/find-heading.ts';
 
 const rows = '28.03.2026 00:00;1234,5;0\n28.03.2026 00:15;1234,6;12\n';
 

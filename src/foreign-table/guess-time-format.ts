@@ -1,12 +1,17 @@
-import type { EpochUnit } from './import-mapping.ts';
+import { isLocalDate } from '../lib/time.ts';
 
-/** How the times of a column are written, as far as a sample tells. */
-export interface TimeGuess {
+/** Units of numbers that count from 1970-01-01T00:00Z, with their length in milliseconds. */
+export const epochUnits = { seconds: 1e3, milliseconds: 1, microseconds: 1e-3, nanoseconds: 1e-6 } as const;
+export type EpochUnit = keyof typeof epochUnits;
+
+/** How the times of a column are written. */
+export interface TimeFormatGuess {
+  /** `iso`, a unit since 1970, or a pattern such as `%d.%m.%Y %H:%M`. */
   format: string;
-  /** The share of the sample that it fits. */
+  /** Share of the texts that the format fits. */
   share: number;
   hasZone: boolean;
-  /** Another format that fits as well: day and month may be the other way round. */
+  /** Another format that fits equally many texts: day and month may be exchanged. */
   rival?: string;
 }
 
@@ -56,7 +61,7 @@ const candidates = dates.flatMap((date) =>
 );
 
 /** @param texts the cells of a column that are not empty */
-export function guessTime(texts: readonly string[]): TimeGuess | undefined {
+export function guessTimeFormat(texts: readonly string[]): TimeFormatGuess | undefined {
   if (texts.length === 0) return undefined;
   const share = (fits: (text: string) => boolean) => texts.filter(fits).length / texts.length;
   const iso = share((text) => isoPattern.test(text));
@@ -72,7 +77,7 @@ export function guessTime(texts: readonly string[]): TimeGuess | undefined {
       falls: countFalls(texts, pattern),
     }))
     .filter((candidate) => candidate.share > 0)
-    // Where day and month could be either, the times of a log rise; and who counts to twelve hours writes the month first.
+    // If day and month can be exchanged: the times of a log rise, and times with AM and PM have the month first.
     .sort(
       (left, right) =>
         right.share - left.share ||
@@ -106,4 +111,28 @@ function countFalls(texts: readonly string[], pattern: RegExp): number {
     before = now;
   }
   return falls;
+}
+
+/**
+ * Reads a time in a pattern of `guessTimeFormat`, or in a unit since 1970.
+ * @returns the time that a clock shows, as if it were UTC, or an instant. Undefined if the text does not fit the format
+ */
+export function parseTime(
+  text: string,
+  format: string,
+): { kind: 'local' | 'instant'; ms: number } | undefined {
+  if (Object.hasOwn(epochUnits, format)) {
+    const isNumber = /^\d{1,19}(\.\d+)?$/.test(text);
+    return isNumber
+      ? { kind: 'instant', ms: Math.round(Number(text) * epochUnits[format as EpochUnit]) }
+      : undefined;
+  }
+  const pattern = candidates.find((candidate) => candidate.format === format)?.pattern;
+  const { y, m, d, H = '0', M = '0', S = '0', p } = pattern?.exec(text)?.groups ?? {};
+  if (y === undefined) return undefined;
+  const year = y.length === 4 ? Number(y) : 2000 + Number(y) - (Number(y) >= 69 ? 100 : 0);
+  const date = `${year}-${m!.padStart(2, '0')}-${d!.padStart(2, '0')}`;
+  if (!isLocalDate(date)) return undefined;
+  const hour = p === undefined ? Number(H) : (Number(H) % 12) + (p.toLowerCase() === 'pm' ? 12 : 0);
+  return { kind: 'local', ms: Date.parse(date) + ((hour * 60 + Number(M)) * 60 + Number(S)) * 1_000 };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
-import { createLocalClock } from '../../src/import/local-clock.ts';
+import { createLocalClock, findOrderedRepeats } from '../../src/foreign-table/local-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 
 const utc = (text: string) => Date.parse(`${text}Z`);
@@ -85,3 +85,23 @@ test.each(zones)(
     );
   },
 );
+
+describe('the order of a series tells a repeated hour apart', () => {
+  const clock = createLocalClock('Europe/Berlin');
+  const repeats = (...times: string[]) =>
+    findOrderedRepeats(
+      times.map((time) => utc(`2026-10-25T${time}`)),
+      clock,
+    ).size;
+
+  test.each<[string, string[], number]>([
+    ['where it shows both hours', ['01:30', '02:00', '02:30', '02:00', '02:30', '03:00'], 1],
+    ['where it shows an hour twice as one time', ['02:00', '02:00'], 1],
+    ['not where it shows one of them', ['01:30', '02:00', '02:30', '03:00'], 0],
+    ['not where it goes back in time', ['03:00', '02:30', '02:00', '02:30', '02:00', '01:30'], 0],
+    ['not where it falls twice in the hour', ['02:30', '02:00', '02:30', '02:00'], 0],
+    ['not where a row of another hour is out of order', ['05:00', '04:00', '02:00', '02:00'], 0],
+  ])('%s', (_, times, count) => {
+    expect(repeats(...times)).toBe(count);
+  });
+});

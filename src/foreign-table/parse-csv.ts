@@ -1,0 +1,80 @@
+import type { Readable } from 'node:stream';
+import { parse as parseStream } from 'csv-parse';
+import { CsvError, parse } from 'csv-parse/sync';
+
+/** The characters that are tried between cells. */
+export const csvDelimiters = [';', ',', '\t', '|'] as const;
+
+export interface CsvRow {
+  /** The last line of the row in the file, from 1 on. */
+  line: number;
+  /** Lines of the file above the row. */
+  linesAbove: number;
+  /** Without blanks around them. */
+  cells: string[];
+}
+
+export interface CsvFormat {
+  delimiter: string;
+  /** The first line to read, from 1 on. Default: 1. */
+  fromLine?: number;
+  /** How many rows to read at most. Default: all. */
+  rowsMax?: number;
+  /** Accepts quotes inside of a cell, and keeps empty lines as rows. */
+  isLoose?: boolean;
+}
+
+export type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; line: number; message: string };
+
+/** Reads the rows of a CSV text. Rows may have different numbers of cells. */
+export function parseCsv(
+  text: string,
+  { delimiter, fromLine = 1, rowsMax = Number.POSITIVE_INFINITY, isLoose = false }: CsvFormat,
+): ParsedCsv {
+  try {
+    const records = parse(text, {
+      delimiter,
+      bom: true,
+      info: true,
+      from_line: fromLine,
+      relax_column_count: true,
+      relax_quotes: isLoose,
+      skip_empty_lines: !isLoose,
+      ...(Number.isFinite(rowsMax) && { to: rowsMax }),
+      // With a tab as delimiter trimming would remove empty cells.
+      trim: delimiter !== '\t',
+    }) as unknown as Array<{ record: string[]; info: { lines: number } }>;
+    let linesAbove = fromLine - 1;
+    const rows = records.map(({ record, info }) => {
+      const row = { line: info.lines, linesAbove, cells: record.map((cell) => cell.trim()) };
+      linesAbove = info.lines;
+      return row;
+    });
+    return { kind: 'rows', rows };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = typeof error.lines === 'number' ? error.lines : 0;
+    return { kind: 'problem', line, message: error.message.replace(/ at line.*$/, '') };
+  }
+}
+
+/** A row of a file that is too large to be read at once, by the names of its columns. */
+export interface CsvRecord {
+  record: Record<string, string>;
+  info: { lines: number };
+}
+
+/**
+ * Reads CSV with commas row by row.
+ * @param columns receives the names of the first line, and returns the names of the columns
+ * @returns rows; iterating them throws the errors of the file and of its content
+ */
+export function streamCsv(
+  sources: readonly Readable[],
+  columns: (names: string[]) => string[],
+): AsyncIterable<CsvRecord> {
+  const rows = sources.at(-1)!.pipe(parseStream({ columns, bom: true, skip_empty_lines: true, info: true }));
+  // A pipe does not pass errors on.
+  for (const stream of sources) stream.on('error', (error) => rows.destroy(error));
+  return rows;
+}

@@ -1,0 +1,67 @@
+import PQueue from 'p-queue';
+import { createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
+import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
+import { createInterpreter } from '../client/interpret.ts';
+import { createImportJob, type ImportJob } from '../import/import-job.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import { openShard } from '../warehouse/shard.ts';
+import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
+import { type LiveReader, storedPosition } from './live-reader.ts';
+
+/** A shard that this thread has open, with its jobs. */
+export interface OpenShard extends LiveReader {
+  assignment: Assignment;
+  imports: ImportJob;
+  backfills: BackfillJob;
+  /** Runs changes of readings and energy one after another, because two transactions that change the same rows would fail. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Opens a workgroup's warehouse and its reader at the checkpoint. */
+export async function openAssignment(
+  assignment: Assignment,
+  clock: Clock,
+  logger: Logger,
+): Promise<OpenShard> {
+  const { workgroup, pipeline, limits } = assignment;
+  const shard = await openShard({
+    path: warehousePath(assignment),
+    workgroupId: workgroup.id,
+    memoryMegabytes: pipeline.warehouseMemoryMegabytes,
+    threads: pipeline.threads,
+    namesMax: limits.namesPerWorkgroup,
+    folders: [lakeFolder(assignment)],
+    clock,
+    logger,
+  });
+  const table = workgroup.upstream?.table;
+  const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
+  const position = await storedPosition(shard);
+  const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
+  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, logger });
+  const lakeDir = lakeFolder(assignment);
+  const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
+  const changes = new PQueue({ concurrency: 1 });
+  return {
+    shard,
+    assignment,
+    interpret,
+    position,
+    stuck: undefined,
+    imports,
+    backfills,
+    inTurn: (work) => changes.add(work),
+    clock,
+    logger,
+  };
+}
+
+/** Stops its jobs and closes its file. */
+export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
+  await Promise.all([imports.stop(), backfills.stop()]);
+  await shard.close();
+}

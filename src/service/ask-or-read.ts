@@ -1,0 +1,31 @@
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { type Assignment, assignmentOf } from '../pipeline/assignment.ts';
+import type { Operations } from '../pipeline/operations.ts';
+import type { AskableName } from '../pipeline/remote-operations.ts';
+import type { Told } from '../worker-rpc/rpc-wire.ts';
+import { createControl } from '../worker-rpc/worker-rpc.ts';
+
+/**
+ * Calls an operation in the process that has a workgroup's warehouse open. If there is none, reads the warehouse.
+ * @param read the same operation on a warehouse that no process has open
+ * @throws the error of the operation
+ */
+export async function askOrRead<Name extends AskableName>(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  operation: Name,
+  args: Operations[Name]['args'],
+  read: (assignment: Assignment) => Promise<Told<Operations[Name]['result']>>,
+): Promise<Told<Operations[Name]['result']>> {
+  const asked = await createControl(config.dataDir).ask(workgroup.id, operation, args);
+  switch (asked.kind) {
+    case 'answer':
+      return asked.answer;
+    case 'failed':
+      throw asked.error;
+    case 'not-running':
+      return read(assignmentOf(config, workgroup));
+    default:
+      return asked satisfies never;
+  }
+}

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { serviceLimits } from '../../src/contract/service-limits.ts';
+import { pages } from '../support/readme.ts';
+import { findConstants, findLimits } from './find-limits.ts';
+
+const constants = findConstants();
+const page = pages.get('docs/limits.md')!;
+const rows = [...page.matchAll(/^\| (.+) \| (.+) \| (.+) \| (.*) \| (.+) \|$/gm)]
+  .map(([, what, limit, setting, , source]) => ({
+    what: what!,
+    limit: limit!,
+    setting: setting!,
+    keys: [...source!.matchAll(/`([^`]+\.ts \w+)`/g)].map(([, key]) => key!),
+  }))
+  .filter(({ what }) => what !== 'what' && !what.startsWith('--'));
+
+const factors: ReadonlyArray<readonly [RegExp, number]> = [
+  [/^ms\b/, 1],
+  [/^s\b/, 1_000],
+  [/^min\b/, 60_000],
+  [/^h\b/, 3_600_000],
+  [/^days\b/, 86_400_000],
+  [/^KiB\b/, 1024],
+  [/^MiB\b/, 1024 ** 2],
+  [/^GiB\b/, 1024 ** 3],
+];
+
+/** The numbers of a text. A number with a unit is one of several: `512 MiB` is 512 and 536,870,912. */
+function numbersOf(text: string): number[][] {
+  return [...text.matchAll(/(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*(\w*)/g)].map(([, digits, unit]) => {
+    const number = Number(digits!.replaceAll(',', ''));
+    const factor = factors.find(([pattern]) => pattern.test(unit!))?.[1];
+    return factor === undefined ? [number] : [number, number * factor];
+  });
+}
+
+test.each(rows)('$what: $limit', ({ what, limit, keys }) => {
+  const text = `${limit} ${/\((`.*)\)/.exec(what)?.[1] ?? ''}`;
+  const values = keys.flatMap((key) => {
+    expect(constants.get(key), key).toBeDefined();
+    return constants.get(key)!;
+  });
+  const shown = numbersOf(limit);
+  if (keys.length === 0) {
+    // Rules that have no constant.
+    expect(
+      shown
+        .flat()
+        .every((number) => [1, 2, 5, 15, 30, 15_000, 30_000, 512, 512 * 1024 ** 2].includes(number)),
+    ).toBe(true);
+    return;
+  }
+  for (const key of keys)
+    expect(
+      numbersOf(text).some((number) => number.some((value) => constants.get(key)!.includes(value))),
+      `${limit} does not show ${key} = ${constants.get(key)}`,
+    ).toBe(true);
+  for (const number of shown.filter(([first]) => !periods.includes(first!) || shown.length === 1))
+    expect(
+      number.some((value) => values.includes(value)),
+      `${number[0]} is none of ${values}`,
+    ).toBe(true);
+});
+/** Counts of periods and failures beside a time. */
+const periods = [2, 5, 10];
+
+/** Limits that no user meets, by the reason. */
+const internalLimits: Readonly<Record<string, readonly string[]>> = {
+  'the name is also in service-limits.ts': ['service-limits.ts readHoldMs'],
+  'the end of the range of values': ['wire-limits.ts instantMsMax', 'energy-stream.ts REGISTER_WH_MAX'],
+  'protects our own reader against other servers': ['wire-limits.ts messagesPerBodyMax'],
+  'a warning in the log of the service': ['wire-limits.ts sequencerLeadMsWarn'],
+  'work of one call of the roll-up': ['pending.ts MOVED_READINGS_MAX'],
+  'the length of a key in the hot path': ['member-keys.ts KEY_BYTES_MAX'],
+  'more imports than a disk holds': ['import-ledger.ts BATCHES_MAX'],
+};
+
+test('every constant that bounds something is on the page, or known to be internal', () => {
+  const onPage = new Set(rows.flatMap(({ keys }) => keys));
+  const internal = new Set(Object.values(internalLimits).flat());
+  const limits = findLimits();
+  expect(limits.filter((key) => !onPage.has(key) && !internal.has(key))).toEqual([]);
+  expect([...internal].filter((key) => onPage.has(key) || !limits.includes(key))).toEqual([]);
+});
+
+test('every setting of limits is on the page', () => {
+  const onPage = new Set(
+    rows.flatMap(({ setting }) => [...setting.matchAll(/`limits\.(\w+)`/g)].map(([, name]) => name!)),
+  );
+  const { limits } = configSchema.parse({});
+  expect([...onPage].sort()).toEqual(Object.keys(limits).sort());
+  expect(Object.values(limits).sort()).toEqual(Object.values(serviceLimits).sort());
+});
