@@ -10,7 +10,7 @@ export const declaredDeviceViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      "Energy of each day of the workgroup's time zone by device, as the report tells it: the sum of the sources that count, see device_source",
+      "Energy of each day of the workgroup's time zone by device, as in the report: the sum of its sources, see device_source",
     from: deviceDays,
     columns: [
       { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
@@ -18,24 +18,24 @@ export const declaredDeviceViews: readonly View[] = [
       {
         name: 'energy_wh',
         type: 'BIGINT',
-        comment: 'Energy, Wh; null on a day on which no source that counts has any, though others have',
+        comment: 'Energy, Wh; null if none of the added sources has energy, although others have',
       },
-      { name: 'methods', type: 'VARCHAR[]', comment: 'How the energy of those sources was read' },
+      { name: 'methods', type: 'VARCHAR[]', comment: 'Methods of these sources' },
       {
         name: 'flags',
         type: 'VARCHAR[]',
         comment:
-          'Quality flags of any of those sources; incomplete where one of them is missing, mixed where the device has several roles of which one is told, undeclared where nobody says what a source is',
+          'Quality flags of these sources; incomplete if one is missing, mixed if the device has several roles and one is reported, undeclared if a source has no role',
       },
       {
         name: 'coverage',
         type: 'DOUBLE',
-        comment: 'The least share of the day that measurements cover, 0 to 1',
+        comment: 'Lowest measured share of the day, 0 to 1',
       },
       {
         name: 'status',
         type: 'VARCHAR',
-        comment: 'provisional where one of them is, else restated, else final',
+        comment: 'provisional if a source is provisional, else restated, else final',
       },
       { name: 'version', type: 'INTEGER', comment: 'The highest version' },
       { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When the last of them was computed' },
@@ -47,7 +47,7 @@ export const declaredDeviceViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'Which sources devices have, and which of them add up to the device, by stretches of days in which the same is declared',
+      'Sources of devices, and which of them add up to the device, by spans of days with the same roles',
     columns: [
       device,
       source,
@@ -57,12 +57,12 @@ export const declaredDeviceViews: readonly View[] = [
         name: 'counts',
         type: 'BOOLEAN',
         comment:
-          'Whether it is part of the energy of the whole device: the total source alone, else the sources of one role, else all where none has a role',
+          'True if it is part of the energy of the device: the total source only, else the sources of one role, else all if none has a role',
       },
       {
         name: 'part',
         type: 'VARCHAR',
-        comment: 'What of it counts: whole, or the intervals in which it rose (rise) or fell (fall)',
+        comment: 'Counted part: whole, or intervals in which it rose (rise) or fell (fall)',
       },
       validFrom,
       validTo,
@@ -73,20 +73,20 @@ export const declaredDeviceViews: readonly View[] = [
     dataset: 'source_role',
     glob: '*.parquet',
     hive: false,
-    comment: 'What the energy of sources is, by stretches of days, as it follows from the configuration',
+    comment: 'Roles of sources by spans of days, from the configuration',
     columns: [
       device,
       source,
       {
         ...role,
         comment:
-          'What its energy is: production, consumption, grid_import, grid_export, battery_charge, battery_discharge or other',
+          'Role: production, consumption, grid_import, grid_export, battery_charge, battery_discharge or other',
       },
       negativeRole,
       {
         name: 'within',
         type: 'VARCHAR',
-        comment: 'What contains it: <device>.<source>, or site for what is computed of a whole site',
+        comment: 'Its container: <device>.<source>, or site for the computed part of a site',
       },
       validFrom,
       validTo,
@@ -97,7 +97,7 @@ export const declaredDeviceViews: readonly View[] = [
     dataset: 'peak_power',
     glob: '*.parquet',
     hive: false,
-    comment: 'Peak power of what devices produce with, as configured, for the specific yield',
+    comment: 'Configured peak power of devices, for the specific yield',
     columns: [device, { name: 'kwp', type: 'DOUBLE', comment: 'Peak power, kWp' }, validFrom, validTo],
   },
   {
@@ -105,14 +105,14 @@ export const declaredDeviceViews: readonly View[] = [
     dataset: 'absent_role',
     glob: '*.parquet',
     hive: false,
-    comment: 'Roles that sites are declared not to have, so that they are 0 in their balance',
+    comment: 'Roles that are configured as absent, so they are 0 in the balance',
     columns: [
       {
         name: 'site',
         type: 'VARCHAR',
-        comment: 'Name of the site; null for the workgroup, which lacks what all of its sites lack',
+        comment: 'Name of the site; null for the workgroup, if no site has the role',
       },
-      { ...role, comment: 'Role that it does not have' },
+      { ...role, comment: 'Absent role' },
     ],
   },
 ];

@@ -9,7 +9,7 @@ export const energyViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Energy of each 15-minute interval of absolute time by device, source and field: days in any zone are sums of these. Where several fields tell the energy of one source, choose one: by stream_id, that of daily_energy',
+      'Energy of each 15-minute interval of absolute time by device, source and field: days of any zone are sums of them. If a source has several fields, choose one by stream_id, as daily_energy does',
     columns: [
       device,
       source,
@@ -22,7 +22,7 @@ export const energyViews: readonly View[] = [
       {
         name: 'covered_ms',
         type: 'INTEGER',
-        comment: 'How much of the interval measurements cover, ms (0 to 900000)',
+        comment: 'Measured time of the interval, ms (0 to 900000)',
       },
       flags,
     ],
@@ -43,7 +43,7 @@ export const energyViews: readonly View[] = [
       field,
       streamId,
       flags,
-      { name: 'coverage', type: 'DOUBLE', comment: 'Share of the day that measurements cover, 0 to 1' },
+      { name: 'coverage', type: 'DOUBLE', comment: 'Measured share of the day, 0 to 1' },
       {
         name: 'status',
         type: 'VARCHAR',
@@ -59,34 +59,34 @@ export const energyViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Every version of days that changed after they were over, in which a closed period shows how it has changed. A day is here from its first change on, or if it was computed when it was over; the newest version is what daily_energy has',
+      'All versions of days that changed after they had ended. A day is listed from its first change on, or if it was computed after its end. The newest version is in daily_energy',
     columns: [
       { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
       device,
       source,
       { name: 'version', type: 'INTEGER', comment: 'From 1 on, as in daily_energy' },
-      { ...energy, comment: 'Energy, Wh; null where this version withdrew the day' },
-      { ...method, comment: `${method.comment}; null where the day was withdrawn` },
+      { ...energy, comment: 'Energy, Wh; null if this version withdrew the day' },
+      { ...method, comment: `${method.comment}; null if the day was withdrawn` },
       flags,
       {
         name: 'coverage',
         type: 'DOUBLE',
-        comment: 'Share of the day that measurements cover, 0 to 1; null where the day was withdrawn',
+        comment: 'Share of the day that measurements cover, 0 to 1; null if the day was withdrawn',
       },
       {
         name: 'status',
         type: 'VARCHAR',
         comment:
-          'What the day was when this version was computed: provisional (late data were waited for), final (its first version since then), or restated (it had been final before); null for versions from before this was kept',
+          'Status of the day in this version: provisional (late data were possible), final (first final version), or restated (it had been final before); null for old versions without it',
       },
       { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When this version was computed' },
       {
         name: 'causes',
         type: 'VARCHAR[]',
         comment:
-          'What brought it about: stream (readings that came late), import, backfill, configuration, zone, learnt (limits that follow from later readings), correction (a person, see the view correction), or rules (another version of Wattline); null for versions from before this was kept',
+          'Cause: stream (late readings), import, backfill, configuration, zone, learnt (limits learnt from later readings), correction (see the view correction), or rules (another version of Wattline); null for old versions without it',
       },
-      { ...batchId, comment: 'Newest batch that had been taken in when it was computed' },
+      { ...batchId, comment: 'Newest batch that the computation used' },
     ],
   },
   {
@@ -102,7 +102,7 @@ export const energyViews: readonly View[] = [
       {
         name: 'day_end',
         type: 'TIMESTAMPTZ',
-        comment: 'First instant after it: 23 or 25 hours later where the clock is changed',
+        comment: 'First instant after it: 23 or 25 hours later if the clock changes',
       },
     ],
   },
@@ -112,7 +112,7 @@ export const energyViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'What people have corrected, and what they have undone of it: readings that count for nothing, energy that was set or estimated. Days with a correction in force have the flag corrected',
+      'Corrections and undos: excluded readings, and set or estimated energy. Days with a correction in force have the flag corrected',
     columns: [
       { name: 'correction_id', type: 'BIGINT', comment: 'Number of the correction, from 1 on' },
       {
@@ -125,20 +125,20 @@ export const energyViews: readonly View[] = [
       source,
       { ...table, comment: 'Only readings of this table are excluded; null for all' },
       { ...field, comment: 'Only readings of this field are excluded; null for all' },
-      { name: 'day', type: 'DATE', comment: 'The local day, where one was named; else null' },
+      { name: 'day', type: 'DATE', comment: 'Local day, if one was given; else null' },
       { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'First instant' },
       { name: 'to_time', type: 'TIMESTAMPTZ', comment: 'First instant after it' },
       {
         ...energy,
-        comment: 'What was set or estimated in all, Wh; null where readings are excluded, and of an undo',
+        comment: 'Set or estimated energy, Wh; null for exclusions and undos',
       },
       {
         name: 'basis',
         type: 'JSON',
         select: 'basis::JSON',
-        comment: 'What an estimate was worked out from, as a JSON object; else null',
+        comment: 'Basis of an estimate, as a JSON object; else null',
       },
-      { name: 'reason', type: 'VARCHAR', comment: 'Why, as the author says it' },
+      { name: 'reason', type: 'VARCHAR', comment: 'Reason by the author' },
       { name: 'author', type: 'VARCHAR', comment: 'Who' },
       { name: 'created_at', type: 'TIMESTAMPTZ', comment: 'When' },
       { name: 'undoes', type: 'BIGINT', comment: 'The correction that it undoes; else null' },
@@ -150,10 +150,10 @@ export const energyViews: readonly View[] = [
       {
         name: 'days',
         type: 'BIGINT',
-        comment: 'How many days of a device and source it changed as it was made',
+        comment: 'Number of days of a device and source that it changed',
       },
       { name: 'before_wh', type: 'BIGINT', comment: 'Energy of these days before, Wh' },
-      { name: 'after_wh', type: 'BIGINT', comment: 'Energy of these days then, Wh' },
+      { name: 'after_wh', type: 'BIGINT', comment: 'Energy of these days afterwards, Wh' },
     ],
   },
   {
@@ -161,19 +161,19 @@ export const energyViews: readonly View[] = [
     dataset: 'series',
     glob: '*.parquet',
     hive: false,
-    comment: 'Which devices and sources have energy, and from which fields',
+    comment: 'Devices and sources with energy, with their fields',
     columns: [
       device,
       source,
       table,
       field,
       method,
-      { name: 'active', type: 'BOOLEAN', comment: 'Whether the field is still configured' },
+      { name: 'active', type: 'BOOLEAN', comment: 'True if the field is still configured' },
       { name: 'step_ms', type: 'BIGINT', comment: 'Usual time between two values, ms; null for registers' },
       {
         name: 'resolution_wh',
         type: 'DOUBLE',
-        comment: 'What a register counts by, Wh; null where it is not known, or no register',
+        comment: 'Resolution of a register, Wh; null if unknown or not a register',
       },
     ],
   },
@@ -183,10 +183,10 @@ export const energyViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'What the quality flags mean that stand in flags of days and intervals, one row each: join by unnest(flags). A flag says how the energy was read, not that it is wrong',
+      'Meaning of the quality flags of days and intervals: join by unnest(flags). A flag describes how the energy was computed. It does not mean that the energy is wrong',
     columns: [
-      { name: 'flag', type: 'VARCHAR', comment: 'Name, as it stands in flags' },
-      { name: 'meaning', type: 'VARCHAR', comment: 'What it says of the energy' },
+      { name: 'flag', type: 'VARCHAR', comment: 'Name of the flag' },
+      { name: 'meaning', type: 'VARCHAR', comment: 'Its meaning' },
     ],
   },
 ];

@@ -8,12 +8,12 @@ export const meterViews: readonly View[] = [
     dataset: 'meter',
     glob: '*.parquet',
     hive: false,
-    comment: 'The meters that are configured',
+    comment: 'The configured meters of the workgroup',
     columns: [
       meterCode,
-      { name: 'name', type: 'VARCHAR', comment: 'What people call it, where it has a name' },
+      { name: 'name', type: 'VARCHAR', comment: 'Name, if configured' },
       direction,
-      { ...device, comment: 'Device whose telemetry its readings are; null where readings are uploaded' },
+      { ...device, comment: 'Device that measures it; null for uploaded readings' },
       { ...source, comment: 'Source of that device; null for the device as a whole' },
     ],
   },
@@ -23,7 +23,7 @@ export const meterViews: readonly View[] = [
     glob: '*/*.parquet',
     hive: false,
     comment:
-      'Every reading of a meter that was ever uploaded, by intervals; those of a meter that are current do not overlap. Meters whose readings are those of a device have none here',
+      'All uploaded readings of meters, by intervals. Current readings of a meter do not overlap. Meters with a device have no rows',
     columns: [
       meterCode,
       { name: 'interval_start', type: 'TIMESTAMPTZ', comment: 'First instant of the interval' },
@@ -31,13 +31,13 @@ export const meterViews: readonly View[] = [
       {
         name: 'energy_wh',
         type: 'DOUBLE',
-        comment: 'Energy, Wh; null where a register fell, so that nobody knows',
+        comment: 'Energy, Wh; null if a register fell, because the energy is then unknown',
       },
       direction,
       {
         name: 'quality',
         type: 'VARCHAR',
-        comment: 'measured, estimated or substituted, as uploaded; fault where a register fell',
+        comment: 'measured, estimated or substituted, as uploaded; fault if a register fell',
       },
       revision,
       { name: 'received_at', type: 'TIMESTAMPTZ', comment: 'When it was uploaded' },
@@ -49,20 +49,19 @@ export const meterViews: readonly View[] = [
     dataset: 'site_member',
     glob: '*.parquet',
     hive: false,
-    comment:
-      'What the sites that are configured consist of: their meters, and the devices that measure the same energy',
+    comment: 'Members of the configured sites: their meters, and the devices that measure the same energy',
     columns: [
       { name: 'site', type: 'VARCHAR', comment: 'Name of the site' },
-      { ...meterCode, comment: 'Meter; null where the member is a device' },
-      { ...device, comment: 'Device; null where the member is a meter' },
+      { ...meterCode, comment: 'Meter; null if the member is a device' },
+      { ...device, comment: 'Device; null if the member is a meter' },
       { ...source, comment: 'Source of that device; null for the device as a whole' },
-      { name: 'sign', type: 'INTEGER', comment: 'Whether its energy is added (1) or taken away (-1)' },
+      { name: 'sign', type: 'INTEGER', comment: '1 if its energy is added, -1 if it is subtracted' },
       {
         name: 'valid_from',
         type: 'DATE',
-        comment: 'First local day on which it is a member; null for ever before',
+        comment: 'First local day of the membership; null if unlimited',
       },
-      { name: 'valid_to', type: 'DATE', comment: 'Last local day, included; null for ever after' },
+      { name: 'valid_to', type: 'DATE', comment: 'Last local day, included; null if unlimited' },
     ],
   },
   {
@@ -71,7 +70,7 @@ export const meterViews: readonly View[] = [
     glob: '*.parquet',
     hive: false,
     comment:
-      'Every budget that was ever uploaded, by periods of local days. Periods of several lengths may lie in one another, such as a year and its months',
+      'All uploaded budgets, by periods of local days. Periods of different lengths can contain each other, such as a year and its months',
     columns: [
       meterCode,
       { name: 'period_start', type: 'DATE', comment: 'First local day' },

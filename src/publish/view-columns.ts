@@ -16,13 +16,13 @@ export const field = {
 export const method = {
   name: 'method',
   type: 'VARCHAR',
-  comment: 'How the field tells energy: total_energy, daily_energy, power_curve or interval_energy',
+  comment: 'Method of the field: total_energy, daily_energy, power_curve or interval_energy',
 } as const;
 export const streamId = {
   name: 'stream_id',
   type: 'INTEGER',
   comment:
-    'Which of the configured fields; the intervals of the same device, source and stream_id add up to the day',
+    'Number of the configured field; intervals of the same device, source and stream_id add up to the day',
 } as const;
 export const energy = { name: 'energy_wh', type: 'BIGINT', comment: 'Energy, Wh' } as const;
 export const flags = {
@@ -50,38 +50,38 @@ export const meterCode = { name: 'meter_code', type: 'VARCHAR', comment: 'Meter'
 export const direction = {
   name: 'direction',
   type: 'VARCHAR',
-  comment: 'production, consumption, import or export, as configured; null where nobody says it',
+  comment: 'production, consumption, import or export, as configured; null if not configured',
 } as const;
 export const revision = {
   name: 'revision',
   type: 'INTEGER',
-  comment: 'From 1 on; one more than that of what it replaced',
+  comment: 'From 1; grows by one with each replacement',
 } as const;
 export const isCurrent = {
   name: 'is_current',
   type: 'BOOLEAN',
-  comment: 'Whether it counts: no later upload has replaced it',
+  comment: 'True if no later upload has replaced it',
 } as const;
 
 export const role = {
   name: 'role',
   type: 'VARCHAR',
-  comment: 'What its energy is; null where none is declared',
+  comment: 'Role of the energy; null if none is configured',
 } as const;
 export const negativeRole = {
   name: 'negative_role',
   type: 'VARCHAR',
-  comment: 'What its negative intervals are, of a register that may fall; else null',
+  comment: 'Role of negative intervals of a register that may fall; else null',
 } as const;
 export const validFrom = {
   name: 'valid_from',
   type: 'DATE',
-  comment: 'First local day; null for ever before',
+  comment: 'First local day; null if unlimited',
 } as const;
 export const validTo = {
   name: 'valid_to',
   type: 'DATE',
-  comment: 'Last local day, included; null for ever after',
+  comment: 'Last local day, included; null if unlimited',
 } as const;
 
-/** The views of `analytics.duckdb`, with what a person has to know of every column. */
+/** The views of `analytics.duckdb`, with a description of each column. */
