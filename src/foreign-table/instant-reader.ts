@@ -64,14 +64,14 @@ function readTime(text: string, format: string | undefined): Time {
     const time = format === undefined ? undefined : parseTime(text, format);
     return (
       time ??
-      problem(`"${clipText(text)}" is no time${hintOf(text, format)}; write it as 2026-05-17T13:15+02:00`)
+      problem(`"${clipText(text)}" is not a time${hintOf(text, format)}; write it as 2026-05-17T13:15+02:00`)
     );
   }
   const zoned = /[Zz]$|[+-]\d{2}(:?\d{2})?$/.test(iso.slice(10)) ? parseInstant(iso) : undefined;
   if (zoned !== undefined) return { kind: 'instant', ms: zoned };
   const ms = Date.parse(`${iso.slice(0, 10)}T${iso.slice(11).padEnd(5, '00:00')}Z`);
   return Number.isNaN(ms)
-    ? problem(`"${clipText(text)}" is no time; write it as 2026-05-17T13:15+02:00`)
+    ? problem(`"${clipText(text)}" is not a time; write it as 2026-05-17T13:15+02:00`)
     : { kind: 'local', ms };
 }
 

@@ -171,7 +171,7 @@ function partsReader({ columns, options, refusals }: Reading): PeriodReader {
       refusals.add(
         line,
         (day ?? month ?? year)!.name,
-        `"${clipText(written)}" is no ${day ? 'day' : month ? 'month' : 'year'}`,
+        `"${clipText(written)}" is not ${day ? 'an existing day' : month ? 'a month' : 'a year'}`,
       );
     else if (clock !== undefined && !(/^\d{1,2}$/.test(clock) && Number(clock) <= 24))
       refusals.add(line, hour!.name, `"${clipText(clock)}" is not an hour`);

@@ -48,7 +48,7 @@ export function findLimits(): string[] {
   return readSources(repositoryRoot).flatMap(({ path, text }) => {
     const file = basename(path);
     const exported = [...text.matchAll(/^export const (\w+(?:_MAX|_LIMIT)) = (?!-?\d+n)/gm)];
-    const members = file.endsWith('-limits.ts') ? [...text.matchAll(/^ {2}([a-z]\w*): /gm)] : [];
+    const members = /(?<!learn)-limits\.ts$/.test(file) ? [...text.matchAll(/^ {2}([a-z]\w*): /gm)] : [];
     return [...exported, ...members].map(([, name]) => `${file} ${name}`);
   });
 }

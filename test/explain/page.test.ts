@@ -236,7 +236,7 @@ test('a day on which nothing happened is short', async () => {
   ]);
   expect(linesOf(all, 'Readings')).toHaveLength(99);
   expect(linesOf(page, 'Fields, in the order of the configuration').at(-1)).toBe(
-    'without any reading of this source: t.today; t.power',
+    'without readings of this source: t.today; t.power',
   );
   for (const line of page.split('\n')) expect(line).toBe(line.trimEnd());
 });

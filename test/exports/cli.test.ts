@@ -43,7 +43,7 @@ test('exports are listed, shown, run and corrected from the command line, and st
     'export1: the data of a file have changed after delivery by +677 Wh; "wattline exports show export1" lists them, and "wattline exports run export1 --period <period> --corrected" makes a new one\n';
   expect(listed.stdout).toContain(`\n${note}`);
   expect(shown.stdout).toMatch(/Day +Exported Wh +Now Wh\n +2024-05-01 +1,000 +1,677\n/);
-  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('"2024-02-30" is no day') });
+  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('"2024-02-30" is not a day') });
 
   const [status, pushed] = await Promise.all([run('status'), run('exports', 'show', 'push', '--json')]);
   expect(status.stdout).toContain(`export: ${WORKGROUP}, ${note}`);

@@ -248,10 +248,10 @@ test('what an export is of has to exist, and settings belong to the report', () 
     'exports.0.meters.1: no meter of workgroup home has the code "GRID-2"; its codes are GRID-1, PV, NEW',
   ]);
   expect(problemsOf({ report: 'meter_data', workgroup: 'empty' })).toEqual([
-    'exports.0.report: is of meters, and workgroup empty has none',
+    'exports.0.report: needs meters, and workgroup empty has none',
   ]);
   expect(problemsOf({ report: 'variance' })).toEqual([
-    'exports.0.site: must name the site that variance is of',
+    'exports.0.site: must name the site of variance',
   ]);
   expect(problemsOf({ report: 'variance', site: 'halle ost' })).toEqual([
     'exports.0.site: workgroup home has no site "halle ost"; there are Halle Ost, Dach, bare',

@@ -181,7 +181,9 @@ test('a period that is not over, or was delivered, is not exported by hand; an e
   await expect(at.exports.run('export1', { period: today, corrected: false }, signal)).rejects.toThrow(
     '2026-11-20 has not ended yet; today is 2026-11-20',
   );
-  await expect(at.exports.run('nothing', { corrected: false }, signal)).rejects.toThrow('there are export1');
+  await expect(at.exports.run('nothing', { corrected: false }, signal)).rejects.toThrow(
+    'configured are export1',
+  );
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('delivered');
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('already-delivered');
   expect(at.ledger().runs()).toHaveLength(1);

@@ -256,7 +256,7 @@ test('an import of which every reading is rejected, or which comes to no energy,
   );
   writeFileSync(join(cwd, 'one.csv'), text([5]));
   const one = await runCli(['import', 'one.csv', ...to], { cwd });
-  expect(one.stderr).toContain('Its readings were taken, but a register needs two readings');
+  expect(one.stderr).toContain('Its readings were accepted, but a register needs two readings');
   // A table that is misspelt is told, with the one that is meant.
   writeFileSync(join(cwd, 'log.csv'), text([5, 6]));
   const typo = await runCli(['import', 'log.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });

@@ -71,7 +71,7 @@ describe('wattline replay', () => {
 
   test.each([
     ['a folder without case.json', () => tempDir(), 'case.json'],
-    ['a file that is no JSON', () => file('{'), 'no JSON'],
+    ['a file that is no JSON', () => file('{'), 'is not valid JSON'],
     [
       'an unknown unit',
       () =>

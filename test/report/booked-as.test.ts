@@ -83,5 +83,5 @@ test('explain tells what a field is booked as, and what of it was rejected, thou
   ]);
   const page = describeExplained(explained, { all: false });
   expect(page).toContain('grid.out_wh, as export');
-  expect(page).toContain('without any reading of this source: grid.in_wh, as import; grid.w, as import');
+  expect(page).toContain('without readings of this source: grid.in_wh, as import; grid.w, as import');
 });

@@ -179,7 +179,7 @@ test('the command lists the same as a table, by the names of devices, and sums i
     changes: [first, second],
   });
   const wrong = await runCli(['changes', '--since', 'yesterday'], { cwd });
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"yesterday" is no day') });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"yesterday" is neither a day') });
   const turned = await runCli(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
   expect(turned).toMatchObject({
     code: 2,

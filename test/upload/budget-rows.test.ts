@@ -73,7 +73,12 @@ test.each([
     /^0:month: has no year.*--year 2026/,
   ],
   ['a month that does not exist', 'month,energy_kwh\n13,2', said, /^2:month: "2026-13" is not a month/],
-  ['a day that does not exist', 'month,day,energy_kwh\n2,29,2', said, /^2:day: "2026-02-29" is no day/],
+  [
+    'a day that does not exist',
+    'month,day,energy_kwh\n2,29,2',
+    said,
+    /^2:day: "2026-02-29" is not an existing day/,
+  ],
   [
     'a period that is none',
     `${heading}\nPV,May 2026,1,P50`,

@@ -115,7 +115,7 @@ test.each([
   ],
   ['a time that clocks never showed', times('2026-03-29 02:30'), zone, /^2:interval_start: .*never showed/],
   ['a date with slashes', times('05/06/2026 00:00'), zone, /^2:interval_start: .*the day or the month/],
-  ['a day that does not exist', times('2026-02-30 00:00'), zone, /^2:interval_start: .*no time/],
+  ['a day that does not exist', times('2026-02-30 00:00'), zone, /^2:interval_start: .*not a time/],
   ['a year that nobody means', times('0026-02-03T00:00Z'), zone, /^2:interval_start: .*1970 to 2099/],
   [
     'an interval that ends before it starts',
