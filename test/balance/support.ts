@@ -6,7 +6,7 @@ import { openQueryPool } from '../../src/report/query-pool.ts';
 export async function openConnection(): Promise<DuckDBConnection> {
   const pool = await openQueryPool({
     folders: [],
-    threads: 2,
+    threads: 1,
     memoryMegabytes: 1_024,
     queriesMax: 1,
     waitingMax: 1,

@@ -124,7 +124,7 @@ test('the order of corrections and data does not matter, and what is undone leav
         await mixed.close();
       },
     ),
-    { numRuns: rounds(3, 12) },
+    { numRuns: rounds(2, 12) },
   );
 });
 
@@ -165,6 +165,6 @@ test('the intervals of a corrected day add up to it, and a set stretch to what w
       expect(sum).toBe(set.energyWh);
       await shard.close();
     }),
-    { numRuns: rounds(3, 8) },
+    { numRuns: rounds(2, 8) },
   );
 });

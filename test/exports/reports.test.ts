@@ -250,9 +250,7 @@ test('what an export is of has to exist, and settings belong to the report', () 
   expect(problemsOf({ report: 'meter_data', workgroup: 'empty' })).toEqual([
     'exports.0.report: needs meters, and workgroup empty has none',
   ]);
-  expect(problemsOf({ report: 'variance' })).toEqual([
-    'exports.0.site: must name the site of variance',
-  ]);
+  expect(problemsOf({ report: 'variance' })).toEqual(['exports.0.site: must name the site of variance']);
   expect(problemsOf({ report: 'variance', site: 'halle ost' })).toEqual([
     'exports.0.site: workgroup home has no site "halle ost"; there are Halle Ost, Dach, bare',
   ]);

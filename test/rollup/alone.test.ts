@@ -59,7 +59,7 @@ test('a register alone in its warehouse has the same energy day by day as at onc
       await atOnce.close();
     }),
     {
-      numRuns: rounds(3, 12),
+      numRuns: rounds(2, 12),
       examples: [
         [
           [

@@ -94,6 +94,6 @@ test('whatever else comes, a healthy device is exact and published after each po
       expect(await rowsOf(shard, 'FROM set_aside')).toEqual([]);
       await shard.close();
     }),
-    { numRuns: rounds(3, 8), seed: 20_261_122 },
+    { numRuns: rounds(2, 8), seed: 20_261_122 },
   );
 });

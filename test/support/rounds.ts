@@ -2,3 +2,8 @@
 export function rounds(usual: number, soak: number): number {
   return process.env.WATTLINE_SOAK === '1' ? soak : usual;
 }
+
+/** What of a list a test looks at: every `step`th item in `npm test`, all in `npm run test:soak`. */
+export function sampled<Item>(list: readonly Item[], step: number): Item[] {
+  return list.filter((_, index) => index % rounds(step, 1) === 0);
+}
