@@ -30,6 +30,8 @@ const sharing = [
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.
+    execArgv: ['--liftoff-only'],
     // One more than there are processors, because many tests wait for other processes.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 90_000,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { processEnvironment } from './process-environment.ts';
+import { nodeOptions, processEnvironment } from './process-environment.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
@@ -15,7 +15,7 @@ export async function runCli(
   args: readonly string[],
   options: { cwd: string; environment?: Record<string, string>; readBytes?: number; script?: string },
 ): Promise<CliResult> {
-  const child = spawn(process.execPath, [options.script ?? cli, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, options.script ?? cli, ...args], {
     cwd: options.cwd,
     env: processEnvironment(options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,7 +8,7 @@ import { permissions } from '../../src/access/grant.ts';
 import type { Config, ConfigInput } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
-import { processEnvironment } from './process-environment.ts';
+import { nodeOptions, processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
 
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
@@ -71,7 +71,7 @@ export async function createUpProcess(
       return child?.pid;
     },
     async start() {
-      const started = spawn(process.execPath, [cli, role, '--log-level', 'warn'], {
+      const started = spawn(process.execPath, [...nodeOptions, cli, role, '--log-level', 'warn'], {
         cwd,
         env: processEnvironment(),
         stdio: ['ignore', 'ignore', 'pipe'],
