@@ -16,7 +16,7 @@ export async function balanceShards(
   const shareMax = Math.ceil(workgroupIds.length / Math.max(workers, 1));
   const kept = ownedShards.kept();
   for (const workgroupId of kept.slice(shareMax)) {
-    logger.info({ workgroupId, workers, shareMax }, 'shard.handing-over');
+    logger.info({ workgroup: workgroupId, workers, shareMax }, 'shard.handing-over');
     ownedShards.giveUp(workgroupId, 'handed-over');
   }
   let free = mayTake ? shareMax - kept.length : 0;
@@ -41,6 +41,6 @@ export async function removeUnconfigured(
     await queue.close();
     await leases.forget(workgroupId);
     await leases.release(workgroupId);
-    logger.info({ workgroupId }, 'queue.removed');
+    logger.info({ workgroup: workgroupId }, 'queue.removed');
   }
 }

@@ -118,7 +118,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     if (ownedShard.giveUp) return end(workgroupId, ownedShard);
     ownedShard.state = 'owned';
     waiting.delete(workgroupId);
-    logger.info({ workgroupId }, 'shard.opened');
+    logger.info({ workgroup: workgroupId }, 'shard.opened');
   }
 
   async function end(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
@@ -131,7 +131,12 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     await leases.release(workgroupId).catch(() => undefined);
     ownedShards.delete(workgroupId);
     logger.info(
-      { workgroupId, reason: ownedShard.giveUp ?? 'open-failed', stopped, closed: closed ?? 'closed' },
+      {
+        workgroup: workgroupId,
+        reason: ownedShard.giveUp ?? 'open-failed',
+        stopped,
+        closed: closed ?? 'closed',
+      },
       'shard.closed',
     );
   }
@@ -166,7 +171,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       if (await leases.hold(workgroupId)) ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
       else giveUp(workgroupId, 'lease-lost');
     } catch (error) {
-      logger.debug({ workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
+      logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
       if (clock.now() >= ownedShard.leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
     }
   }

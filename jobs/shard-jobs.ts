@@ -67,7 +67,7 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
   async function reconcile(): Promise<void> {
     const changes = await reconcileSchedules(queue, schedules, clock.now());
     if (Object.values(changes).some((keys) => keys.length > 0))
-      logger.info({ workgroupId, ...changes }, 'schedule.reconciled');
+      logger.info({ workgroup: workgroupId, ...changes }, 'schedule.reconciled');
   }
 
   let reviewing = false;
@@ -76,10 +76,10 @@ export async function startShard(options: ShardOptions): Promise<Shard> {
     reviewing = true;
     try {
       for (const { stage, lastTickAtMs } of progress.health().filter(isUnscheduled))
-        logger.error({ workgroupId, stage, lastTickAtMs }, 'schedule.ticks-missing');
+        logger.error({ workgroup: workgroupId, stage, lastTickAtMs }, 'schedule.ticks-missing');
       await reconcile();
     } catch (error) {
-      logger.warn({ workgroupId, error: errorMessage(error) }, 'schedule.review-failed');
+      logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'schedule.review-failed');
     } finally {
       reviewing = false;
     }

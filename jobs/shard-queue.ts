@@ -139,7 +139,7 @@ export function openShardQueue<Backend extends IQueueBackend, Connection>(
         runRetryDelay: RECONNECT_MS,
       });
       worker.on('error', onError);
-      worker.on('stalled', (job) => logger.warn({ workgroupId, job }, 'queue.stalled'));
+      worker.on('stalled', (job) => logger.warn({ workgroup: workgroupId, job }, 'queue.stalled'));
       let closed = Promise.resolve();
       return {
         async stop(withinMs) {

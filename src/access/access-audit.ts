@@ -50,7 +50,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
       audit.record(workgroupId, entry);
     } catch (error) {
       logger.warn(
-        { workgroup: workgroupId, action: entry.action, problem: errorMessage(error) },
+        { workgroup: workgroupId, action: entry.action, error: errorMessage(error) },
         'audit.failed',
       );
     }
@@ -81,7 +81,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
         if (!usedTokens.add(tokenId, workgroupId, clock.now())) return;
         record(workgroupId, { actor: subject, action: 'token.first_used', target: tokenId });
       } catch (error) {
-        logger.warn({ workgroup: workgroupId, problem: errorMessage(error) }, 'audit.failed');
+        logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'audit.failed');
       }
     },
     refused(workgroupId, reason, grant) {

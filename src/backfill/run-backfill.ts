@@ -176,7 +176,7 @@ async function outcomeOf(
     query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const { messagesLanded } = listed;
-  logger.info({ shard: shard.workgroupId, backfillId, messages: messagesLanded, kind }, 'backfill.ended');
+  logger.info({ workgroup: shard.workgroupId, backfillId, messages: messagesLanded, kind }, 'backfill.ended');
   return {
     kind,
     backfillId,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { WILDCARD_TABLE } from '../contract/messages.ts';
+import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Interpreter } from './interpret.ts';
 import { openSocket, type SocketTarget } from './open-socket.ts';
@@ -36,7 +37,7 @@ export interface SocketBounds {
 export const defaultSocketBounds: SocketBounds = {
   connectMs: 10_000,
   graceMs: 1_000,
-  silenceMs: 45_000,
+  silenceMs: 3 * limits.frameIdleMs,
   bufferBytesMax: 16 * 1024 * 1024,
 };
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { socketEvents } from '../contract/socket-events.ts';
+import { limits } from '../contract/wire-limits.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { batchOfItem, type Message, shorten } from './answer.ts';
 import { must } from './breach.ts';
@@ -10,11 +11,8 @@ import { mustBeSame, ownMessages, readToTail, sampleOf, sendOwn, telemetryItem }
 import { type Frame, type Payload, request, type SocketClient, withClient } from './socket-client.ts';
 
 const SOCKET = 'stream-contract.md, WebSocket';
-const FRAME_MESSAGES_MAX = 1_000;
-const FRAME_BYTES_MAX = 1024 * 1024;
 /** After this time no further frame is expected. */
 const QUIET_MS = 300;
-const HEARTBEAT_MS = 15 * SECOND_MS;
 /** Messages for more than three frames, by number and by size. */
 const LARGE = { messages: 3_200, textCharacters: 700 };
 
@@ -170,8 +168,8 @@ export const socketDataRules: readonly Rule[] = [
           );
           for (const frame of client.frames) {
             const { length } = frameMessages(client, frame);
-            must(length <= FRAME_MESSAGES_MAX, () => `${length} messages in a frame`, client.sent);
-            must(frame.bytes <= FRAME_BYTES_MAX, () => `a frame of ${frame.bytes} bytes`, client.sent);
+            must(length <= limits.frameMessagesMax, () => `${length} messages in a frame`, client.sent);
+            must(frame.bytes <= limits.frameBytesMax, () => `a frame of ${frame.bytes} bytes`, client.sent);
           }
         });
       }
@@ -186,9 +184,13 @@ export const socketDataRules: readonly Rule[] = [
       withClient(probe, async (client) => {
         await subscribe(client, probe, { table: probe.quietTable });
         const startedMs = performance.now();
-        const frame = await client.until('a frame', () => client.frames[0], HEARTBEAT_MS + 2 * SECOND_MS);
+        const frame = await client.until(
+          'a frame',
+          () => client.frames[0],
+          limits.frameIdleMs + 2 * SECOND_MS,
+        );
         const tookMs = Math.round(performance.now() - startedMs);
-        must(tookMs > HEARTBEAT_MS - SECOND_MS, () => `a frame after ${tookMs} ms`, client.sent);
+        must(tookMs > limits.frameIdleMs - SECOND_MS, () => `a frame after ${tookMs} ms`, client.sent);
         const { length } = frameMessages(client, frame);
         must(length === 0, () => `${length} messages`, client.sent);
       }),

@@ -78,7 +78,7 @@ export async function storeAuditedCorrection(
     data: { id, kind, device, source, reason, days: dayCount },
   });
   const durationMs = Math.round(performance.now() - startMs);
-  logger.info({ shard: shard.workgroupId, id, kind, days: dayCount, durationMs }, 'correction.stored');
+  logger.info({ workgroup: shard.workgroupId, id, kind, days: dayCount, durationMs }, 'correction.stored');
   return stored;
 }
 

@@ -90,7 +90,7 @@ export async function attemptRun(
   }
   const { rows, bytes, generation } = current.file!;
   logger.info(
-    { shard: workgroup.id, export: config.id, run: runName(run), rows, bytes, generation },
+    { workgroup: workgroup.id, export: config.id, run: runName(run), rows, bytes, generation },
     'export.delivered',
   );
   return current;
@@ -105,6 +105,7 @@ function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<Expor
   return {
     attempts,
     lastError: { at: formatInstant(nowMs), code, message: errorMessage(error) },
+    // The refusal of a report is tried again, because its data can come later, such as the scenario of a budget.
     ...(isRetryable(error)
       ? { nextAttemptAt: formatInstant(nowMs + retryMs) }
       : { state: 'failed' as const, nextAttemptAt: undefined }),

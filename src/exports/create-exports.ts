@@ -69,7 +69,12 @@ export function createExports(options: ExportsOptions): Exports {
         if (signal.aborted) return;
         // The error is in the ledger, and other exports continue.
         logger.warn(
-          { shard: open.workgroup.id, export: open.config.id, run: runName(run), error: errorMessage(error) },
+          {
+            workgroup: open.workgroup.id,
+            export: open.config.id,
+            run: runName(run),
+            error: errorMessage(error),
+          },
           'export.failed',
         );
       }
@@ -83,7 +88,7 @@ export function createExports(options: ExportsOptions): Exports {
     if (compared?.generation !== sequence) {
       for (const { period, outdated } of await markOutdated(open, lake, generation, clock.now(), signal))
         logger.warn(
-          { shard: open.workgroup.id, export: open.config.id, run: period, days: outdated?.days.length },
+          { workgroup: open.workgroup.id, export: open.config.id, run: period, days: outdated?.days.length },
           'export.outdated',
         );
     }

@@ -22,9 +22,8 @@ export type ExportedFile = NonNullable<ExportRun['file']>;
 export interface WriteRequest {
   query: ExportQuery;
   format: ExportFormat;
-  /** The name of the file. */
   name: string;
-  /** The path of the file. It appears atomically. */
+  /** The finished file appears in this folder at once. */
   folder: string;
 }
 

@@ -61,14 +61,14 @@ export function toStreamError(error: unknown, request: FastifyRequest, logger: L
   const known = knownError(error);
   if (known !== undefined) {
     if (known.status === 503 && known.cause !== undefined)
-      logger.error({ requestId: request.id, problem: errorMessage(known.cause) }, 'http.unavailable');
+      logger.error({ requestId: request.id, error: errorMessage(known.cause) }, 'http.unavailable');
     return known;
   }
   logger.error(
     {
       requestId: request.id,
       route: request.routeOptions.url,
-      problem: errorMessage(error),
+      error: errorMessage(error),
       stack: error instanceof Error ? error.stack : undefined,
     },
     'http.internal-error',

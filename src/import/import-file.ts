@@ -90,7 +90,7 @@ export async function importFile(
     const durationMs = Math.round(performance.now() - startMs);
     logger.info(
       {
-        shard: shard.workgroupId,
+        workgroup: shard.workgroupId,
         importId: entry.importId,
         rows: counts.rowsLanded,
         rejected: counts.rowsRejected,

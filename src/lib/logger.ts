@@ -13,7 +13,7 @@ const SECRET_PATHS = [
 ];
 
 /** Writes structured log events to standard error, named `stage.event`. Standard output is only for data. */
-export function createLogger(options: { level: string; pretty?: boolean }): Logger {
+export function createLogger(options: { level: string }): Logger {
   return pino(
     {
       level: options.level,

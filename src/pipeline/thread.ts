@@ -41,7 +41,7 @@ async function endAfter(error: unknown): Promise<void> {
   if (failure !== undefined) return;
   failure = error;
   const { message, stack } = toPlainError(error);
-  logger.error({ error: message, stack }, 'pipeline.thread_failed');
+  logger.error({ error: message, stack }, 'pipeline.thread-failed');
   await Promise.allSettled([...running]);
   await Promise.allSettled([...shards.keys()].map(closeShard));
   process.exit(1);

@@ -152,7 +152,7 @@ export async function compactLake(
   await completeGeneration(shard, paths, commit);
   logger.info(
     {
-      shard: shard.workgroupId,
+      workgroup: shard.workgroupId,
       sequence: commit.sequence,
       merges: merges.length,
       files: merges.reduce((sum, { files }) => sum + files.length, 0),

@@ -81,7 +81,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
     bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
   };
   logger.info(
-    { shard: shard.workgroupId, ...result, batchId: commit.batchId, durationMs: clock.now() - startedMs },
+    { workgroup: shard.workgroupId, ...result, batchId: commit.batchId, durationMs: clock.now() - startedMs },
     'publish.generation',
   );
   return result;

@@ -58,7 +58,7 @@ export async function retainLake(options: RetainOptions): Promise<RetentionPlan>
     trash: plan.trash.length,
   };
   if (Object.values(counts).some((count) => count > 0))
-    logger.info({ shard: workgroupId, ...counts }, 'publish.retain');
+    logger.info({ workgroup: workgroupId, ...counts }, 'publish.retain');
   return plan;
 }
 

@@ -52,6 +52,6 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
     return found!.row_count;
   });
   if (messages > 0 && !options.dryRun)
-    options.logger.info({ shard: shard.workgroupId, messages }, 'publish.trim');
+    options.logger.info({ workgroup: shard.workgroupId, messages }, 'publish.trim');
   return { messages };
 }

@@ -83,5 +83,3 @@ export const validTo = {
   type: 'DATE',
   comment: 'Last local day, included; null if unlimited',
 } as const;
-
-/** The views of `analytics.duckdb`, with a description of each column. */

@@ -125,7 +125,7 @@ function register(
         share: lake.share,
         etag: etagOf(['balance', facts, elapsedOf(asked), files]),
         read: (signal) => statement.read(lake, signal),
-        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, 'report.balance'),
+        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.balance'),
       });
     },
   );

@@ -69,7 +69,7 @@ export function registerChangesRoute(
       reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
       const changes = await readDayChanges(lake, generation, question);
-      logger.debug({ shard: workgroup.id, days: changes.length }, 'report.day_changes');
+      logger.debug({ workgroup: workgroup.id, days: changes.length }, 'report.day-changes');
       return {
         since: formatInstant(sinceMs),
         until: question.untilMs === undefined ? null : formatInstant(question.untilMs),

@@ -53,7 +53,7 @@ export function registerDeviceStatusRoute(
       const found = (await readDeviceStates(lake, generation, workgroup)).filter(
         (one) => (state === undefined || one.state === state) && (!chosen || chosen.has(one.device)),
       );
-      logger.debug({ shard: workgroup.id, devices: found.length }, 'report.device_status');
+      logger.debug({ workgroup: workgroup.id, devices: found.length }, 'report.device-status');
       return Object.fromEntries(
         found.map(({ device, name, state: current, sinceMs, reason, lastSeenMs }) => [
           device,

@@ -78,7 +78,7 @@ export function registerExplainRoute(
       if (explained.outcome !== 'explained') throw nothingOf(explained, explained.outcome);
       const bytes = Buffer.from(JSON.stringify(explained));
       const durationMs = Math.round(performance.now() - startedMs);
-      logger.debug({ shard: workgroup.id, bytes: bytes.length, durationMs }, 'report.explain');
+      logger.debug({ workgroup: workgroup.id, bytes: bytes.length, durationMs }, 'report.explain');
       return reply
         .header('Cache-Control', 'private, no-store')
         .type('application/json; charset=utf-8')

@@ -34,7 +34,7 @@ const dayRoutes: readonly DayRoute[] = [
     report: dailyEnergy,
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
-    event: 'report.daily_energy',
+    event: 'report.daily-energy',
   },
   {
     path: 'daily-energy/details',
@@ -43,7 +43,7 @@ const dayRoutes: readonly DayRoute[] = [
     report: dailyEnergyDetails,
     daysMax: DAYS_MAX,
     answer: dailyEnergyDetailsSchema,
-    event: 'report.daily_energy_details',
+    event: 'report.daily-energy-details',
   },
   {
     path: 'interval-energy',
@@ -53,7 +53,7 @@ const dayRoutes: readonly DayRoute[] = [
     report: intervalEnergy,
     daysMax: PROFILE_DAYS_MAX,
     answer: intervalEnergySchema,
-    event: 'report.interval_energy',
+    event: 'report.interval-energy',
   },
 ];
 

@@ -74,7 +74,7 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, logger }: S
         share: lake.share,
         etag: etagOf(['reconciliation', factsOf(asked), report.files.map(({ sha256 }) => sha256)]),
         read: async (signal) => json((await report.read(lake, signal))(asked)),
-        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, 'report.reconciliation'),
+        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.reconciliation'),
       });
     },
   );
@@ -112,7 +112,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
         share: lake.share,
         etag: etagOf(['variance', factsOf(asked), scenario, over, report.files.map(({ sha256 }) => sha256)]),
         read: async (signal) => json((await report.read(lake, signal))(asked)),
-        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, 'report.variance'),
+        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.variance'),
       });
     },
   );

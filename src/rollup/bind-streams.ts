@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { EnergyStream } from '../config/energy-stream.ts';
+import { jsonPointer } from '../lib/json-pointer.ts';
 import { unitFactor, unitTable } from '../lib/units.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
@@ -171,8 +172,8 @@ async function bindStream(
     after_batch: afterBatch,
     table_name: stream.table,
     field: stream.field,
-    field_pointer: jsonPointer(stream.field),
-    unit_pointer: stream.unitField === undefined ? null : jsonPointer(stream.unitField),
+    field_pointer: jsonPointer([stream.field]),
+    unit_pointer: stream.unitField === undefined ? null : jsonPointer([stream.unitField]),
     as_source: stream.as ?? null,
     method: stream.method,
     dimension,
@@ -200,9 +201,4 @@ async function bindStream(
       initial_value: change.initial * factor,
     });
   }
-}
-
-/** The JSON pointer (RFC 6901) of a member. */
-function jsonPointer(name: string): string {
-  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

@@ -76,8 +76,8 @@ function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
 }
 
 /**
- * True if a fall is a single reading, is no reset, and is over within the hour. Only if the limit is learnt: a learnt limit is high, so the way
- * back is hardly ever beyond it. With a configured limit the way back shows what the fall was.
+ * True if a fall is a single reading, is no reset, and is over within the hour. A learnt limit is high, so the rise after a fall is hardly ever
+ * beyond it. A configured limit is tight: a rise beyond it shows that the fall was an outlier, so this rule is not needed.
  */
 function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
   const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
@@ -156,7 +156,6 @@ export function hasStartedCounting(
   if (restartsDaily) return true;
   const isFirst = run.firstMs === Number.NEGATIVE_INFINITY;
   return (
-    /** True if the register has grown by more than its jitter, for long enough. */
     hasCounted(isFirst ? { ...run, firstMs: firstReadingMs, firstValue: firstReadingValue } : run) ||
     run.lastMs - firstReadingMs > ruleConstants.beginning_max_ms.value
   );

@@ -115,7 +115,10 @@ async function setFailingSeriesAside(
     const words = describeFailure(error);
     await shard.transaction((connection) => setAside(connection, key, { error: words, nowMs: clock.now() }));
     const { device, source, stream_id: streamId } = key;
-    logger.error({ shard: shard.workgroupId, device, source, streamId, reason: words }, 'rollup.set_aside');
+    logger.error(
+      { workgroup: shard.workgroupId, device, source, streamId, error: words },
+      'rollup.set-aside',
+    );
   }
   return true;
 }

@@ -51,12 +51,16 @@ export function tellTroubles(options: {
   function logChanges(troubles: readonly Trouble[]): void {
     const now = new Map(troubles.map((one) => [`${one.workgroupId} ${one.stage} ${one.state}`, one]));
     for (const [key, { workgroupId, stage, state, message }] of now) {
-      if (!logged.has(key)) logger.error({ workgroupId, stage, state, problem: message }, 'worker.trouble');
+      if (!logged.has(key))
+        logger.error({ workgroup: workgroupId, stage, state, error: message }, 'worker.trouble');
     }
     for (const [key, trouble] of logged) {
       const { workgroupId, stage, state } = trouble;
       if (!now.has(key))
-        logger.warn({ workgroupId, stage, state, was: describeTrouble(trouble) }, 'worker.trouble-over');
+        logger.warn(
+          { workgroup: workgroupId, stage, state, was: describeTrouble(trouble) },
+          'worker.trouble-over',
+        );
     }
     logged.clear();
     for (const [key, trouble] of now) logged.set(key, trouble);

@@ -43,7 +43,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     try {
       release = await options.hold();
     } catch (error) {
-      logger.warn({ problem: errorMessage(error) }, 'stream.upkeep-not-held');
+      logger.warn({ error: errorMessage(error) }, 'stream.upkeep-not-held');
     }
     return release !== undefined;
   };
@@ -91,7 +91,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       } catch (error) {
         if (warnedAtMs !== undefined && clock.now() - warnedAtMs < MINUTE_MS) return;
         warnedAtMs = clock.now();
-        logger.warn({ workgroup: id, problem: errorMessage(error) }, 'stream.upkeep-failed');
+        logger.warn({ workgroup: id, error: errorMessage(error) }, 'stream.upkeep-failed');
       }
     };
     return {

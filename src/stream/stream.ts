@@ -65,7 +65,7 @@ export function createStream(options: StreamOptions): Stream {
       try {
         await (await opened).trim();
       } catch (error) {
-        logger.warn({ workgroup, problem: errorMessage(error) }, 'stream.trim-failed');
+        logger.warn({ workgroup, error: errorMessage(error) }, 'stream.trim-failed');
       }
     }
   };
@@ -81,7 +81,7 @@ export function createStream(options: StreamOptions): Stream {
     // Concurrent callers share one opening: they get the same log or the same error.
     const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
       logs.delete(workgroup);
-      logger.error({ workgroup, problem: errorMessage(cause) }, 'stream.open-failed');
+      logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
         'the log cannot be opened now',

@@ -31,7 +31,7 @@ export function readBudgetRows(reading: Reading): Upload {
     refusals.add(
       0,
       'energy',
-      `is missing, such as energy_kwh; name another with --column energy=<name>. The columns are ${names}`,
+      `is missing, such as energy_kwh; name another column (option --column energy=<name> of the command). The columns are ${names}`,
     );
   }
   if (!columns.scenario && options.scenario === undefined)

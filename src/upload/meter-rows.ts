@@ -34,13 +34,13 @@ export function readMeterRows(reading: Reading): Upload {
     refusals.add(
       0,
       'energy',
-      `is missing: ${what}such as energy_kwh; name another with --column energy=<name>. The columns are ${listed(reading)}`,
+      `is missing: ${what}such as energy_kwh; name another column (option --column energy=<name> of the command). The columns are ${listed(reading)}`,
     );
   } else if (!start && !end) {
     refusals.add(
       0,
       'interval_start',
-      `and interval_end are missing; name others with --column start=<name> and end=<name>. The columns are ${listed(reading)}`,
+      `and interval_end are missing; name others (options --column start=<name> and --column end=<name> of the command). The columns are ${listed(reading)}`,
     );
   } else return { kind: 'meter_intervals', rows: readIntervals(reading, energy) };
   return { kind: 'meter_intervals', rows: [] };

@@ -79,7 +79,7 @@ export function readSheet(sheet: Sheet, { topic, name, meters, options }: Upload
     refusals.add(
       0,
       columns[0]!.name,
-      `${which}; leave one of them out, or name it with --column ${role}=<name>`,
+      `${which}; leave one of them out, or name it (option --column ${role}=<name> of the command)`,
     );
   }
   const columns = findColumns(sheet.columns, said);

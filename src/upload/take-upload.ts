@@ -31,7 +31,7 @@ export async function takeUpload(
       data: { ...counts },
     });
     const durationMs = Math.round(performance.now() - startMs);
-    logger.info({ shard: shard.workgroupId, what: upload.kind, ...counts, durationMs }, 'upload.stored');
+    logger.info({ workgroup: shard.workgroupId, what: upload.kind, ...counts, durationMs }, 'upload.stored');
   }
   return outcome;
 }

@@ -93,7 +93,7 @@ export function createLanding(options: LandingOptions): Landing {
   const committer = createReusableCommitter({
     names,
     open: options.openCommitter,
-    onCloseFailed: (error) => logger.warn({ reason: options.failure(error).message }, 'land.close_failed'),
+    onCloseFailed: (error) => logger.warn({ error: options.failure(error).message }, 'land.close-failed'),
   });
   let running: Promise<void> | undefined;
 
@@ -123,7 +123,7 @@ export function createLanding(options: LandingOptions): Landing {
     const { result } = plan;
     if (result.kind === 'landed' && (result.outOfOrder > 0 || result.beyond > 0)) {
       const { outOfOrder, beyond } = result;
-      logger.warn({ origin: input.origin, outOfOrder, beyond }, 'land.out_of_order');
+      logger.warn({ origin: input.origin, outOfOrder, beyond }, 'land.out-of-order');
     }
     return enqueue(input.origin, before, plan.kind === 'write' ? plan.write : undefined, result);
   }
@@ -189,7 +189,7 @@ export function createLanding(options: LandingOptions): Landing {
     } catch (error) {
       if (group.length > 1 && isHeld && !(error instanceof StaleOwnerError)) {
         // One of them can be impossible to write. The others are tried alone.
-        logger.warn({ batches: group.length, reason: options.failure(error).message }, 'land.group_failed');
+        logger.warn({ batches: group.length, error: options.failure(error).message }, 'land.group-failed');
         isHeld = false;
         for (const entry of group) await settleGroup([entry]);
         return;

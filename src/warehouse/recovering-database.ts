@@ -59,7 +59,7 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
       throw warehouseFailure(error, path);
     }
     isLost = false;
-    logger.warn({ shard: workgroupId }, 'shard.reopened');
+    logger.warn({ workgroup: workgroupId }, 'shard.reopened');
     return again;
   }
 
@@ -81,7 +81,7 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
         if (!isLost) await onConnection(open, (connection) => connection.run('CHECKPOINT'));
       } catch (error) {
         // Nothing is lost, because the next opening reads the write-ahead log.
-        logger.warn({ shard: workgroupId, reason: errorMessage(error) }, 'shard.checkpoint_failed');
+        logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.checkpoint-failed');
       }
       await open.close();
     },

@@ -178,11 +178,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     kept.retire();
     await landing.drain();
     await database.close();
-    logger.info({ shard: workgroupId }, 'shard.close');
+    logger.info({ workgroup: workgroupId }, 'shard.close');
   }
 
   const durationMs = Math.round(performance.now() - startMs);
-  logger.info({ shard: workgroupId, epoch: String(epoch), migrations, durationMs }, 'shard.open');
+  logger.info({ workgroup: workgroupId, epoch: String(epoch), migrations, durationMs }, 'shard.open');
   return {
     workgroupId,
     path,

@@ -77,7 +77,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       send(response, 200, { result });
     } catch (error) {
       const plain = toPlainError(error);
-      logger.debug({ workgroupId, operation, code: plain.code }, 'control.failed');
+      logger.debug({ workgroup: workgroupId, operation, code: plain.code }, 'control.failed');
       send(response, 422, { error: plain });
     }
   }

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import biome from '../../biome.json' with { type: 'json' };
 import packageFile from '../../package.json' with { type: 'json' };
+import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
 import { pages, repositoryRoot } from '../support/readme.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -29,6 +30,14 @@ test('benchmarks that CONTRIBUTING.md names exist', () => {
   const known = new Set(/^Names: (.*)$/m.exec(help)![1]!.split(', '));
   expect(['decode', 'rollup-first', 'rollup-cost', 'truth'].filter((name) => !known.has(name))).toEqual([]);
   for (const name of ['decode', 'rollup-first', 'rollup-cost', 'truth']) expect(page).toContain(name);
+});
+
+test('docs/commands.md has the exit codes of --help', () => {
+  const listed = [...pages.get('docs/commands.md')!.matchAll(/^\| (\d) \| (.*) \|$/gm)].map(
+    ([, code, meaning]) => `  ${code}  ${meaning}`,
+  );
+  expect(listed).toEqual(exitCodesHelp.split('\n').filter((line) => /^ {2}\d/.test(line)));
+  expect(listed).toHaveLength(Object.keys(exitCodes).length);
 });
 
 test('docs/commands.md has the commands that there are, and no others', async () => {

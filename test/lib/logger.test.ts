@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Logger, silentLogger, sparingLogger } from '../../src/lib/logger.ts';
+import { readSources } from '../support/architecture.ts';
+import { repositoryRoot } from '../support/readme.ts';
 
 test('an error that every request meets is told at once, then now and then with how many were held back, others always', () => {
   const lines: unknown[] = [];
@@ -26,4 +28,16 @@ test('an error that every request meets is told at once, then now and then with 
   expect([lines, rings]).toEqual([[], []]);
   logger.error({ request: 200 }, 'http.unavailable');
   expect(lines).toEqual([['http.unavailable', { request: 200 }]]);
+});
+
+test('events are named in kebab case, and their fields name a workgroup and an error in one way', () => {
+  const sources = readSources(repositoryRoot);
+  const calls = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/logger\.(?:debug|info|warn|error)\(([^;]*?),\s*'([^']+)'/g)].map(
+      ([, fields, event]) => ({ path, fields: fields!, event: event! }),
+    ),
+  );
+  expect(calls.length).toBeGreaterThan(50);
+  expect(calls.filter(({ event }) => !/^[a-z]+(-[a-z]+)*\.[a-z]+(-[a-z]+)*$/.test(event))).toEqual([]);
+  expect(calls.filter(({ fields }) => /[{,]\s*(shard|workgroupId|problem)\s*[:,}]/.test(fields))).toEqual([]);
 });

@@ -49,7 +49,7 @@ test('of very many problems the first are listed, and all are counted', () => {
 
 test('of two columns that could be the same thing neither is chosen', () => {
   expect(refusalOf(() => readMeters(text(`${header},energy_wh`, `${row},1000`)))).toEqual([
-    '0:energy_kwh: can be the energy, and "energy_wh" can be it too; leave one of them out, or name it with --column energy=<name>',
+    '0:energy_kwh: can be the energy, and "energy_wh" can be it too; leave one of them out, or name it (option --column energy=<name> of the command)',
   ]);
   expect(refusalOf(() => readMeters(text(`${header},energy_kwh`, `${row},2`)))).toEqual([
     expect.stringContaining('0:energy_kwh: exists twice'),

@@ -33,7 +33,7 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
         const id = chooseDevice(workgroup, device);
         const args = { device: id, day: dayOf(day, workgroup, clock), source: options.source };
         const explained = await askOrRead(config, workgroup, 'explain', args, async (assignment) => {
-          logger.debug({ shard: workgroup.id }, 'explain.read');
+          logger.debug({ workgroup: workgroup.id }, 'explain.read');
           const { explainClosed } = await import('../../pipeline/offline-operations.ts');
           return explainClosed(assignment, args, clock);
         });

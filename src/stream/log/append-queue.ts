@@ -81,7 +81,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
         group[0]?.readTo,
       );
     } catch (cause) {
-      logger.error({ messages: countOf(group), problem: errorMessage(cause) }, 'stream.append-failed');
+      logger.error({ messages: countOf(group), error: errorMessage(cause) }, 'stream.append-failed');
       for (const entry of group)
         entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
       return;

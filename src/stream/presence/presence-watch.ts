@@ -99,7 +99,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
         } catch (error) {
           // Devices that sent data meanwhile were refused too.
           listeningSinceMs = clock.now();
-          logger.warn({ problem: errorMessage(error) }, 'presence.not-announced');
+          logger.warn({ error: errorMessage(error) }, 'presence.not-announced');
         }
         await follow();
       }

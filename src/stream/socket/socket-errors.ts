@@ -16,14 +16,14 @@ export function errorPayload(error: StreamError): Record<string, unknown> {
 /** The error that a client gets. A fault of the service is logged, and the client gets its correlation id. */
 export function socketError(error: unknown, logger: Logger): StreamError {
   if (error instanceof StreamError) {
-    if (error.cause !== undefined) logger.error({ problem: errorMessage(error.cause) }, 'socket.unavailable');
+    if (error.cause !== undefined) logger.error({ error: errorMessage(error.cause) }, 'socket.unavailable');
     return error;
   }
   const correlationId = randomUUID();
   logger.error(
     {
       correlationId,
-      problem: errorMessage(error),
+      error: errorMessage(error),
       stack: error instanceof Error ? error.stack : undefined,
     },
     'socket.internal-error',

@@ -133,7 +133,7 @@ describe('a Redis that fails', () => {
     expect(lines).toEqual([
       {
         messages: 1_000,
-        problem: `Redis at 127.0.0.1:${server.port} refused: its memory is full: raise maxmemory, or shorten stream.retention`,
+        error: `Redis at 127.0.0.1:${server.port} refused: its memory is full: raise maxmemory, or shorten stream.retention`,
       },
     ]);
     const { messages } = await readToTail(subject);

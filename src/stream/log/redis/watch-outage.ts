@@ -12,7 +12,7 @@ export function watchOutage(connection: EventEmitter, host: string, logger: Logg
   connection.on('close', () => {
     if (state !== 'reachable') return;
     state = 'unreachable';
-    logger.error({ host, problem: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
+    logger.error({ host, error: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
   });
   connection.on('ready', () => {
     lastProblem = undefined;
