@@ -252,22 +252,22 @@ test('what an export is of has to exist, and settings belong to the report', () 
   ]);
   expect(problemsOf({ report: 'variance' })).toEqual(['exports.0.site: must name the site of variance']);
   expect(problemsOf({ report: 'variance', site: 'halle ost' })).toEqual([
-    'exports.0.site: workgroup home has no site "halle ost"; there are Halle Ost, Dach, bare',
+    'exports.0.site: workgroup home has no site "halle ost"; its sites are Halle Ost, Dach, bare',
   ]);
   expect(problemsOf({ report: 'variance', site: 'bare' })).toEqual([]);
   expect(problemsOf({ report: 'reconciliation', site: 'bare' })).toEqual([
-    'exports.0.site: "bare" has no devices, so that there is nothing to compare',
+    'exports.0.site: "bare" has no devices, so there is nothing to compare',
   ]);
   expect(problemsOf({ report: 'daily_energy', site: 'Dach', scenario: 'P50', meters: ['PV'] })).toEqual([
-    'exports.0.meters: has no effect with daily_energy; it is for meter_data, budget_data',
-    'exports.0.site: has no effect with daily_energy; it is for reconciliation, variance, balance',
-    'exports.0.scenario: has no effect with daily_energy; it is for budget_data, variance',
+    'exports.0.meters: has no effect for daily_energy; use it with meter_data, budget_data',
+    'exports.0.site: has no effect for daily_energy; use it with reconciliation, variance, balance',
+    'exports.0.scenario: has no effect for daily_energy; use it with budget_data, variance',
   ]);
   expect(problemsOf({ report: 'budget_data', groupBy: 'source' })).toEqual([
-    'exports.0.groupBy: has no effect with budget_data; it is for daily_energy, interval_energy',
+    'exports.0.groupBy: has no effect for budget_data; use it with daily_energy, interval_energy',
   ]);
   expect(problemsOf({ report: 'daily_energy', workgroup: 'none' })).toEqual([
-    'exports.0.workgroup: "none" is not configured; there are home, empty',
+    'exports.0.workgroup: "none" is not configured; configured are home, empty',
   ]);
   expect(problemsOf({ report: 'nothing', meters: 5 })[0]).toContain('exports.0.report: must be one of');
   const s3 = { bucket: 'energy', accessKeyId: 'a', secretAccessKey: 'b' };
@@ -277,12 +277,12 @@ test('what an export is of has to exist, and settings belong to the report', () 
     );
   for (const prefix of ['/a/', 'a//b', '../other/', 'a/./b', 'a/..'])
     expect(destinationProblems({ s3: { ...s3, endpoint: 'https://s3.example.com', prefix } })).toEqual([
-      's3.prefix: must not begin with a slash, nor have empty parts or parts of dots alone',
+      's3.prefix: must not begin with a slash, and must not have empty parts or parts of dots',
     ]);
   for (const prefix of ['a/', 'a.b/..c/', ''])
     expect(destinationProblems({ s3: { ...s3, endpoint: 'https://s3.example.com', prefix } })).toEqual([]);
   expect(destinationProblems({ s3: { ...s3, endpoint: 'https://me:secret@s3.example.com' } })).toEqual([
-    's3.endpoint: must not hold a name or a password: they belong into settings of their own',
+    's3.endpoint: must not contain a user or a password; use their own settings',
   ]);
   expect(destinationProblems({ webhook: { url: 'https://me:secret@example.com/x' } })[0]).not.toContain(
     'secret',

@@ -75,7 +75,7 @@ describe('errors outside the stream', () => {
     expect(answer.headers['x-request-id']).toBe(correlationId);
     expect(events).toContainEqual([
       'http.internal-error',
-      expect.objectContaining({ requestId: correlationId, route: '/broken', problem: 'password=hunter2' }),
+      expect.objectContaining({ requestId: correlationId, route: '/broken', error: 'password=hunter2' }),
     ]);
   });
 
