@@ -32,8 +32,8 @@ export default defineConfig({
     pool: 'forks',
     // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.
     execArgv: ['--liftoff-only'],
-    // One more than there are processors, because many tests wait for other processes.
-    maxWorkers: availableParallelism() + 1,
+    // Not more, because tests with replicas and timeouts need a processor within half a second.
+    maxWorkers: availableParallelism(),
     testTimeout: 90_000,
     hookTimeout: 90_000,
     projects: [

@@ -118,7 +118,17 @@ test('if replicas are required, messages are acknowledged once the replicas have
       () => false,
     ),
   );
-  const { lastOffset } = await log.append(telemetryBatch(3, { first: 10 }));
+  // A replica that is late makes the log refuse, and the sender sends again.
+  let lastOffset = 0n;
+  await until('the replica has three messages more', () =>
+    log.append(telemetryBatch(3, { first: 10 })).then(
+      (appended) => {
+        lastOffset = appended.lastOffset;
+        return true;
+      },
+      () => false,
+    ),
+  );
   await master.stop();
   await log.close();
   const admin = new Redis(replica.url);
