@@ -101,26 +101,25 @@ async function findMessages(
     ...marks,
     rows_max: MESSAGES_A_FILE_MAX,
   });
-  const pieceOf = (period: Period, [first, ...rest]: readonly MessagePart[]): Piece => {
-    const { table_id, table_name, after_batch_id, through_batch_id, row_count } = first!;
-    const batches = rest.length === 0 ? { after_batch_id, through_batch_id } : marks;
+  const pieceOf = (period: Period, part: MessagePart): Piece => {
+    const { table_id, table_name, after_batch_id, through_batch_id, row_count } = part;
     return {
       dataset: 'messages',
       folder: `table=${folderValue(table_name)}/hour=${period}`,
       period,
-      parameters: { table_id, table_name, ...batches, ...window(period) },
-      rows: rest.reduce((sum, part) => sum + part.row_count, row_count),
+      parameters: { table_id, table_name, after_batch_id, through_batch_id, ...window(period) },
+      rows: row_count,
       replaces: [],
     };
   };
-  /** The pieces of a period and of one table: one if they fit into a file, else those of the next shorter kind. */
+  /** The pieces of one table: a period that is over is one piece if it fits into a file. Else its shorter periods are looked at. */
   const split = (own: readonly MessagePart[], [kind, ...shorter]: readonly PeriodKind[]): Piece[] => {
-    const kinds = Map.groupBy(own, ({ hour_start_ms }) => periodOf(hour_start_ms, kind!));
-    return [...kinds].flatMap(([period, inside]) => {
-      if (shorter.length === 0) return inside.map((part) => pieceOf(period, [part]));
-      const rows = inside.reduce((sum, { row_count }) => sum + row_count, 0);
-      const isOne = inside.length > 1 && rows <= MESSAGES_A_FILE_MAX && isOver(period, nowMs);
-      return isOne ? [pieceOf(period, inside)] : split(inside, shorter);
+    const periods = Map.groupBy(own, ({ hour_start_ms }) => periodOf(hour_start_ms, kind!));
+    return [...periods].flatMap(([period, inside]) => {
+      if (shorter.length === 0) return inside.map((part) => pieceOf(period, part));
+      const row_count = inside.reduce((sum, part) => sum + part.row_count, 0);
+      if (row_count > MESSAGES_A_FILE_MAX || !isOver(period, nowMs)) return split(inside, shorter);
+      return [pieceOf(period, { ...inside[0]!, ...marks, row_count })];
     });
   };
   const tables = Map.groupBy(parts, ({ table_id }) => table_id);

@@ -117,13 +117,13 @@ test('messages of a month or a day that is over become one file of it, those of 
       .sort();
   };
   expect(await land('2026-09-30T23', '2026-10-01T00', '2026-10-20T12')).toEqual([
-    ['2026-09-30T23', true, 2],
+    ['2026-09', true, 2],
     ['2026-10', true, 4],
   ]);
   // Files that are there stay as they are.
   const hours = ['2026-10-21T00', '2026-10-31T23', '2026-11-18T01', '2026-11-18T23', '2026-11-20T10'];
   expect(await land(...hours, '2026-11-20T11')).toEqual([
-    ['2026-09-30T23', true, 2],
+    ['2026-09', true, 2],
     ['2026-10', true, 4],
     ['2026-10', true, 4],
     ['2026-11-18', true, 4],
