@@ -3,7 +3,7 @@
  * separators, and halves of surrogate pairs.
  */
 const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
 /** Escapes invisible characters, as `\u001b`, in text from other people that is printed on one line. */

@@ -123,7 +123,7 @@ test('what others named changes nothing on the terminal, neither in tables nor i
       troubles: [{ ...trouble, message: source }],
     });
   });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them
   const unseen = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
   for (const args of [['status'], ['status', '--json']]) {
     const { stdout, stderr } = await runCli(args, { cwd });

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { describeStart, describeSummary } from '../../src/cli/demo/demo-view.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import type { Site } from '../../src/simulate/create-site.ts';
 import {
   blocksOf,
   headingLinksOf,
@@ -35,6 +37,32 @@ describe('the README and the pages of docs/', () => {
       environment: { WATTLINE_DATA_DIR: shown.dataDir },
     });
     expect(shown).toEqual(defaults);
+  });
+
+  test('shows the output of the demo in its words', () => {
+    const shown = blocksOf('README.md', 'text').find((block) => block.startsWith('Wattline demo'))!;
+    const names = ['inverter 1', 'grid meter', 'battery', 'inverter 2', 'inverter 3', 'inverter 4'];
+    const start = describeStart({
+      url: 'http://127.0.0.1:8080',
+      token: '',
+      dataDir: '',
+      workgroup: 'demo',
+      site: { devices: names.map((name) => ({ name })), timezone: 'UTC' } as Site,
+    });
+    const lines = shown.trimEnd().split('\n');
+    expect(start.split('\n')).toEqual(expect.arrayContaining(lines.slice(0, 4)));
+    const day = { series: 9, different: [] };
+    const summary = describeSummary({
+      seconds: 36.2,
+      sent: 21_590,
+      landed: 21_590,
+      generation: 7,
+      days: [
+        { ...day, day: '2026-11-20', reportedWh: 128_834, generatedWh: 128_834 },
+        { ...day, day: '2026-11-21', reportedWh: 110_182, generatedWh: 110_182 },
+      ],
+    });
+    expect(shown.trimEnd().endsWith(summary.trim())).toBe(true);
   });
 
   test('shows a replay case that replays', async () => {

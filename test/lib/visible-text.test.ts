@@ -14,7 +14,7 @@ test('characters that are not seen are written out, and all others stay', () => 
 test('whatever a name is, it is one line without controls, and JSON with it reads the same', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them
       expect(visibleText(name)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/);
       expect(JSON.parse(visibleText(JSON.stringify({ name })))).toEqual({ name });
     }),
