@@ -1,4 +1,4 @@
-import type { Environment } from '../config/load-config.ts';
+import type { Environment } from '../config/resolve-references.ts';
 
 /** The environment of a command: its output, its input, and its end. */
 export interface Terminal {

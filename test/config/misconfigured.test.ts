@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { workgroupWarnings } from '../../src/config/config-warnings.ts';
-import { zodProblems } from '../../src/config/load-config.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { readmeBlocks } from '../support/readme.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { configWarnings } from '../../config/config-warnings.ts';
+import { workgroupWarnings } from '../../config/config-warnings.ts';
+import { settingPlace } from '../../config/workgroup-place.ts';
 import { openLedger } from '../../exports/export-ledger.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import {
@@ -126,12 +127,19 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
   }
+  const warningsOf = (workgroupId: string) => {
+    const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
+    const workgroup = config.workgroups[index]!;
+    return workgroupWarnings(workgroup).map(({ path, message }) => ({
+      path: settingPlace(workgroup, index, path),
+      message,
+    }));
+  };
   return chosen.map(({ id: workgroupId }) => {
     const status = written.get(workgroupId);
     const open = imports.get(workgroupId)!;
     const newestImports = newest.get(workgroupId)!;
-    const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
-    const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
+    const warnings = warningsOf(workgroupId);
     const exports = config.exports
       .filter(({ workgroup }) => workgroup === workgroupId)
       .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
