@@ -64,6 +64,14 @@ export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgro
   };
 }
 
+/** True if the change concerns the work on the data. Device groups and the time-out of devices only concern the stream. */
+export function needsReopening({ before, after }: WorkgroupsChange['changed'][number]): boolean {
+  // The same workgroup has changed if its exports have.
+  if (before === after) return true;
+  const unheeded = { deviceGroups: {}, deviceTimeout: undefined };
+  return !isDeepStrictEqual({ ...before, ...unheeded }, { ...after, ...unheeded });
+}
+
 interface Index {
   list: readonly WorkgroupConfig[];
   byId: ReadonlyMap<string, WorkgroupConfig>;
