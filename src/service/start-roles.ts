@@ -36,6 +36,7 @@ import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
 import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
+import { acceptReloads } from './reload-config.ts';
 import type { Service } from './service.ts';
 import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
@@ -65,8 +66,9 @@ const SLOW_START_MS = 1.5 * SECOND_MS;
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
+  service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
+  const { logger, clock } = service;
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
@@ -86,6 +88,8 @@ export async function startRoles(
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
     const workgroups = createWorkgroups(config);
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit }));
     const parts = { access, accessAudit, workgroups, logger, clock };
     let url: string | undefined;
     const idsNow = () => workgroups.list().map(({ id }) => id);

@@ -28,6 +28,7 @@ async function runHere(args: readonly string[]): Promise<CliResult> {
       result.stderr += text;
     },
     onEnd: () => () => undefined,
+    onReload: () => () => undefined,
     kill: (signal) => {
       throw new Error(`killed by ${signal}`);
     },

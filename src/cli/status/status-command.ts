@@ -28,7 +28,8 @@ import { type ExportState, exportNotes, exportState } from '../exports/exports-v
 import { readConfig } from '../global-options.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import { printData } from '../terminal/output.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import { describeConfigStates } from './status-config.ts';
 import {
   describeImport,
   describeNewestImport,
@@ -76,6 +77,7 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
           describeDevices(shown, chosen, columnsMax),
         );
       }
+      for (const note of await describeConfigStates(config.dataDir)) printNote(command, terminal, note);
       const statuses = await listStatuses(config, systemClock.now(), workgroup);
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
