@@ -3,7 +3,7 @@ import { openAuditSpool } from '../audit/spool.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Repeating, repeat } from '../lib/repeat.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createAuditDrain } from './audit-drain.ts';
 import { type PresenceWatch, watchPresence } from './presence/presence-watch.ts';
@@ -45,8 +45,8 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   let release: (() => Promise<void>) | undefined;
   let askedAtMs = Number.NEGATIVE_INFINITY;
   const holds = async () => {
-    if (release !== undefined || clock.now() - askedAtMs < HOLD_EVERY_MS) return release !== undefined;
-    askedAtMs = clock.now();
+    if (release !== undefined || elapsedOf(clock) - askedAtMs < HOLD_EVERY_MS) return release !== undefined;
+    askedAtMs = elapsedOf(clock);
     try {
       release = await options.hold();
     } catch (error) {
@@ -86,7 +86,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   function createJob({ id, deviceTimeoutMs }: WatchedWorkgroup, from: BackgroundTasksOptions) {
     let drain: (() => Promise<void>) | undefined;
     let watch: PresenceWatch | undefined;
-    let warnedAtMs: UtcMs | undefined;
+    let warnedAtMs: number | undefined;
     const open = async () => {
       const streamLog = await from.stream.logOf(id);
       const path = join(from.dataDir, 'stream', id, 'presence.json');
@@ -105,8 +105,8 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       try {
         await action();
       } catch (error) {
-        if (warnedAtMs !== undefined && clock.now() - warnedAtMs < MINUTE_MS) return;
-        warnedAtMs = clock.now();
+        if (warnedAtMs !== undefined && elapsedOf(clock) - warnedAtMs < MINUTE_MS) return;
+        warnedAtMs = elapsedOf(clock);
         logger.warn({ workgroup: id, error: errorMessage(error) }, 'stream.upkeep-failed');
       }
     };
