@@ -68,11 +68,13 @@ export function createRetentionClock(options: {
       observe(elapsedMs);
       const sinceMs = elapsedMs - retentionMs;
       spans = spans.filter((_, index) => (spans[index + 1]?.fromElapsedMs ?? elapsedMs) > sinceMs);
-      return Math.min(
+      const floorMs = Math.min(
         ...spans.map(({ fromElapsedMs, startMs, aheadMs }) =>
           fromElapsedMs >= sinceMs ? startMs : sinceMs + aheadMs,
         ),
       );
+      // The time that has passed has fractions.
+      return Math.floor(floorMs);
     },
   };
 }
