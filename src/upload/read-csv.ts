@@ -2,7 +2,7 @@ import { findHeading } from '../foreign-table/find-heading.ts';
 import { parseCsv } from '../foreign-table/parse-csv.ts';
 import { clipText } from '../lib/clip-text.ts';
 import type { LineProblem } from './refusals.ts';
-import { SHEET_ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
+import { UPLOAD_ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
 
 export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problems: LineProblem[] };
 
@@ -21,12 +21,12 @@ export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
     delimiter: heading.delimiter,
     fromLine: heading.skipLines + 1,
     // One more than the heading and all rows, because reading a file of many more would take too much memory.
-    rowsMax: SHEET_ROWS_MAX + 2,
+    rowsMax: UPLOAD_ROWS_MAX + 2,
   });
   if (parsed.kind === 'problem') return refusedSheet(parsed.line, `is no CSV: ${clipText(parsed.message)}`);
   const [head, ...below] = parsed.rows.filter(({ cells }) => cells.some((cell) => cell !== ''));
   const columns = head!.cells;
-  if (below.length > SHEET_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+  if (below.length > UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
   const odd = below.filter(({ cells }) => cells.length !== columns.length);
   if (odd.length === 0) return { kind: 'sheet', sheet: { columns, rows: below } };
   const named = `${columns.length} columns are named in line ${head!.line}`;
