@@ -101,7 +101,7 @@ export async function fillFromArchive(
   const files = await filesFrom(shard, lakeDir, chunk.fromMs);
   const now_ms = clock.now();
   let messages = 0;
-  await shard.publishToLedger(async (connection) => {
+  await shard.listBatches(async (connection) => {
     const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
     const batch_id = last!.batch_id + 1n;
     if (files.length > 0) {

@@ -2,7 +2,7 @@ import { findHeading } from '../foreign-table/find-heading.ts';
 import { parseCsv } from '../foreign-table/parse-csv.ts';
 import { clipText } from '../lib/clip-text.ts';
 import type { LineProblem } from './refusals.ts';
-import { UPLOAD_ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
+import { type Sheet, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
 
 export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problems: LineProblem[] };
 

@@ -6,7 +6,7 @@ import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
-import { UPLOAD_ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
+import { type Sheet, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
 import type { Upload } from './upload-rows.ts';
 
 /** Unpacked. */

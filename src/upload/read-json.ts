@@ -2,7 +2,7 @@ import { clipText } from '../lib/clip-text.ts';
 import type { ReadSheet } from './read-csv.ts';
 import { refusedSheet } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
-import { UPLOAD_ROWS_MAX, type SheetRow, TOO_MANY_ROWS } from './sheet.ts';
+import { type SheetRow, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
 
 /** An array is read at once, in memory. */
 const ARRAY_LENGTH_MAX = 32 * 1024 * 1024;

@@ -24,7 +24,7 @@ export interface LandInput {
 
 /**
  * A batch that is not in the ledger yet, so later stages do not see it. All batches of a file or archive enter the ledger together
- * (`Shard.publishToLedger`).
+ * (`Shard.listBatches`).
  */
 export interface UnlistedBatch {
   /** Larger than all ids that the ledger assigns meanwhile, so later stages reach it only after it is published. */
