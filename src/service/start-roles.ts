@@ -39,7 +39,7 @@ import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
 import type { Service } from './service.ts';
 import { tellTroubles } from './tell-troubles.ts';
-import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
+import { createUpstreams, localUrl, withUpstreams } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
@@ -118,7 +118,7 @@ export async function startRoles(
       url = await listen(app, config);
     }
     if (roles.includes('worker')) {
-      const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
+      const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       worker = await addWorker(config, ownUrl, { access, audit, workgroups, logger, clock });
       stops.push(worker.stop);
     }
@@ -347,5 +347,5 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
       { cause: error },
     );
   }
-  return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
+  return localUrl(config.http.host, (app.server.address() as AddressInfo).port);
 }
