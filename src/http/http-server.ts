@@ -143,8 +143,11 @@ export function authenticationOf({ authentication }: FastifyRequest): Authentica
   return authentication;
 }
 
-/** RFC 9112, section 3.2: a request without Host, or with several, may reach another server than intended. */
-function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+/**
+ * The problem of the Host headers of a request; undefined if there is none. RFC 9112, section 3.2: a request without Host, or with several,
+ * may reach another server than intended.
+ */
+export function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   // Node's parsed headers keep only the first. Raw headers are names and values in turn.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) return 'Host: one only; this request has several';

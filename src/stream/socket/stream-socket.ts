@@ -7,11 +7,12 @@ import type { Access } from '../../access/access.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
-import { endWithError } from '../../http/http-server.ts';
+import { endWithError, hostProblem } from '../../http/http-server.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
+import { limitPackets, type PacketConnection } from './limit-packets.ts';
 import { createQuota } from './per-owner-quota.ts';
 import { createSocketAdmission, type SocketAdmissionOptions } from './socket-admission.ts';
 import type { ConnectionContext } from './socket-connection.ts';
@@ -205,8 +206,17 @@ function openServer(
     },
   });
   server.attach(app.server);
-  server.engine.on('connection', (connection: LobbyConnection & { request: IncomingMessage }) =>
-    lobby.opened(connection.request, connection),
+  // Fastify does not see these requests.
+  server.engine.use((request: IncomingMessage, _response: unknown, next: (error?: Error) => void) => {
+    const problem = hostProblem(request);
+    next(problem === undefined ? undefined : new Error(problem));
+  });
+  server.engine.on(
+    'connection',
+    (connection: LobbyConnection & PacketConnection & { request: IncomingMessage }) => {
+      lobby.opened(connection.request, connection);
+      limitPackets(connection, () => lobby.isWaiting(connection.request));
+    },
   );
   server.engine.on('headers', (headers: Record<string, string>) => {
     headers['X-Content-Type-Options'] = 'nosniff';
