@@ -11,6 +11,7 @@ import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts'
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
+import { type ConnectionLimit, limitConnections } from './limit-connections.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
 import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
 
@@ -18,6 +19,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before a route's own hooks run; undefined for routes without a rate limit. */
     authentication: Authentication | undefined;
+  }
+  interface FastifyInstance {
+    connectionLimit: ConnectionLimit;
   }
   interface FastifyContextConfig {
     /** False for routes that need no token and are polled often, for example health checks. */
@@ -87,7 +91,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerBrokenRequest,
   });
-  app.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+  const connectionLimit = limitConnections(app.server, options.connectionsMax ?? CONNECTIONS_MAX);
+  app.decorate('connectionLimit', connectionLimit);
   // Other expectations than 100-continue are ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open for ever.
@@ -107,6 +112,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (problem !== undefined) throw new StreamError('InvalidRequest', problem);
     if (request.routeOptions.config.rateLimited === false) return;
     request.authentication = await checkToken(options.access, bearerToken(request.headers.authorization));
+    if (request.authentication.kind === 'granted') connectionLimit.keep(request.raw.socket);
     const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
