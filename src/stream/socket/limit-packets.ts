@@ -7,18 +7,25 @@ export interface PacketConnection {
 
 /** A client needs one packet to authenticate. The others are for clients that try another token. */
 const OPENING_PACKETS_MAX = 10;
+/** A client with all its subscriptions has 128 frames to acknowledge. */
+const PACKETS_AT_ONCE_MAX = 500;
 
 /**
- * Closes a connection that sends too many packets before it is authenticated, or too many requests to open a namespace.
- * One body can have ten thousand of them. Each costs a check of a token, and no rate limit can stop the body in between.
+ * Closes a connection that sends too many packets before it is authenticated, too many requests to open a namespace, or too many
+ * packets at once. One body can have ten thousand packets, and they are handled without a pause for other callers.
  */
 export function limitPackets(connection: PacketConnection, isWaiting: () => boolean): void {
-  let count = 0;
+  let opening = 0;
+  let atOnce = 0;
   connection.on('packet', ({ type, data }) => {
-    if (type !== 'message' || !(isWaiting() || opensNamespace(data))) return;
-    count++;
+    if (type === 'message' && (isWaiting() || opensNamespace(data))) opening++;
+    if (atOnce === 0)
+      setImmediate(() => {
+        atOnce = 0;
+      });
+    atOnce++;
     // The other packets of the same body are ignored, because the connection is closed.
-    if (count > OPENING_PACKETS_MAX) connection.close(true);
+    if (opening > OPENING_PACKETS_MAX || atOnce > PACKETS_AT_ONCE_MAX) connection.close(true);
   });
 }
 

@@ -138,6 +138,24 @@ describe('connections that have not authenticated', () => {
     expect(socket.counts()).toMatchObject({ sockets: 0, waiting: 0 });
   });
 
+  test('are closed after authentication, too, if they send many packets at once', async () => {
+    const { baseUrl, socket, tokenText } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    const ended = new Promise((resolve) => raw.once('close', resolve));
+    for (let number = 0; number < 128; number++) raw.send('43[]');
+    raw.send('42["stream:latest",{}]');
+    await once(raw, 'message');
+    const sid = await handshakeOf(baseUrl);
+    const url = `${baseUrl}${HANDSHAKE}&sid=${sid}`;
+    await fetch(url, { method: 'POST', body: `40${JSON.stringify({ token: tokenText })}` });
+    await fetch(url);
+    expect(socket.counts().sockets).toBe(2);
+    await fetch(url, { method: 'POST', body: new Array(5_000).fill('43[]').join('\x1e') });
+    await until('it is closed', () => socket.counts().sockets === 1);
+    raw.close();
+    await ended;
+  });
+
   test('with several Host headers are refused, with any transport', async () => {
     const { baseUrl, socket } = await setUp();
     const { port, hostname } = new URL(baseUrl);
