@@ -37,6 +37,7 @@ import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.t
 import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
+import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
@@ -69,6 +70,7 @@ export async function startRoles(
   service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
   const { logger, clock } = service;
+  requireSharedStorage(config, roles);
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
