@@ -90,10 +90,10 @@ export async function startRoles(
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
     const workgroups = createWorkgroups(config);
-    // All parts follow changes, so a reload can come while they start.
-    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit }));
-    const parts = { access, accessAudit, workgroups, logger, clock };
     let url: string | undefined;
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
+    const parts = { access, accessAudit, workgroups, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
     const work = () => workOf(worker?.health(), idsNow(), clock.now());
