@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
 import type { Problem } from '../lib/errors.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
-import type { OpenImport } from '../warehouse/shard-status.ts';
+import type { UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
 /** The progress of a workgroup, as its worker last wrote it. Plain JSON: offsets are text. */
@@ -33,7 +33,7 @@ export interface WorkgroupStatus {
   /** The number of devices in each state. Set after the first publication. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
   /** Unfinished imports. Set after the first publication. */
-  imports?: OpenImport[] | undefined;
+  imports?: UnfinishedImport[] | undefined;
   /** Contradictions between data and configuration, by path. */
   problems: Problem[];
   /** Problems with the work on it. Undefined in files of an older version. */

@@ -40,7 +40,7 @@ import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { tellTroubles } from './tell-troubles.ts';
-import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
+import { createUpstreams, localUrl, withUpstreams } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
@@ -120,7 +120,7 @@ export async function startRoles(
       url = await listen(app, config);
     }
     if (roles.includes('worker')) {
-      const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
+      const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       worker = await addWorker(config, ownUrl, { access, audit, workgroups, logger, clock });
       stops.push(worker.stop);
     }
@@ -349,5 +349,5 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
       { cause: error },
     );
   }
-  return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
+  return localUrl(config.http.host, (app.server.address() as AddressInfo).port);
 }

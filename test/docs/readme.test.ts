@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { describeStart, describeSummary } from '../../src/cli/demo/demo-view.ts';
+import { describeDemo, describeStart } from '../../src/cli/demo/demo-view.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Site } from '../../src/simulate/create-site.ts';
 import {
@@ -54,7 +54,7 @@ describe('the README and the pages of docs/', () => {
     const lines = shown.trimEnd().split('\n');
     expect(start.split('\n')).toEqual(expect.arrayContaining(lines.slice(0, 4)));
     const day = { series: 9, different: [] };
-    const summary = describeSummary({
+    const summary = describeDemo({
       seconds: 36.2,
       sent: 21_590,
       landed: 21_590,

@@ -309,11 +309,3 @@ export function findCircles(sources: readonly SourceFile[]): string[] {
   for (const file of imports.keys()) visit(file);
   return circles;
 }
-
-/** Names that two files of the product share, so that nobody knows which one is meant. */
-export function findNamesakes(sources: readonly SourceFile[]): string[] {
-  const byName = Map.groupBy(sources, ({ path }) => posix.basename(path));
-  return [...byName.values()]
-    .filter((files) => files.length > 1)
-    .map((files) => files.map(({ path }) => path).join(' and '));
-}

@@ -17,7 +17,7 @@ interface CaseDevice {
   peakPower?: Array<{ kWp: number; from?: string | undefined }> | undefined;
 }
 
-export function devicesOf(one: ParsedCase, idOf: Map<string, string>): CaseDevice[] {
+export function caseDevicesOf(one: ParsedCase, idOf: Map<string, string>): CaseDevice[] {
   const described = new Map(
     one.devices.flatMap(({ id, name, ...rest }) => {
       const known = [name, id].find((text) => text !== undefined && idOf.has(text));
