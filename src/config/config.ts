@@ -5,6 +5,7 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
+import { storageSchema } from './storage-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -89,6 +90,7 @@ const settingsSchema = z.strictObject({
   /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
+  storage: storageSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });

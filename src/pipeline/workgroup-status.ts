@@ -210,9 +210,9 @@ function parseStatus(text: string): WorkgroupStatus | undefined {
 /** A worker writes at least every 10 s. After this time it has stopped. */
 const SILENT_MS = 30 * SECOND_MS;
 
-/** True if a worker still writes it. A time in the future is of a clock that was set back meanwhile. */
+/** True if a worker still writes it. */
 export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
-  return Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
+  return nowMs - updatedAtMs <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

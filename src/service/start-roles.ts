@@ -38,6 +38,7 @@ import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.t
 import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
+import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, localUrl, withUpstreams } from './upstreams.ts';
@@ -70,6 +71,7 @@ export async function startRoles(
   service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
   const { logger, clock } = service;
+  requireSharedStorage(config, roles);
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
@@ -89,10 +91,10 @@ export async function startRoles(
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
     const workgroups = createWorkgroups(config);
-    // All parts follow changes, so a reload can come while they start.
-    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit }));
-    const parts = { access, accessAudit, workgroups, logger, clock };
     let url: string | undefined;
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
+    const parts = { access, accessAudit, workgroups, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
     const work = () => workOf(worker?.health(), idsNow(), clock.now());

@@ -1,6 +1,6 @@
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { errorMessage } from '../lib/errors.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
@@ -95,7 +95,9 @@ export function createStream(options: StreamOptions): Stream {
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
-        'the log cannot be opened now',
+        cause instanceof TerminalError
+          ? `the log cannot be opened: ${cause.message}`
+          : 'the log cannot be opened now',
         {},
         RETRY_AFTER_SECONDS,
       );
