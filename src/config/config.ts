@@ -5,6 +5,7 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
+import { storageSchema } from './storage-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -85,6 +86,7 @@ const settingsSchema = z.strictObject({
     // Workgroups name files, and some file systems ignore case.
     .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
   limits: limitsSchema,
+  storage: storageSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { errorMessage, InputError, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Config, configSchema } from './config.ts';
+import { withAwsVariables } from './storage-settings.ts';
 
 /** Environment variables that override the file. */
 const environmentPaths: Readonly<Record<string, readonly string[]>> = {
@@ -43,7 +44,12 @@ export function loadConfig(options: {
     raw = parseYaml(path, problems);
   }
   const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
-  if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
+  if (isSettings(resolved)) {
+    applyEnvironment(resolved, options.environment);
+    const { storage } = resolved;
+    if (isSettings(storage) && isSettings(storage.s3))
+      storage.s3 = withAwsVariables(storage.s3, options.environment);
+  }
   const parsed = configSchema.safeParse(resolved, inWords);
   if (!parsed.success) {
     // A missing reference is reported once, not again for the empty text in its place.
