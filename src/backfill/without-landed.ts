@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { DuckDBBlobValue, type DuckDBConnection } from '@duckdb/node-api';
 import { instantAt, offsetAt } from '../client/locate-new-messages.ts';
 import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { readHead } from '../publish/lake-commit.ts';
-import { lakePaths } from '../publish/lake-layout.ts';
+import { filePath, lakePaths } from '../publish/lake-layout.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
@@ -99,7 +98,7 @@ export async function lakeFiles(
       const { startMs, endMs } = periodBounds(period);
       return startMs <= lastMs && endMs > firstMs;
     })
-    .map(({ dataset, name }) => join(paths.files, dataset, name));
+    .map((file) => filePath(paths, file));
 }
 
 function rangeOf({ columns, rows }: Wanted) {

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { completeGeneration } from './complete-generation.ts';
 import type { DatasetName } from './datasets.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
-import type { LakePaths } from './lake-layout.ts';
+import { filePath, type LakePaths, newNonce } from './lake-layout.ts';
 import { isOver, type Period, type PeriodKind, periodKind, widen } from './lake-period.ts';
 import { openLake, type PublishOptions, refuseStaleOwner, totalsOf } from './publish.ts';
 import type { PublishShard } from './publish-shard.ts';
@@ -137,6 +136,8 @@ export async function compactLake(
     await syncFolders(paths, added);
     commit = {
       ...head,
+      nonce: newNonce(),
+      snapshot: undefined,
       sequence: head.sequence + 1,
       createdAtMs: startedMs,
       ownerEpoch: String(shard.epoch),
@@ -177,7 +178,7 @@ async function mergeFiles(
     const added: LakeFile[] = [];
     for (const { dataset, folder, period, level, files } of merges) {
       signal?.throwIfAborted();
-      const inputs = files.map(({ name }) => join(paths.files, dataset, name));
+      const inputs = files.map((file) => filePath(paths, file));
       const energyWh = files.reduce((sum, file) => sum + (file.energyWh ?? 0), 0);
       const file = await stageFile(connection, paths, head.sequence + 1, {
         dataset,

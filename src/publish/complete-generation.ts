@@ -6,7 +6,14 @@ import { cannotLink, linkOrCopy, syncPath } from '../lib/durable-files.ts';
 import { errorCode } from '../lib/errors.ts';
 import { writeAnalytics } from './analytics.ts';
 import { type Commit, listSequences, readCurrent } from './lake-commit.ts';
-import { commitPath, generationMarker, generationPath, type LakePaths, uniqueName } from './lake-layout.ts';
+import {
+  commitPath,
+  filePath,
+  generationMarker,
+  generationPath,
+  type LakePaths,
+  uniqueName,
+} from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
 
 /** Links are created in the thread that lands messages, so only this many at a time, about 2 ms. */
@@ -31,11 +38,12 @@ async function layOut(shard: Pick<PublishShard, 'connect'>, paths: LakePaths, co
   await mkdir(root, { recursive: true });
   const made = new Set<string>();
   let linked = 0;
-  for (const { dataset, folder, name } of commit.files) {
+  for (const file of commit.files) {
+    const { dataset, folder, name } = file;
     const target = join(root, dataset, folder);
     if (!made.has(target)) mkdirSync(target, { recursive: true });
     made.add(target);
-    await linkFile(join(paths.files, dataset, name), join(target, name));
+    await linkFile(filePath(paths, file), join(target, name));
     linked += 1;
     if (linked % LINKS_PER_TURN === 0) await nextTurn();
   }

@@ -9,10 +9,10 @@ import { commitPath, type LakePaths, parseSequence, uniqueName } from './lake-la
 const integerText = z.string().regex(/^-?\d+$/);
 
 const lakeFileSchema = z.object({
-  dataset: z.string(),
-  /** Its place below its dataset in a generation's folder: Hive partitions such as `month=2026-11`, or nothing. */
-  folder: z.string(),
-  /** Its name below `files/<dataset>/`. */
+  dataset: z.string().regex(/^[a-z_]+$/),
+  /** Its folder below `files/<dataset>/`: Hive partitions such as `month=2026-11`, or nothing. */
+  folder: z.string().regex(/^(?:[a-z_]+=[^/]+(?:\/[a-z_]+=[^/]+)*)?$/),
+  /** Its name in that folder. Each name is used once. */
   name: z.string().regex(/^[0-9a-f-]+\.parquet$/),
   /** The period of its rows. Empty if the dataset is not split by time. */
   period: z.string(),
@@ -28,8 +28,22 @@ const lakeFileSchema = z.object({
   fingerprint: z.string().optional(),
 });
 
+/** The newest snapshot of the warehouse whose state fits a commit. */
+const snapshotSchema = z.object({
+  /** Its key below the workgroup's lake. */
+  pack: z.string().regex(/^snapshots\/\d{12}-[0-9a-f]+\.pack$/),
+  bytes: z.number().int().min(0),
+  sha256: z.string(),
+  /** The size of the warehouse file that the pack restores. */
+  fileBytes: z.number().int().min(0),
+});
+
 const commitSchema = z.object({
-  format: z.literal(1),
+  format: z.literal(2),
+  /** Random. It shows who has created a commit, and which warehouse belongs to it. */
+  nonce: z.string().regex(/^[0-9a-f]{32}$/),
+  /** If the commit was written together with a snapshot. */
+  snapshot: snapshotSchema.optional(),
   workgroupId: z.string(),
   sequence: z.number().int().min(1),
   createdAtMs: z.number().int(),

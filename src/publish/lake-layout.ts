@@ -6,7 +6,7 @@ import { InputError } from '../lib/errors.ts';
 /**
  * The folders of one workgroup's lake.
  *
- *     files/<dataset>/<name>.parquet    immutable, each name is used once
+ *     files/<dataset>/<folder>/<name>.parquet    immutable, each name is used once; the folder has Hive partitions
  *     commits/<sequence>.json           the files of one generation; created exclusively, never changed
  *     generations/<sequence>/           the same files as Hive partitions, with analytics.duckdb
  *     current -> generations/<sequence>
@@ -66,12 +66,46 @@ export function generationMarker(paths: LakePaths, sequence: number): string {
   return join(generationPath(paths, sequence), 'commit.json');
 }
 
+/** The key of a file below the workgroup's lake: the same in a folder and in a bucket. */
+export function fileKey({
+  dataset,
+  folder,
+  name,
+}: {
+  dataset: string;
+  folder: string;
+  name: string;
+}): string {
+  return `files/${dataset}/${folder === '' ? '' : `${folder}/`}${name}`;
+}
+
+/** The path of a file of a local lake. */
+export function filePath(
+  paths: Pick<LakePaths, 'root'>,
+  file: { dataset: string; folder: string; name: string },
+): string {
+  return join(paths.root, fileKey(file));
+}
+
+/** The key of a commit below the workgroup's lake. */
+export function commitKey(sequence: number): string {
+  return `commits/${sequenceName(sequence)}.json`;
+}
+
+/** A new random nonce of a commit. */
+export function newNonce(): string {
+  return randomBytes(16).toString('hex');
+}
+
 /** A unique name in the lake. */
 export function uniqueName(sequence: number): string {
   return `${sequenceName(sequence)}-${randomBytes(8).toString('hex')}`;
 }
 
-/** A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. */
+/**
+ * A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. `*` too, because DuckDB would read it as a
+ * pattern.
+ */
 export function folderValue(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
+  return encodeURIComponent(text.toWellFormed()).replaceAll('*', '%2A');
 }

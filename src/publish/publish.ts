@@ -14,7 +14,7 @@ import { type DeclaredZone, declareDays } from './declared-days.ts';
 import { findPieces, readState, type WarehouseState } from './find-pieces.ts';
 import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
-import { type LakePaths, lakePaths } from './lake-layout.ts';
+import { type LakePaths, lakePaths, newNonce } from './lake-layout.ts';
 import type { Piece } from './lake-piece.ts';
 import type { PublishShard } from './publish-shard.ts';
 
@@ -203,7 +203,8 @@ async function describeCommit(
     last_store_time_ms: number | null;
   }>(connection, 'publish/list_checkpoints');
   return {
-    format: 1,
+    format: 2,
+    nonce: newNonce(),
     workgroupId: shard.workgroupId,
     sequence: (head?.sequence ?? 0) + 1,
     createdAtMs: nowMs,

@@ -5,7 +5,14 @@ import { errorCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { listSequences, readCurrent } from './lake-commit.ts';
-import { commitPath, generationPath, type LakePaths, lakePaths, parseSequence } from './lake-layout.ts';
+import {
+  commitPath,
+  fileKey,
+  generationPath,
+  type LakePaths,
+  lakePaths,
+  parseSequence,
+} from './lake-layout.ts';
 
 /** Every generation is kept this long after the next one. Then one of each period of this length is kept. */
 const QUARTER_MS = 15 * MINUTE_MS;
@@ -74,7 +81,7 @@ async function planRetention(
   if (current !== undefined) keep.add(current);
   const named = new Set<string>();
   for (const { sequence, files } of commits) {
-    if (keep.has(sequence)) for (const { dataset, name } of files) named.add(join('files', dataset, name));
+    if (keep.has(sequence)) for (const file of files) named.add(fileKey(file));
   }
   return {
     generations: commits.map(({ sequence }) => sequence).filter((sequence) => !keep.has(sequence)),
@@ -93,7 +100,7 @@ async function planRetention(
 const outlineSchema = z.object({
   sequence: z.number(),
   createdAtMs: z.number(),
-  files: z.array(z.object({ dataset: z.string(), name: z.string() })),
+  files: z.array(z.object({ dataset: z.string(), folder: z.string(), name: z.string() })),
 });
 type Outline = z.output<typeof outlineSchema>;
 
@@ -123,13 +130,11 @@ function quarterOf(ms: UtcMs): number {
 
 async function unnamedFiles(paths: LakePaths, named: ReadonlySet<string>, nowMs: UtcMs): Promise<string[]> {
   const orphans: string[] = [];
-  for (const dataset of await names(paths.files)) {
-    for (const name of await names(join(paths.files, dataset))) {
-      const path = join('files', dataset, name);
-      if (named.has(path)) continue;
-      const { mtimeMs } = await lstat(join(paths.root, path));
-      if (nowMs - mtimeMs >= ORPHAN_MS) orphans.push(path);
-    }
+  for (const entry of await readdir(paths.files, { recursive: true, withFileTypes: true })) {
+    const path = relative(paths.root, join(entry.parentPath, entry.name));
+    if (!entry.isFile() || named.has(path)) continue;
+    const { mtimeMs } = await lstat(join(paths.root, path));
+    if (nowMs - mtimeMs >= ORPHAN_MS) orphans.push(path);
   }
   return orphans;
 }

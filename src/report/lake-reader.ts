@@ -1,8 +1,8 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { StreamError } from '../contract/stream-errors.ts';
 import type { DatasetName } from '../publish/datasets.ts';
 import { type Commit, type LakeFile, readCommit, readCurrent } from '../publish/lake-commit.ts';
-import { type LakePaths, lakePaths } from '../publish/lake-layout.ts';
+import { filePath, type LakePaths, lakePaths } from '../publish/lake-layout.ts';
 import { openQueryPool, type QueryPool } from './query-pool.ts';
 import { createSharing, type Sharing } from './sharing.ts';
 
@@ -91,6 +91,6 @@ function generationOf(paths: LakePaths, commit: Commit): Generation {
   return {
     commit,
     files: (dataset) => byDataset.get(dataset) ?? [],
-    path: ({ dataset, name }) => join(paths.files, dataset, name),
+    path: (file) => filePath(paths, file),
   };
 }

@@ -8,13 +8,13 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { readCurrent } from '../../src/publish/lake-commit.ts';
-import { generationPath } from '../../src/publish/lake-layout.ts';
+import { fileKey, generationPath } from '../../src/publish/lake-layout.ts';
 import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { deviceId } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -256,11 +256,11 @@ test('of two publishers of the same generation one fails, and nothing of it is v
   const commit = await head();
   expect(commit.sequence).toBe(2);
   expect(commit.totals.messages).toBe(10);
-  const known = commit.files.map(({ dataset, name }) => `${dataset}/${name}`).sort();
+  const known = commit.files.map(fileKey).sort();
   expect(
     readdirSync(paths.files, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => `${entry.parentPath.split('/').at(-1)}/${entry.name}`)
+      .map((entry) => relative(paths.root, join(entry.parentPath, entry.name)))
       .sort(),
   ).toEqual(known);
   expect(readdirSync(paths.staging)).toEqual([]);

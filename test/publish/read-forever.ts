@@ -1,9 +1,8 @@
 // A reader that looks at the lake again and again and prints a line for each generation that it found to be as its commit says.
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
-import { generationPath, lakePaths } from '../../src/publish/lake-layout.ts';
+import { filePath, generationPath, lakePaths } from '../../src/publish/lake-layout.ts';
 import { analyse, rows, WORKGROUP } from './support.ts';
 
 const [lakeDir] = process.argv.slice(2);
@@ -24,11 +23,7 @@ for (;;) {
   const commit = await readCommit(paths, sequence);
   if (!commit) throw new Error(`current is ${sequence}, which has no commit`);
   const files = (dataset: string) =>
-    listValue(
-      commit.files
-        .filter((file) => file.dataset === dataset)
-        .map(({ name }) => join(paths.files, dataset, name)),
-    );
+    listValue(commit.files.filter((file) => file.dataset === dataset).map((file) => filePath(paths, file)));
   const found = await rows(
     connection,
     `SELECT

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
-import { generationPath } from '../../src/publish/lake-layout.ts';
+import { filePath, generationPath } from '../../src/publish/lake-layout.ts';
 import { keptSequences, retainLake } from '../../src/publish/retain-lake.ts';
 import { trimWarehouse } from '../../src/publish/trim-warehouse.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -90,8 +90,7 @@ test('old generations go, by way of the trash, and no file of a remaining one do
   expect(await listSequences(at.paths)).toEqual([4]);
   expect(readdirSync(at.paths.generations)).toEqual(['000000000004']);
   expect(await readCurrent(at.paths)).toBe(4);
-  for (const { dataset, name } of (await at.head()).files)
-    expect(existsSync(join(at.paths.files, dataset, name))).toBe(true);
+  for (const file of (await at.head()).files) expect(existsSync(filePath(at.paths, file))).toBe(true);
   expect(await at.analyse('SELECT count(*) FROM messages')).toEqual([[8n]]);
   expect(readdirSync(at.paths.trash)).toHaveLength(9);
 
@@ -121,10 +120,13 @@ test('what crashes have left goes once nobody can be at work on it any more', as
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() + SECOND_MS });
   await at.publish();
   const left = [
-    'files/messages/000000000002-0123456789abcdef.parquet',
+    'files/messages/table=solar/hour=2026-11-20T12/000000000002-0123456789abcdef.parquet',
     'staging/000000000002-0123456789abcdef.parquet',
   ];
-  for (const path of left) writeFileSync(join(at.paths.root, path), '');
+  for (const path of left) {
+    mkdirSync(dirname(join(at.paths.root, path)), { recursive: true });
+    writeFileSync(join(at.paths.root, path), '');
+  }
   mkdirSync(generationPath(at.paths, 0));
   expect((await retain(at)).orphans).toEqual(['generations/000000000000']);
   for (const path of left) {
