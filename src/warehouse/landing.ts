@@ -43,6 +43,8 @@ export interface Landing {
    * batches have higher ids.
    */
   publishToLedger(work: () => Promise<number>): Promise<void>;
+  /** Runs `work` between two transactions. Batches that are pushed meanwhile land afterwards. */
+  pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Waits until all pushed batches are settled, and closes the connection. */
   drain(): Promise<void>;
   /** Closes the connection when no commit runs on it. The next commit opens another one. */
@@ -96,6 +98,10 @@ export function createLanding(options: LandingOptions): Landing {
     onCloseFailed: (error) => logger.warn({ error: options.failure(error).message }, 'land.close-failed'),
   });
   let running: Promise<void> | undefined;
+  /** Settles when the group that is written now is settled. */
+  let settling: Promise<void> | undefined;
+  /** Settles when groups may be written again. Undefined while they may. */
+  let paused: Promise<void> | undefined;
 
   async function push<Made extends LandInput | undefined = LandInput>(
     batch: LandInput | (() => Made),
@@ -156,7 +162,12 @@ export function createLanding(options: LandingOptions): Landing {
   async function run(): Promise<void> {
     // Batches that are pushed in the same turn share a transaction.
     await undefined;
-    while (waiting.length > 0) await settleGroup(takeGroup());
+    while (waiting.length > 0) {
+      while (paused !== undefined) await paused;
+      settling = settleGroup(takeGroup());
+      await settling;
+      settling = undefined;
+    }
     running = undefined;
   }
 
@@ -257,6 +268,18 @@ export function createLanding(options: LandingOptions): Landing {
       });
       turn = published.catch(() => undefined);
       return published;
+    },
+    async pause(work) {
+      while (paused !== undefined) await paused;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      paused = promise;
+      try {
+        await settling;
+        return await work();
+      } finally {
+        paused = undefined;
+        resolve();
+      }
     },
     async drain() {
       while (running !== undefined) await running;

@@ -56,6 +56,7 @@ export const parts: readonly Part[] = [
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
   { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  { name: 'snapshot', paths: ['src/snapshot/'], mayUse: [...foundation, 'storage', 'warehouse'] },
   { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'config', 'warehouse'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'config', 'warehouse'] },
   {
