@@ -1,11 +1,13 @@
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
-import { completeGeneration } from './complete-generation.ts';
+import type { Commit, LakeFile } from './commit-schema.ts';
 import type { DatasetName } from './datasets.ts';
-import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
+import { createCommit, isPublishConflict } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
+import { planCommit, storePublication } from './lake-guard.ts';
 import { filePath, type LakePaths, newNonce } from './lake-layout.ts';
 import { isOver, type Period, type PeriodKind, periodKind, widen } from './lake-period.ts';
-import { openLake, type PublishOptions, refuseStaleOwner, totalsOf } from './publish.ts';
+import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
+import { type PublishOptions, totalsOf } from './publish.ts';
 import type { PublishShard } from './publish-shard.ts';
 
 /** Several files that become one. */
@@ -120,11 +122,10 @@ export async function compactLake(
 ): Promise<CompactResult> {
   const { clock, logger, signal } = options;
   const startedMs = clock.now();
-  const paths = await openLake(options.lakeDir, shard.workgroupId);
-  const head = await readHead(paths);
+  const lake = await openLake(shard, options);
+  const { paths, head } = lake;
   const merges = head ? planMerges(head, startedMs) : [];
   if (!head || merges.length === 0 || options.dryRun) return { kind: 'unchanged', merges };
-  refuseStaleOwner(head, shard);
 
   const staged: StagedFile[] = [];
   let committing = false;
@@ -144,13 +145,18 @@ export async function compactLake(
       totals: totalsOf(files),
       files,
     };
+    await planCommit(shard, commit);
     committing = true;
     await createCommit(paths, commit);
+    await shard.transaction((connection) => storePublication(connection, 'published', commit), {
+      isQuiet: true,
+    });
   } catch (error) {
+    forgetLake(shard, lake);
     if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
     throw error;
   }
-  await completeGeneration(shard, paths, commit);
+  adoptCommit(lake, commit);
   logger.info(
     {
       workgroup: shard.workgroupId,

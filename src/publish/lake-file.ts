@@ -4,8 +4,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TransientError } from '../lib/errors.ts';
 import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
+import type { LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
-import type { LakeFile } from './lake-commit.ts';
 import { filePath, type LakePaths, uniqueName } from './lake-layout.ts';
 
 /** The content of a file of the lake. */

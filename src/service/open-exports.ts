@@ -11,11 +11,14 @@ export async function openExports(
   { audit, clock, logger }: Pick<Service, 'clock' | 'logger'> & { audit: ReturnType<typeof createAudit> },
 ): Promise<{ exports: Exports; close: () => Promise<void> }> {
   const { lakeFolder } = await import('../pipeline/assignment.ts');
+  const { hasPublished } = await import('../pipeline/has-published.ts');
   const { openLakeReader } = await import('../report/lake-reader.ts');
   const { createExports } = await import('../exports/create-exports.ts');
   const { dataDir } = config;
   const lake = await openLakeReader({
     lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
+    isLasting: true,
     writeFolders: [join(dataDir, 'exports')],
     threads: config.pipeline.threads,
     queriesMax: 1,

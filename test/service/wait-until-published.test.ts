@@ -87,7 +87,12 @@ async function openWorker(energyStreams: NonNullable<ConfigInput['workgroups']>[
     },
     energyWh: async () =>
       existsSync(join(current, 'analytics.duckdb'))
-        ? (await analyse(current, 'SELECT sum(energy_wh)::DOUBLE FROM daily_energy'))[0]![0]
+        ? (
+            await analyse(
+              join(current, 'analytics.duckdb'),
+              'SELECT sum(energy_wh)::DOUBLE FROM daily_energy',
+            )
+          )[0]![0]
         : undefined,
   };
 }
