@@ -91,6 +91,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'decode', 'config', 'audit', 'client', 'warehouse', 'publish'],
   },
   {
+    name: 'backup',
+    paths: ['src/backup/'],
+    mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
@@ -108,6 +113,7 @@ export const parts: readonly Part[] = [
       'backfill',
       'upload',
       'correction',
+      'backup',
     ],
   },
   {
@@ -149,7 +155,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
-      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/'],
+      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/', 'src/backup/'],
       types: [
         'src/rollup/',
         'src/correction/',
