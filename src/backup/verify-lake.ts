@@ -55,14 +55,17 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
     restorable: undefined,
     broken: [],
   };
-  /** True if `work` has found the object sound. */
-  const check = async (key: string, work: () => Promise<void>): Promise<boolean> => {
+  /** True if `work` has found the object sound. `commits` name it. */
+  const check = async (key: string, work: () => Promise<void>, commits?: number[]): Promise<boolean> => {
     signal?.throwIfAborted();
     try {
       await work();
       return true;
     } catch (error) {
       if (!(error instanceof TerminalError)) throw error;
+      // Retention has deleted the commits meanwhile, and the object with them.
+      if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one)))
+        return false;
       found.broken.push({ key, why: errorMessage(error).split('\n', 1)[0]! });
       return false;
     }
@@ -71,7 +74,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '512MiB' });
   const connection = await instance.connect();
   try {
-    const files = new Map<string, LakeFile>();
+    const files = new Map<string, { file: LakeFile; commits: number[] }>();
     const snapshots: RestorableCommit[] = [];
     for (const sequence of await storedSequences(store, signal)) {
       const key = `commits/${sequence}`;
@@ -85,15 +88,21 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
           totals.dailyEnergyWh !== commit.totals.dailyEnergyWh
         )
           throw broken(`the totals of commit ${sequence} are not those of its files`);
-        for (const file of commit.files) files.set(fileKey(file), file);
+        for (const file of commit.files) {
+          const known = files.get(fileKey(file));
+          if (known && known.file.sha256 !== file.sha256)
+            throw broken(`commit ${sequence} notes another SHA-256 of ${fileKey(file)} than an earlier one`);
+          if (known) known.commits.push(sequence);
+          else files.set(fileKey(file), { file, commits: [sequence] });
+        }
         if (isRestorable(commit)) snapshots.push(commit);
       });
       if (isSound) found.commits++;
     }
     const soundFiles = new Set<string>();
-    for (const [key, file] of files) {
+    for (const [key, { file, commits }] of files) {
       options.onProgress?.(key);
-      const isSound = await check(key, () => verifyFile(options, connection, key, file));
+      const isSound = await check(key, () => verifyFile(options, connection, key, file), commits);
       if (!isSound) continue;
       soundFiles.add(key);
       found.bytes += file.bytes;
@@ -106,7 +115,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
         await verifySnapshot(options, commit, at === 0);
         for (const { key, bytes } of await packsOf(store, commit.snapshot, signal))
           soundPacks.set(key, bytes);
-      });
+      }, [commit.sequence]);
       if (!isSound) continue;
       found.snapshots++;
       if (commit.files.every((file) => soundFiles.has(fileKey(file))))

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { BackedUpLake } from '../../backup/backup-lake.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import { TransientError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -58,44 +59,54 @@ async function backupAll(
   const chosen = chosenWorkgroups(config, workgroup);
   await probeStore(place.state, signal);
   const workgroups: Array<BackedUpLake & { workgroup: string }> = [];
-  for (const one of chosen)
-    workgroups.push({ workgroup: one.id, ...(await backupOne(config, service, place, one)) });
+  const unpublished: string[] = [];
+  for (const one of chosen) {
+    const done = await backupOne(config, service, place, one);
+    if (done === undefined) unpublished.push(one.id);
+    else workgroups.push({ workgroup: one.id, ...done });
+  }
   const stagingDir = join(config.dataDir, 'backup', randomUUID());
   const options = { store: place.state, dataDir: config.dataDir, withSecrets, stagingDir, clock, signal };
   const state = await backupState(options);
-  printData(command, terminal, { place: place.name, workgroups, state, withSecrets }, (columnsMax, shown) =>
-    [
-      formatTable(
-        [
-          { title: 'workgroup', value: (row) => row.workgroup },
-          { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
-          { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
-          { title: 'objects', value: (row) => formatCount(row.objects), align: 'right' },
-          { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
-          {
-            title: 'copied now',
-            value: (row) => (row.isUnchanged ? 'nothing, it is there' : formatCount(row.copied)),
-            align: 'right',
-          },
-          { title: 'MB', value: (row) => formatMegabytes(row.copiedBytes), align: 'right' },
-        ],
-        shown.workgroups,
-        columnsMax,
-      ),
-      `\n${formatCount(shown.state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
-      withSecrets
-        ? `The backup has signing keys: whoever can read ${shown.place} can make tokens.\n`
-        : 'Keys, tokens and the configuration are not in the backup (see --with-secrets).\n',
-    ].join(''),
+  printData(
+    command,
+    terminal,
+    { place: place.name, workgroups, unpublished, state, withSecrets },
+    (columnsMax, shown) =>
+      [
+        formatTable(
+          [
+            { title: 'workgroup', value: (row) => row.workgroup },
+            { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
+            { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
+            { title: 'objects', value: (row) => formatCount(row.objects), align: 'right' },
+            { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
+            {
+              title: 'copied now',
+              value: (row) => (row.isUnchanged ? 'nothing, it is there' : formatCount(row.copied)),
+              align: 'right',
+            },
+            { title: 'MB', value: (row) => formatMegabytes(row.copiedBytes), align: 'right' },
+          ],
+          shown.workgroups,
+          columnsMax,
+        ),
+        `\n${formatCount(shown.state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
+        ...shown.unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
+        withSecrets
+          ? `The backup has signing keys: whoever can read ${shown.place} can make tokens.\n`
+          : 'Keys, tokens and the configuration are not in the backup (see --with-secrets).\n',
+      ].join(''),
   );
 }
 
+/** @returns undefined if nothing of the workgroup was published yet */
 async function backupOne(
   config: Config,
   service: Service,
   place: Place,
   workgroup: WorkgroupConfig,
-): Promise<BackedUpLake> {
+): Promise<BackedUpLake | undefined> {
   const { terminal, signal } = service;
   const { findOwner } = await import('../../service/find-owner.ts');
   const { backupLake } = await import('../../backup/backup-lake.ts');
@@ -118,6 +129,9 @@ async function backupOne(
           `${workgroup.id}: ${bar(doneBytes / allBytes)} ${percent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
         ),
     });
+  } catch (error) {
+    if (error instanceof TransientError && error.code === 'NothingPublished') return undefined;
+    throw error;
   } finally {
     view.clear();
     await owner.close();

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { RestoredLake } from '../../backup/restore-lake.ts';
-import { type At, parseAt } from '../../backup/stored-commits.ts';
+import { type At, parseAt, type RestorableCommit } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
-import { TransientError } from '../../lib/errors.ts';
+import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { lakeFolder, warehouseFile } from '../../pipeline/assignment.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -61,9 +61,11 @@ async function restoreAll(
   const chosen = chosenWorkgroups(config, options.workgroup);
   const release = await holdRoles(config, ['stream', 'worker'], service.clock);
   try {
+    const ids = chosen.map(({ id }) => id);
+    const { found, missing } = await findAll(config, service, place, ids, at);
     const workgroups: Restored[] = [];
-    for (const { id } of chosen)
-      workgroups.push(await restoreOne(config, service, place, id, at, options.force ?? false));
+    for (const one of found)
+      workgroups.push(await restoreOne(config, service, place, one, options.force ?? false));
     const atMs = Math.max(...workgroups.map(({ createdAtMs }) => createdAtMs));
     const state = await restoreState({
       store: place.state,
@@ -71,23 +73,28 @@ async function restoreAll(
       atMs,
       signal: service.signal,
     });
-    printData(command, service.terminal, { place: place.name, workgroups, state }, (columnsMax, shown) =>
-      [
-        formatTable(
-          [
-            { title: 'workgroup', value: (row) => row.workgroup },
-            { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
-            { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
-            { title: 'files', value: (row) => formatCount(row.files), align: 'right' },
-            { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
-          ],
-          shown.workgroups,
-          columnsMax,
-        ),
-        ...shown.workgroups.flatMap(notesOf),
-        `\n${formatCount(shown.state.restored)} files of exports, audit and access were restored, and ${formatCount(shown.state.kept)} existing ones were left.\n`,
-        'Start the service: it continues reading the stream where the restored data ends.\n',
-      ].join(''),
+    printData(
+      command,
+      service.terminal,
+      { place: place.name, workgroups, missing, state },
+      (columnsMax, shown) =>
+        [
+          formatTable(
+            [
+              { title: 'workgroup', value: (row) => row.workgroup },
+              { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
+              { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
+              { title: 'files', value: (row) => formatCount(row.files), align: 'right' },
+              { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
+            ],
+            shown.workgroups,
+            columnsMax,
+          ),
+          ...shown.workgroups.flatMap(notesOf),
+          ...shown.missing.map((id) => `${id}: the place has no backup of it.\n`),
+          `\n${formatCount(shown.state.restored)} files of exports, audit and access were restored, and ${formatCount(shown.state.kept)} existing ones were left.\n`,
+          'Start the service: it continues reading the stream where the restored data ends.\n',
+        ].join(''),
     );
   } finally {
     await release();
@@ -105,30 +112,57 @@ function notesOf({ workgroup, asked, sequence, movedAway }: Restored): string[] 
   ];
 }
 
+/** The commit of each workgroup. Nothing is restored before all are known. @throws TerminalError `NothingToRestore` if there is none at all */
+async function findAll(
+  config: Config,
+  { signal }: Service,
+  place: Place,
+  ids: readonly string[],
+  at: At,
+): Promise<{ found: Found[]; missing: string[] }> {
+  const { findRestorable } = await import('../../backup/stored-commits.ts');
+  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
+  const found: Found[] = [];
+  const missing: string[] = [];
+  let failure: unknown;
+  for (const workgroup of ids) {
+    if (await createControl(config.dataDir).reaches(workgroup))
+      throw new TransientError(
+        'ServiceRuns',
+        `the service has the warehouse of ${workgroup} open; stop it, then restore`,
+      );
+    try {
+      found.push({ workgroup, ...(await findRestorable(place.of(workgroup), at, signal)) });
+    } catch (error) {
+      if (!(error instanceof TerminalError && error.code === 'NothingToRestore')) throw error;
+      failure ??= error;
+      missing.push(workgroup);
+    }
+  }
+  if (found.length === 0) throw failure;
+  return { found, missing };
+}
+
+interface Found {
+  workgroup: string;
+  commit: RestorableCommit;
+  asked: number | undefined;
+}
+
 async function restoreOne(
   config: Config,
   service: Service,
   place: Place,
-  workgroup: string,
-  at: At,
+  { workgroup, commit, asked }: Found,
   force: boolean,
 ): Promise<Restored> {
   const { clock, signal, terminal } = service;
   const { restoreLake } = await import('../../backup/restore-lake.ts');
-  const { findRestorable } = await import('../../backup/stored-commits.ts');
   const { lakePaths } = await import('../../publish/lake-layout.ts');
-  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
-  if (await createControl(config.dataDir).reaches(workgroup))
-    throw new TransientError(
-      'ServiceRuns',
-      `the service has the warehouse of ${workgroup} open; stop it, then restore`,
-    );
-  const source = place.of(workgroup);
-  const { commit, asked } = await findRestorable(source, at, signal);
   const view = createLineView(terminal, () => performance.now());
   try {
     const restored = await restoreLake({
-      source,
+      source: place.of(workgroup),
       commit,
       warehousePath: warehouseFile(config.dataDir, workgroup),
       root: lakePaths(lakeFolder(config), workgroup).root,

@@ -97,6 +97,11 @@ async function verifyAll(
       ...shown.broken.map(({ key, why }) => `damaged: ${key}: ${why}\n`),
     ].join(''),
   );
+  if (workgroups.every(({ commits, broken: found }) => commits + found.length === 0))
+    throw new TerminalError(
+      'NothingToVerify',
+      `${data.place} has no commits of these workgroups; check the place`,
+    );
   if (broken.length > 0)
     throw new TerminalError(
       'BackupDamaged',
