@@ -85,6 +85,6 @@ function names(folder: string): Promise<string[]> {
 }
 
 function none(error: unknown): never[] {
-  if (errorCode(error) === 'ENOENT') return [];
+  if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
   throw error;
 }
