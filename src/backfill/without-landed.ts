@@ -1,7 +1,7 @@
 import { DuckDBBlobValue, type DuckDBConnection } from '@duckdb/node-api';
-import { instantAt, offsetAt } from '../client/locate-new-messages.ts';
 import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
+import { instantAt, offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { readHead, storedFilePath } from '../publish/lake-commit.ts';
 import { lakePaths } from '../publish/lake-layout.ts';

@@ -44,7 +44,10 @@ export function isRestorable(commit: StoredCommit | undefined): commit is Restor
 }
 
 /** The commit that is asked for: the newest one, the one of a sequence, or the newest one of a time. */
-export type At = { kind: 'newest' } | { kind: 'sequence'; sequence: number } | { kind: 'time'; ms: number };
+export type RestorePoint =
+  | { kind: 'newest' }
+  | { kind: 'sequence'; sequence: number }
+  | { kind: 'time'; ms: number };
 
 /**
  * Finds the commit to restore: the newest one with a snapshot that is not after the asked one.
@@ -53,7 +56,7 @@ export type At = { kind: 'newest' } | { kind: 'sequence'; sequence: number } | {
  */
 export async function findRestorable(
   store: ObjectStore,
-  at: At,
+  at: RestorePoint,
   signal?: AbortSignal,
 ): Promise<{ commit: RestorableCommit; asked: number | undefined }> {
   const sequences = await storedSequences(store, signal);
@@ -74,7 +77,7 @@ export async function findRestorable(
 }
 
 /** Parses `--at`: a sequence, or a time with a zone. @throws InputError */
-export function parseAt(text: string | undefined): At {
+export function parseAt(text: string | undefined): RestorePoint {
   if (text === undefined) return { kind: 'newest' };
   if (/^\d{1,12}$/.test(text)) return { kind: 'sequence', sequence: Number(text) };
   const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)

@@ -3,7 +3,7 @@ import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { parseCron } from '../lib/cron.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { meterCodeSchema } from './meters.ts';
-import { bucketName, keyPrefix, keyText, regionName, serverUrl, storeUrl } from './s3-settings.ts';
+import { accessKeyText, bucketName, keyPrefix, regionName, serverUrl, storeUrl } from './s3-settings.ts';
 
 /** The reports that can be exported. */
 export const exportReports = [
@@ -35,8 +35,8 @@ const s3Schema = z.strictObject({
   /** Comes before the name of each file. */
   prefix: keyPrefix.default(''),
   region: regionName.default('us-east-1'),
-  accessKeyId: keyText,
-  secretAccessKey: keyText,
+  accessKeyId: accessKeyText,
+  secretAccessKey: accessKeyText,
 });
 
 /** Headers of the body and of retries. */

@@ -25,4 +25,4 @@ export const keyPrefix = z
   });
 
 export const regionName = z.string().min(1);
-export const keyText = z.string().min(1, 'must not be empty');
+export const accessKeyText = z.string().min(1, 'must not be empty');

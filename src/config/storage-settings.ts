@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bucketName, keyPrefix, keyText, regionName, storeUrl } from './s3-settings.ts';
+import { accessKeyText, bucketName, keyPrefix, regionName, storeUrl } from './s3-settings.ts';
 
 /** A bucket of S3 or of a store with the same protocol. */
 export const storageS3Schema = z
@@ -12,10 +12,10 @@ export const storageS3Schema = z
     prefix: keyPrefix.default(''),
     /** `path`: https://host/bucket/key. `virtual-host`: https://bucket.host/key. Default: `path` if there is an endpoint. */
     addressing: z.enum(['path', 'virtual-host']).optional(),
-    accessKeyId: keyText,
-    secretAccessKey: keyText,
+    accessKeyId: accessKeyText,
+    secretAccessKey: accessKeyText,
     /** For temporary keys. */
-    sessionToken: keyText.optional(),
+    sessionToken: accessKeyText.optional(),
   })
   .transform(({ endpoint, addressing, prefix, ...rest }) => ({
     ...rest,

@@ -16,7 +16,7 @@ import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
-import { readStatus, type ShardStatus } from './shard-status.ts';
+import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
 import { createWriteGate } from './write-gate.ts';
 
@@ -83,7 +83,7 @@ export interface Shard {
    * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
    * @param work returns the last batch that it has added
    */
-  publishToLedger(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   /**
    * Makes a checkpoint in a moment without write transactions, and lets `work` read the file as it is then. Landing and transactions continue
    * while `work` reads. They wait only during the checkpoint. One call runs at a time.
@@ -230,9 +230,9 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
     },
-    async publishToLedger(work) {
+    async listBatches(work) {
       checkOpen();
-      return landing.publishToLedger(() => transaction(work));
+      return landing.listBatches(() => transaction(work));
     },
     async readFrozen(work) {
       checkOpen();
@@ -243,7 +243,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
         throw knownFailure(error, path) ?? error;
       }
     },
-    status: () => read((connection) => readStatus(connection, { ...owner, path })),
+    status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {
       closing ??= closeAll();
       return closing;

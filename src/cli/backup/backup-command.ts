@@ -12,7 +12,7 @@ import { runTask } from '../run-service.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
-import { bar, createLineView, percent } from '../terminal/progress-view.ts';
+import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
 import { choosePlace, type Place } from './choose-place.ts';
 import { formatMegabytes, formatMoment } from './format-bytes.ts';
 
@@ -126,7 +126,7 @@ async function backupOne(
       signal,
       onProgress: ({ doneBytes, allBytes }) =>
         view.show(
-          `${workgroup.id}: ${bar(doneBytes / allBytes)} ${percent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
+          `${workgroup.id}: ${bar(doneBytes / allBytes)} ${wholePercent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
         ),
     });
   } catch (error) {

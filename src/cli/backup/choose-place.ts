@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { zodProblems } from '../../config/load-config.ts';
 import { storageS3Schema, withAwsVariables } from '../../config/storage-settings.ts';
+import { zodProblems } from '../../config/zod-problems.ts';
 import { InputError } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
 import type { Terminal } from '../../service/terminal.ts';

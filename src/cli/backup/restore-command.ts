@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RestoredLake } from '../../backup/restore-lake.ts';
-import { type At, parseAt, type RestorableCommit } from '../../backup/stored-commits.ts';
+import { parseAt, type RestorableCommit, type RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { lakeFolder, warehouseFile } from '../../pipeline/assignment.ts';
@@ -10,7 +10,7 @@ import { runTask } from '../run-service.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
-import { bar, createLineView, percent } from '../terminal/progress-view.ts';
+import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
 import { choosePlace, type Place } from './choose-place.ts';
 import { formatMegabytes, formatMoment } from './format-bytes.ts';
@@ -118,7 +118,7 @@ async function findAll(
   { signal }: Service,
   place: Place,
   ids: readonly string[],
-  at: At,
+  at: RestorePoint,
 ): Promise<{ found: Found[]; missing: string[] }> {
   const { findRestorable } = await import('../../backup/stored-commits.ts');
   const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
@@ -171,7 +171,7 @@ async function restoreOne(
       signal,
       onProgress: ({ doneBytes, allBytes }) =>
         view.show(
-          `${workgroup}: ${bar(doneBytes / allBytes)} ${percent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
+          `${workgroup}: ${bar(doneBytes / allBytes)} ${wholePercent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
         ),
     });
     const { sequence, createdAtMs } = commit;
