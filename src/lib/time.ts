@@ -8,8 +8,15 @@ export type LocalDate = string;
 /** The source of the current time. Tests have their own. */
 export interface Clock {
   now(): UtcMs;
+  /** Milliseconds since some instant. Setting the system's clock does not change it. Default: `now`. */
+  elapsed?(): number;
 }
-export const systemClock: Clock = { now: Date.now };
+export const systemClock: Clock = { now: Date.now, elapsed: () => performance.now() };
+
+/** The time that has passed on a clock, for delays and ages. */
+export function elapsedOf(clock: Clock): number {
+  return clock.elapsed?.() ?? clock.now();
+}
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;

@@ -15,7 +15,7 @@ import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
-import { readStatus, type ShardStatus } from './shard-status.ts';
+import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
 
 export interface ShardOptions {
@@ -81,7 +81,7 @@ export interface Shard {
    * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
    * @param work returns the last batch that it has added
    */
-  publishToLedger(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   status(): Promise<ShardStatus>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
@@ -209,11 +209,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
     },
-    async publishToLedger(work) {
+    async listBatches(work) {
       checkOpen();
-      return landing.publishToLedger(() => transaction(work));
+      return landing.listBatches(() => transaction(work));
     },
-    status: () => read((connection) => readStatus(connection, { ...owner, path })),
+    status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {
       closing ??= closeAll();
       return closing;
