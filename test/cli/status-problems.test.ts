@@ -46,7 +46,7 @@ test('status shows the problems that the worker found and those of the configura
   );
 });
 
-test('status says how long ago something was in the unit that a person would take', async () => {
+test('status shows ages in a unit that suits their length', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   mkdirSync(join(cwd, 'data'));

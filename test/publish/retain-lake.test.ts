@@ -71,7 +71,7 @@ test('every generation stays a quarter of an hour, then one a quarter until it i
   );
 });
 
-test('old generations go, by way of the trash, and no file of a remaining one does', async () => {
+test('old generations are moved to the trash, and no file of a remaining generation is', async () => {
   const at = await fixture(Date.now());
   const startMs = at.clock.now();
   for (let step = 0; step < 4; step++) {
@@ -114,7 +114,7 @@ test('the generation that was replaced just now stays, however old it is', async
   expect(await readCommit(at.paths, 1)).toBeDefined();
 });
 
-test('what crashes have left goes once nobody can be at work on it any more', async () => {
+test('files that crashes have left are deleted when no process can still use them', async () => {
   const at = await fixture(Date.now());
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() });
   await at.publish();
@@ -192,7 +192,7 @@ test('no message leaves the warehouse before it is rolled up for the first time'
   expect(await trim([])).toEqual({ messages: 10 });
 });
 
-test('what was rejected is forgotten after 90 days, in the warehouse and in the lake; quarantined messages stay', async () => {
+test('rejected readings are deleted after 90 days in warehouse and lake, and quarantined messages stay', async () => {
   const opened = await fixture();
   const { shard, publish, analyse, clock, lakeDir } = opened;
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });

@@ -143,7 +143,7 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
   await run(work);
 });
 
-test('a client that goes away takes its query along', async () => {
+test('the query of a client that disconnects is cancelled', async () => {
   // The server is real; the report is one that takes long.
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100 });
