@@ -88,7 +88,9 @@ test('the reader can read the lake and nothing else', async () => {
     "COPY (SELECT 1) TO '/tmp/wattline.csv'",
     'SET threads = 1',
   ])
-    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow();
+    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow(
+      'the published data cannot be read now',
+    );
 });
 
 const slowQuery = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 1';
