@@ -7,7 +7,14 @@ import type { Leases } from './lease.ts';
 import type { LossReason, Shard } from './shard-jobs.ts';
 
 /** Why a shard is given up. */
-export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
+export type GiveUpReason =
+  | 'lease-lost'
+  | 'lease-expired'
+  | LossReason
+  | 'handed-over'
+  | 'reconfigured'
+  | 'removed'
+  | 'worker-stops';
 
 /** A shard whose lease this worker has, until it is closed. */
 interface OwnedShard {

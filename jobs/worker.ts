@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config/config.ts';
+import { needsReopening, type Workgroups } from '../src/config/workgroups.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/lib/time.ts';
@@ -32,7 +33,9 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups' | 'exports'>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'>;
+  /** A changed workgroup is opened again, and a removed one is closed. */
+  workgroups: Workgroups;
   dependencies: WorkerDependencies;
   logger: Logger;
   clock?: Clock;
@@ -52,10 +55,10 @@ const CLOSE_MS = SECOND_MS;
  * @throws TransientError if the queue's store is not reachable
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { config, dependencies, logger, clock = systemClock } = options;
+  const { config, workgroups, dependencies, logger, clock = systemClock } = options;
   const backend = await openBackend(options);
   const { workerId, leases } = backend;
-  const workgroupIds = config.workgroups.map(({ id }) => id);
+  const idsNow = () => workgroups.list().map(({ id }) => id);
   const ownedShards = createOwnedShards({
     leases,
     clock,
@@ -63,8 +66,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     close: dependencies.closeShard,
     async open(workgroupId, onLost) {
       await dependencies.openShard(workgroupId);
-      const workgroup = config.workgroups.find(({ id }) => id === workgroupId)!;
-      const schedules = schedulesOf(workgroup, config);
+      const workgroup = workgroups.get(workgroupId)!;
+      const exports = [...workgroups.exportsOf(workgroupId)];
+      const schedules = schedulesOf(workgroup, { ...config, exports });
       const queue = backend.queue(workgroupId);
       return startShard({ queue, schedules, stages: dependencies.stages, clock, logger, onLost });
     },
@@ -76,7 +80,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function round(): Promise<void> {
     await ownedShards.renew();
-    await balanceShards(backend, ownedShards, { workgroupIds, mayTake: clock.now() >= takesAfterMs, logger });
+    await balanceShards(backend, ownedShards, {
+      workgroupIds: idsNow(),
+      mayTake: clock.now() >= takesAfterMs,
+      logger,
+    });
     lastRoundAtMs = clock.now();
     const shards = ownedShards.owned();
     const isRepairDue = shards.some((shard) => shard.health().some(isUnscheduled));
@@ -89,7 +97,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function tidy(): Promise<void> {
     try {
-      await removeUnconfigured(backend, workgroupIds, logger);
+      await removeUnconfigured(backend, idsNow(), logger);
       await backend.tidy();
     } catch (error) {
       logger.warn({ error: errorMessage(error) }, 'queue.tidy-failed');
@@ -100,6 +108,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     // The store may have lost the leases. Owners get time to renew them before others take shards.
     takesAfterMs = clock.now() + leases.leaseMs;
     for (const shard of ownedShards.owned()) void shard.review();
+  });
+
+  // The next round takes a changed shard again.
+  const stopFollowing = workgroups.onChange(({ changed, removed }) => {
+    for (const { id } of removed) ownedShards.giveUp(id, 'removed');
+    for (const one of changed.filter(needsReopening)) ownedShards.giveUp(one.after.id, 'reconfigured');
   });
 
   const stopping = new AbortController();
@@ -117,10 +131,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     }
   }
   const turning = turn();
-  logger.info({ workerId, backend: backend.kind, workgroups: workgroupIds.length }, 'worker.started');
+  logger.info({ workerId, backend: backend.kind, workgroups: idsNow().length }, 'worker.started');
 
   async function stop(): Promise<void> {
     stopping.abort();
+    stopFollowing();
     const gaveUp = turning
       .then(() => ownedShards.giveUpAll('worker-stops'))
       .then(() => leases.leave().catch(() => undefined));
@@ -138,7 +153,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
     health: () =>
       describeWorker(
-        { backend, ownedShards, workgroupIds },
+        { backend, ownedShards, workgroupIds: idsNow() },
         { nowMs: clock.now(), startedAtMs, lastRoundAtMs },
       ),
   };

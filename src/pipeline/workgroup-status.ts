@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
-import type { Problem } from '../lib/errors.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { errorCode, type Problem } from '../lib/errors.ts';
+import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
@@ -76,7 +76,8 @@ export interface StatusBook {
 
 interface Entry {
   status: WorkgroupStatus;
-  writtenAtMs: UtcMs;
+  /** By the time that has passed. */
+  writtenAtMs: number;
   /** True if it has changed since it was written. */
   dirty: boolean;
   writing: Promise<void> | undefined;
@@ -91,8 +92,11 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   function entryOf(workgroupId: string) {
     let entry = known.get(workgroupId);
     if (!entry) {
-      const status = emptyStatus(workgroupId, clock.now());
-      entry = { status, writtenAtMs: 0, dirty: true, writing: undefined };
+      // A worker that starts again still knows that something was published.
+      const generation = readStatus(options.dataDir, workgroupId)?.publish.generation;
+      const empty = emptyStatus(workgroupId, clock.now());
+      const status = generation === undefined ? empty : { ...empty, publish: { generation } };
+      entry = { status, writtenAtMs: Number.NEGATIVE_INFINITY, dirty: true, writing: undefined };
       known.set(workgroupId, entry);
     }
     return entry;
@@ -102,7 +106,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     const entry = entryOf(workgroupId);
     entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
     entry.dirty = true;
-    if (entry.writing || clock.now() - entry.writtenAtMs < statusIntervalMs(known.size)) return;
+    if (entry.writing || elapsedOf(clock) - entry.writtenAtMs < statusIntervalMs(known.size)) return;
     entry.writing = write(entry)
       // It is written again with the next change. Stages report a full disk.
       .catch(() => {
@@ -117,7 +121,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   async function write(entry: Entry): Promise<void> {
     const path = join(folder, `${entry.status.workgroupId}.json`);
     const text = JSON.stringify(entry.status);
-    entry.writtenAtMs = clock.now();
+    entry.writtenAtMs = elapsedOf(clock);
     entry.dirty = false;
     await writeFile(`${path}.new`, text);
     await rename(`${path}.new`, path);
@@ -163,6 +167,16 @@ export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus 
     storedMessages: 0,
     problems: [],
   };
+}
+
+/** The status of one workgroup. @returns undefined if no worker has written one */
+export function readStatus(dataDir: string, workgroupId: string): WorkgroupStatus | undefined {
+  try {
+    return parseStatus(readFileSync(join(statusFolder(dataDir), `${workgroupId}.json`), 'utf8'));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** All status files below `dataDir`, also old ones. */

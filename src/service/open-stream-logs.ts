@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HealthCheck } from '../http/health-routes.ts';
@@ -7,11 +8,12 @@ import { openRedisConnection } from '../stream/log/redis/redis-connection.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
+import { watchStreamLogs } from './watch-stream-logs.ts';
 
 /** The logs of a service's workgroups, of the configured kind. */
 export interface StreamLogs {
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
-  /** Checks that the logs are reachable, if they are not in this process. */
+  /** Checks that messages can be stored. */
   readiness?: HealthCheck;
   /** Frees what the logs share, after they are closed. */
   close(): void;
@@ -30,11 +32,14 @@ export async function openStreamLogs(
         openLog: () => createMemoryLog({ ...options, bytesMax: cacheBytesMax }),
         close: () => undefined,
       };
-    case 'lmdb':
-      return {
-        openLog: (workgroupId) => openLmdbLog({ ...options, path: join(dataDir, 'stream', workgroupId) }),
-        close: () => undefined,
-      };
+    case 'lmdb': {
+      const folder = join(dataDir, 'stream');
+      mkdirSync(folder, { recursive: true });
+      const { openLog, readiness } = watchStreamLogs(folder, (workgroupId) =>
+        openLmdbLog({ ...options, path: join(folder, workgroupId) }),
+      );
+      return { openLog, readiness, close: () => undefined };
+    }
     case 'redis': {
       const url = stream.redisUrl ?? queue.redisUrl ?? '';
       const { redisSentinels: sentinels, redisReplicasMin: replicasMin } = stream;

@@ -8,6 +8,7 @@ import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
+import { createWorkgroups, type Workgroups } from '../config/workgroups.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
 import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
@@ -17,6 +18,7 @@ import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
+import { hasPublished } from '../pipeline/has-published.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
 import { createStatusBook } from '../pipeline/workgroup-status.ts';
@@ -35,6 +37,8 @@ import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
 import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
+import { acceptReloads } from './reload-config.ts';
+import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, localUrl, withUpstreams } from './upstreams.ts';
@@ -64,8 +68,10 @@ const SLOW_START_MS = 1.5 * SECOND_MS;
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
+  service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
+  const { logger, clock } = service;
+  requireSharedStorage(config, roles);
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
@@ -84,11 +90,14 @@ export async function startRoles(
     });
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
-    const parts = { access, accessAudit, logger, clock };
+    const workgroups = createWorkgroups(config);
     let url: string | undefined;
-    const workgroupIds = config.workgroups.map(({ id }) => id);
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
+    const parts = { access, accessAudit, workgroups, logger, clock };
+    const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
-    const work = () => workOf(worker?.health(), workgroupIds, clock.now());
+    const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
         logger,
@@ -103,7 +112,7 @@ export async function startRoles(
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));
         health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
       } else if (roles.includes('report')) {
-        const elsewhere = watchWorkElsewhere(config, createControl(config.dataDir), clock);
+        const elsewhere = watchWorkElsewhere(config, workgroups, createControl(config.dataDir), clock);
         health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
       }
       if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
@@ -113,7 +122,7 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
-      worker = await addWorker(config, ownUrl, { access, audit, logger, clock });
+      worker = await addWorker(config, ownUrl, { access, audit, workgroups, logger, clock });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -140,13 +149,17 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
   await running.stop();
 }
 
-type Parts = Pick<Service, 'logger' | 'clock'> & { access: Access; accessAudit: AccessAudit };
+type Parts = Pick<Service, 'logger' | 'clock'> & {
+  access: Access;
+  accessAudit: AccessAudit;
+  workgroups: Workgroups;
+};
 
 async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, logger, clock }: Parts,
+  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -158,8 +171,10 @@ async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
-  const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
-  const groupsOf = (workgroupId: string) => groups.get(workgroupId);
+  const groupsOf = (workgroupId: string) => workgroups.get(workgroupId)?.deviceGroups;
+  const stopFollowing = workgroups.onChange(({ removed }) => {
+    for (const { id } of removed) void stream.closeLog(id);
+  });
   registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
   registerStreamSocket(app, {
     stream,
@@ -182,10 +197,11 @@ async function addStream(
   });
   const upkeep = startBackgroundTasks({
     stream,
-    workgroups: config.workgroups.map((workgroup) => ({
-      id: workgroup.id,
-      deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
-    })),
+    workgroups: () =>
+      workgroups.list().map((workgroup) => ({
+        id: workgroup.id,
+        deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
+      })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
     // A process with a log in LMDB has the whole data folder.
@@ -199,6 +215,7 @@ async function addStream(
   });
   app.addHook('preClose', async () => stream.drain());
   return async () => {
+    stopFollowing();
     // The last entries still go into the log.
     audit.close();
     await upkeep.stop();
@@ -220,15 +237,19 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, logger, clock }: Parts,
+  { accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
-  const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
+  const lake = await openLakeReader({
+    lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    threads: config.pipeline.threads,
+  });
   const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
     audit,
-    workgroups: config.workgroups,
+    workgroups,
     clock,
     logger,
   });
@@ -236,38 +257,37 @@ async function addReport(
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
     audit,
-    workgroups: config.workgroups,
+    workgroups,
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
     dataDir: config.dataDir,
     audit,
-    workgroups: config.workgroups,
+    workgroups,
     clock,
     logger,
   });
-  const workgroupIds = config.workgroups.map(({ id }) => id);
-  health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
+  const idsNow = () => workgroups.list().map(({ id }) => id);
+  health.addReadiness('lake', () => lakeReadiness(lake, idsNow(), clock.now()));
   return () => lake.close();
 }
 
 async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, logger, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
+  { access, audit, workgroups, logger, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
 ): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
-  const { upstreamOf, addressOf } = createUpstreams(config, ownUrl, access);
-  const stages = createStages({ config, pipeline, status, clock, logger, upstreamOf });
+  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
+  const stages = createStages({ config, workgroups, pipeline, status, clock, logger, upstreamOf });
   const control = createControlServer({
     dataDir: config.dataDir,
     pipeline: withUpstreams(pipeline, addressOf),
     logger,
   });
-  // Opened only with exports, because a reader of the lake takes memory.
-  const exporting =
-    config.exports.length > 0 ? await openExports(config, { audit, clock, logger }) : undefined;
+  /** Opened only with exports, because a reader of the lake takes memory. */
+  let exporting: ReturnType<typeof openExports> | undefined;
   const startedAtMs = clock.now();
   const dependencies = {
     stages: {
@@ -276,8 +296,13 @@ async function addWorker(
         const { poll, publish } = status.of(workgroupId);
         const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
         // Messages that arrived while no worker ran are not published yet.
-        if (hasCaughtUp || clock.now() - startedAtMs > CATCH_UP_MS)
-          await exporting?.exports.work(workgroupId, signal);
+        if (!hasCaughtUp && clock.now() - startedAtMs <= CATCH_UP_MS) return;
+        if (workgroups.exportsOf(workgroupId).length === 0) return;
+        exporting ??= openExports(config, { audit, clock, logger }, workgroups);
+        exporting.catch(() => {
+          exporting = undefined;
+        });
+        await (await exporting).exports.work(workgroupId, signal);
       },
     },
     async openShard(workgroupId: string) {
@@ -289,7 +314,7 @@ async function addWorker(
       await stages.closeShard(workgroupId);
     },
   };
-  const worker = await startWorker({ config, dependencies, logger, clock });
+  const worker = await startWorker({ config, workgroups, dependencies, logger, clock });
   const stopTelling = tellTroubles({
     health: worker.health,
     status,
@@ -303,7 +328,10 @@ async function addWorker(
       stopTelling();
       await worker.stop();
       // Work that does not end now ends with the process.
-      await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
+      await withTimeout(
+        Promise.all([stages.close(), control.end(), exporting?.then(({ close }) => close())]),
+        CLOSE_MS,
+      );
     },
   };
 }

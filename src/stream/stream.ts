@@ -1,6 +1,6 @@
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { errorMessage } from '../lib/errors.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
@@ -35,6 +35,8 @@ export interface Stream {
   readonly draining: AbortSignal;
   /** Refuses new work and ends held requests. */
   drain(): void;
+  /** Closes the log of a workgroup that is not configured any more. The next `logOf` opens it again. */
+  closeLog(workgroupId: string): Promise<void>;
   /** Drains, then closes the logs. */
   close(): Promise<void>;
 }
@@ -43,8 +45,12 @@ export interface Stream {
 export interface ReadHolder {
   /** Nothing is read for the holder after this instant. */
   expiresAtMs: UtcMs;
-  /** Called regularly during a held read. @throws StreamError if the token is not valid any more */
-  recheck(): void;
+  /**
+   * Called regularly during a held read.
+   * @returns false if the holder may now read other devices, so that the read must end with the messages so far
+   * @throws StreamError if the token is not valid any more, or if the workgroup is not configured any more
+   */
+  recheck(): boolean;
 }
 
 const RETRY_AFTER_SECONDS = 2;
@@ -56,6 +62,8 @@ const TRIM_EVERY_MS = 15_000;
 export function createStream(options: StreamOptions): Stream {
   const { clock, startTimer, retentionMs, logger } = options;
   const logs = new Map<string, Promise<StreamLog>>();
+  /** Logs that are being closed. The same log must not be open twice. */
+  const closings = new Map<string, Promise<void>>();
   const draining = new AbortController();
   let trimming: Promise<void> = Promise.resolve();
   let closing: Promise<void> | undefined;
@@ -79,12 +87,17 @@ export function createStream(options: StreamOptions): Stream {
 
   const open = (workgroup: string): Promise<StreamLog> => {
     // Concurrent callers share one opening: they get the same log or the same error.
-    const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
+    const opened = (async () => {
+      await closings.get(workgroup);
+      return options.openLog(workgroup);
+    })().catch((cause: unknown): never => {
       logs.delete(workgroup);
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
-        'the log cannot be opened now',
+        cause instanceof TerminalError
+          ? `the log cannot be opened: ${cause.message}`
+          : 'the log cannot be opened now',
         {},
         RETRY_AFTER_SECONDS,
       );
@@ -103,7 +116,7 @@ export function createStream(options: StreamOptions): Stream {
       const leftMs = expiresAtMs - clock.now();
       if (leftMs <= 0) return end();
       try {
-        recheck();
+        if (!recheck()) return end();
       } catch (error) {
         refusal = { error };
         return end();
@@ -142,6 +155,20 @@ export function createStream(options: StreamOptions): Stream {
         callerGone.removeEventListener('abort', end);
       }
     },
+    async closeLog(workgroupId) {
+      const opened = logs.get(workgroupId);
+      if (opened === undefined) return;
+      logs.delete(workgroupId);
+      const closed = trimming
+        .then(() => opened)
+        .then((log) => log.close())
+        .catch((error: unknown) =>
+          logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'stream.close-failed'),
+        )
+        .finally(() => closings.delete(workgroupId));
+      closings.set(workgroupId, closed);
+      await closed;
+    },
     draining: draining.signal,
     drain: () => draining.abort(),
     close() {
@@ -149,6 +176,7 @@ export function createStream(options: StreamOptions): Stream {
         draining.abort();
         stopTimer();
         await trimming;
+        await Promise.all(closings.values());
         const opened = await Promise.allSettled(logs.values());
         for (const result of opened) if (result.status === 'fulfilled') await result.value.close();
       })();

@@ -1,16 +1,15 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import PQueue from 'p-queue';
-import { bearerToken } from '../access/bearer.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
-import { SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { askable, isAskable } from '../pipeline/remote-operations.ts';
 import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, PING, tell } from './rpc-wire.ts';
+import { hasSecret, listenLocally, readRpcBody, sendRpc } from './rpc-http.ts';
+import { PING } from './rpc-wire.ts';
 
 /** Lets other processes on this machine call operations on the workgroups that this process owns. */
 export interface ControlServer {
@@ -28,8 +27,6 @@ export interface ControlServerOptions {
   logger: Logger;
 }
 
-const BODY_BYTES_MAX = 1024 * 1024;
-const CONNECTIONS_MAX = 64;
 const UNDER_WAY_MAX = 16;
 /** A caller waits a minute, so more cannot be answered in time. */
 const EXPLAINS_WAITING_MAX = 2;
@@ -43,42 +40,21 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   let underWay = 0;
   let listening: Promise<Server> | undefined;
 
-  async function listen(): Promise<Server> {
-    const server = createServer(
-      {
-        requestTimeout: 10 * SECOND_MS,
-        headersTimeout: 5 * SECOND_MS,
-        connectionsCheckingInterval: SECOND_MS,
-      },
-      (request, response) => void answer(request, response),
-    );
-    server.maxConnections = CONNECTIONS_MAX;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(0, CONTROL_HOST, resolve);
-    });
-    return server;
-  }
-
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.setHeader(CONTROL_HEADER, '1');
     const [workgroupId = '', operation = ''] = (request.url ?? '').slice(1).split('/');
     const file = files.get(workgroupId);
-    if (
-      request.method !== 'POST' ||
-      !file ||
-      !isSame(bearerToken(request.headers.authorization), file.secret)
-    ) {
-      return send(response, 401, {});
+    if (request.method !== 'POST' || !file || !hasSecret(request, file.secret)) {
+      return sendRpc(response, 401, {});
     }
     try {
       const asker = new AbortController();
       response.once('close', () => asker.abort());
       const result = await run(workgroupId, operation, request, asker.signal);
-      send(response, 200, { result });
+      sendRpc(response, 200, { result });
     } catch (error) {
       const plain = toPlainError(error);
       logger.debug({ workgroup: workgroupId, operation, code: plain.code }, 'control.failed');
-      send(response, 422, { error: plain });
+      sendRpc(response, 422, { error: plain });
     }
   }
 
@@ -98,7 +74,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     if (underWay >= UNDER_WAY_MAX) throw busy();
     underWay += 1;
     try {
-      const args = askable[operation].safeParse((await readBody(request)).args);
+      const args = askable[operation].safeParse((await readRpcBody(request)).args);
       if (!args.success) {
         const problems = args.error.issues
           .map(({ path, message }) => `${path.join('.')}: ${message}`)
@@ -124,10 +100,12 @@ export function createControlServer(options: ControlServerOptions): ControlServe
 
   return {
     async open(workgroupId) {
-      listening ??= listen().catch((error: unknown) => {
-        listening = undefined;
-        throw error;
-      });
+      listening ??= listenLocally((request, response) => void answer(request, response)).catch(
+        (error: unknown) => {
+          listening = undefined;
+          throw error;
+        },
+      );
       const { port } = (await listening).address() as AddressInfo;
       const file = { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
       files.set(workgroupId, file);
@@ -144,35 +122,4 @@ export function createControlServer(options: ControlServerOptions): ControlServe
 
 function busy(): TransientError {
   return new TransientError('Busy', 'the process that has the warehouse open is busy; try again');
-}
-
-/** Compares in constant time. */
-function isSame(given: string | undefined, secret: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given ?? ''), digest(secret));
-}
-
-async function readBody(request: IncomingMessage): Promise<{ args?: unknown }> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) throw new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
-    chunks.push(chunk);
-  }
-  try {
-    return Object(JSON.parse(Buffer.concat(chunks).toString()));
-  } catch {
-    throw new TerminalError('InvalidArguments', 'the arguments are not JSON');
-  }
-}
-
-function send(response: ServerResponse, status: number, body: object): void {
-  const text = tell(body);
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
-    Connection: 'close',
-  });
-  response.end(text);
 }

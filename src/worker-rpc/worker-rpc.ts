@@ -39,7 +39,7 @@ export function createControl(dataDir: string): Control {
     async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS } = {}) {
       const body = tell({ args });
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
-        const reply = await post(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
+        const reply = await postRpc(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
         // Between reading the file and asking, another process may have opened the warehouse.
         const newer = readControlFile(dataDir, workgroupId);
@@ -51,18 +51,19 @@ export function createControl(dataDir: string): Control {
       const owner = readControlFile(dataDir, workgroupId);
       if (!owner) return false;
       const options = { body: tell({}), signal: undefined, withinMs: REACH_MS };
-      return (await post(owner, `/${workgroupId}/${PING}`, options)).kind === 'answer';
+      return (await postRpc(owner, `/${workgroupId}/${PING}`, options)).kind === 'answer';
     },
   };
 }
 
-type Reply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+export type RpcReply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
 
-async function post(
+/** Sends a request to a process of this machine. `nobody`: the process has ended. */
+export async function postRpc(
   owner: ControlFile,
   path: string,
   { body, signal, withinMs }: { body: string; signal: AbortSignal | undefined; withinMs: number },
-): Promise<Reply> {
+): Promise<RpcReply> {
   signal?.throwIfAborted();
   if (!isAlive(owner.pid)) return { kind: 'nobody' };
   const late = AbortSignal.timeout(withinMs);
@@ -83,8 +84,8 @@ function exchange(
   path: string,
   body: string,
   signal: AbortSignal,
-): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+): Promise<RpcReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<RpcReply>();
   const headers = {
     Authorization: `Bearer ${secret}`,
     'Content-Type': 'application/json',
@@ -117,7 +118,7 @@ function exchange(
 }
 
 /** A process of another user is alive too, but its file could not be read. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeDemo, describeStart } from '../../src/cli/demo/demo-view.ts';
@@ -22,8 +22,10 @@ describe('the README and the pages of docs/', () => {
     expect(configurations.length).toBeGreaterThanOrEqual(2);
     for (const text of configurations) {
       const cwd = tempDir();
-      writeFileSync(join(cwd, 'wattline.yaml'), text);
-      expect(loadConfig({ cwd, environment: {} }).workgroups[0]!.id).toBe('home');
+      const [, file = 'wattline.yaml'] = /^# (workgroups\.d\/\S+)\n/.exec(text) ?? [];
+      mkdirSync(join(cwd, 'workgroups.d'));
+      writeFileSync(join(cwd, file), text);
+      expect(loadConfig({ cwd, environment: {} }).workgroups[0]!.id).toMatch(/^(home|plant-7)$/);
     }
   });
 

@@ -1,10 +1,12 @@
 // A worker as a process of its own, for tests that kill it. Its stages write to files what they do.
+
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageName } from '../../jobs/stages.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
@@ -52,8 +54,10 @@ function stage(name: StageName) {
   };
 }
 
+const config = configSchema.parse(options.config);
 const worker = await startWorker({
-  config: configSchema.parse(options.config),
+  config,
+  workgroups: createWorkgroups(config),
   ...(options.leaseMs && { leaseMs: options.leaseMs }),
   logger: createLogger({ level: options.logLevel ?? 'silent' }),
   dependencies: {

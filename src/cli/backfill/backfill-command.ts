@@ -116,10 +116,11 @@ async function withOwner(
     const { findOwner } = await import('../../service/find-owner.ts');
     const { createUpstreams, localUrl: httpUrl, withUpstreams } = await import('../../service/upstreams.ts');
     const { createAccess } = await import('../../access/access.ts');
+    const { createWorkgroups } = await import('../../config/workgroups.ts');
     const owner = await findOwner(config, workgroup, service, async (pipeline) => {
       const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: service.clock });
       const ownUrl = httpUrl(config.http.host, config.http.streamPort);
-      return withUpstreams(pipeline, createUpstreams(config, ownUrl, access).addressOf);
+      return withUpstreams(pipeline, createUpstreams(createWorkgroups(config), ownUrl, access).addressOf);
     });
     try {
       await work({ owner, workgroup, service });

@@ -151,7 +151,7 @@ function store(
   return runTask(command, terminal, async (config, service) => {
     const { correctionRequestSchema } = await import('../../correction/correction-request.ts');
     const { inWords } = await import('../../lib/input-words.ts');
-    const { zodProblems } = await import('../../config/load-config.ts');
+    const { zodProblems } = await import('../../config/zod-problems.ts');
     const { describeCorrectionOutcome: describeOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
     const { findOwner } = await import('../../service/find-owner.ts');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { zodProblems } from '../../config/load-config.ts';
 import { workgroupSchema } from '../../config/workgroup-settings.ts';
+import { zodProblems } from '../../config/zod-problems.ts';
 import { InputError } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
 import type { ParsedCase } from './balance-case-schema.ts';

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { configWarnings } from '../../config/config-warnings.ts';
+import { workgroupWarnings } from '../../config/config-warnings.ts';
+import { settingPlace } from '../../config/workgroup-place.ts';
 import { openLedger } from '../../exports/export-ledger.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import {
@@ -27,7 +28,9 @@ import { type ExportState, exportNotes, exportState } from '../exports/exports-v
 import { readConfig } from '../global-options.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import { printData } from '../terminal/output.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import { countBacklogs } from './status-backlog.ts';
+import { askConfigStates, describeConfigStates, streamUrl } from './status-config.ts';
 import {
   describeImport,
   describeNewestImport,
@@ -37,6 +40,7 @@ import {
   listNewestImports,
 } from './status-imports.ts';
 import { withLag } from './status-lag.ts';
+import { storageTroubles } from './status-storage.ts';
 
 /** The status that a worker wrote, and whether it still writes. */
 interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
@@ -75,7 +79,10 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
           describeDevices(shown, chosen, columnsMax),
         );
       }
-      const statuses = await listStatuses(config, systemClock.now(), workgroup);
+      const processes = await askConfigStates(config.dataDir);
+      for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
+      const listed = await listStatuses(config, systemClock.now(), workgroup);
+      const statuses = await withBacklogs(config, listed, streamUrl(processes), systemClock.now());
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
       );
@@ -126,12 +133,19 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
   }
+  const warningsOf = (workgroupId: string) => {
+    const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
+    const workgroup = config.workgroups[index]!;
+    return workgroupWarnings(workgroup).map(({ path, message }) => ({
+      path: settingPlace(workgroup, index, path),
+      message,
+    }));
+  };
   return chosen.map(({ id: workgroupId }) => {
     const status = written.get(workgroupId);
     const open = imports.get(workgroupId)!;
     const newestImports = newest.get(workgroupId)!;
-    const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
-    const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
+    const warnings = warningsOf(workgroupId);
     const exports = config.exports
       .filter(({ workgroup }) => workgroup === workgroupId)
       .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
@@ -142,14 +156,18 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
         newestImports,
         exports,
         problems: warnings,
-        troubles: [unreadable.get(workgroupId) ?? []].flat(),
+        troubles: [
+          ...storageTroubles(config, workgroupId, nowMs),
+          ...[unreadable.get(workgroupId) ?? []].flat(),
+        ],
         state: 'never run',
       };
     }
     const isRunning = isFresh(status, nowMs);
     // The last state of a stopped worker is not current.
     const own = isRunning ? (status.troubles ?? []) : [];
-    const troubles = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
+    const opening = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
+    const troubles = [...storageTroubles(config, workgroupId, nowMs), ...opening];
     const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
     return {
       ...status,
@@ -161,6 +179,35 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       problems: [...status.problems, ...warnings],
       state: isRunning ? (isFailing ? 'failing' : 'running') : 'stopped',
     };
+  });
+}
+
+/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot be asked. */
+async function withBacklogs(
+  config: Config,
+  statuses: readonly ListedStatus[],
+  ownUrl: string | undefined,
+  nowMs: UtcMs,
+): Promise<ListedStatus[]> {
+  const doubtful = statuses.filter(({ state }) => state !== 'running');
+  const backlogs = await countBacklogs(config, doubtful, ownUrl);
+  return statuses.map((status) => {
+    if (status.state === 'running') return status;
+    const messages = backlogs.get(status.workgroupId);
+    const { poll, state } = status;
+    if (messages === undefined) {
+      if (state === 'failing') return status;
+      return {
+        ...status,
+        poll: { ...poll, lagMessages: undefined, lagSeconds: undefined },
+        lagSeconds: undefined,
+      };
+    }
+    const behindMs =
+      poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
+    const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
+    const lagSeconds = state === 'failing' && messages === 0 ? status.lagSeconds : pollSeconds;
+    return { ...status, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
   });
 }
 
@@ -236,7 +283,7 @@ function inWords(ms: number): string {
 
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
-stage fails, it is the time since its last success. State is "stopped" if no worker has written for half a minute. By is how the stream was
+stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has written for half a minute. By is how the stream was
 last read: over REST, or over a socket (upstream.transport).
 
 A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due
