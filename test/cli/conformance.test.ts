@@ -36,7 +36,7 @@ async function setUp() {
 }
 
 describe('wattline conformance', () => {
-  test('prints a line for each rule, and ends with 0 where all hold', async () => {
+  test('prints a line for each rule, and exits with 0 if the server keeps all of them', async () => {
     const { service, token, run } = await setUp();
     const only = ['--only', 'offset,timestamp,ingest.cbor,limit.default'];
     const { code, stdout, stderr } = await run(
@@ -53,7 +53,7 @@ describe('wattline conformance', () => {
     expect(stdout).not.toContain(token);
   });
 
-  test('says what it saw and how to see it, without the token, and ends with 1 where one fails', async () => {
+  test('prints the behaviour and a curl command without the token, and exits with 1 if a rule fails', async () => {
     const { service, token, run } = await setUp();
     const breakage = readCases.find(({ fails }) => fails[0] === 'limit.invalid')!;
     const proxy = await startBreakingProxy(service.baseUrl, breakage);
@@ -75,7 +75,7 @@ describe('wattline conformance', () => {
     expect(stdout + json).not.toContain(token);
   });
 
-  test('ends with 2 where something is missing or wrong, and with 3 where nobody answers', async () => {
+  test('exits with 2 if an argument is missing or wrong, and with 3 if the server does not answer', async () => {
     const { service, run } = await setUp();
     const missing = await run([]);
     expect(missing.code).toBe(2);

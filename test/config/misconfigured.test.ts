@@ -83,7 +83,7 @@ describe('a stream that cannot work is refused', () => {
     });
   });
 
-  test('devices that cannot be told apart', () => {
+  test('two devices with the same id or name', () => {
     const devices = [
       { id: DEVICE, name: 'Garage' },
       { id: DEVICE.toUpperCase() },
@@ -96,7 +96,7 @@ describe('a stream that cannot work is refused', () => {
   });
 });
 
-describe('what is allowed and hardly meant is warned of', () => {
+describe('a warning for settings that are allowed but probably a mistake', () => {
   test.each([
     [
       'settings of another method',
@@ -176,7 +176,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     );
   });
 
-  test('an epoch of another source than the one that a field is booked as', () => {
+  test('a register epoch for another source than the one to which the field is booked', () => {
     const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
     const registerEpochs = [
       { ...epoch, source: 'default' },
@@ -187,7 +187,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     });
   });
 
-  test('epochs of devices and sources that there are not', () => {
+  test('register epochs of devices and sources that do not exist', () => {
     const at = '2024-01-01T00:00:00Z';
     const other = DEVICE.replace('7', '8');
     const registerEpochs = [
@@ -202,7 +202,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     });
   });
 
-  test('sources that are named twice, or that stand for the whole', () => {
+  test('sources that are named twice, and total sources', () => {
     const devices = [{ id: DEVICE, sources: ['roof', 'roof', 'total'] }];
     const energyStreams = [register];
     expect(
@@ -213,7 +213,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     ]);
   });
 
-  test('nothing is said of what the README shows, nor of a plain configuration', () => {
+  test('no warning for the configuration of the README and for a plain one', () => {
     // Some show other settings only.
     for (const block of readmeBlocks('yaml').filter((text) => text.includes('energyStreams'))) {
       const file = parse(block);

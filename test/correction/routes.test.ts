@@ -210,7 +210,7 @@ test.each([
   expect((await get()).body).toEqual({ corrections: [] });
 });
 
-test('what sets the same time twice is refused with the correction that does', async () => {
+test('a correction of time that is already corrected is refused, and the error names the other correction', async () => {
   const { post } = await openRoutes();
   await post(day);
   expect(await post(between('02T10:00:00', '02T11:00:00'))).toMatchObject({
@@ -222,7 +222,7 @@ test('what sets the same time twice is refused with the correction that does', a
   expect(await post(exclude)).toMatchObject({ status: 400, body: { parameter: 'from' } });
 });
 
-test('only a token that may correct does, and one of device groups corrects and sees its own devices', async () => {
+test('only a token with the permission can correct, and one with device groups only its devices', async () => {
   const { post, get, issue } = await openRoutes();
   const writer = await issue({ permissions: ['search:read', 'data:write', 'org:audit'] });
   expect(await post(day, { token: writer })).toMatchObject({
@@ -286,7 +286,7 @@ test('a token of device groups undoes nothing while it is not known whose correc
   expect(done).toBe(0);
 });
 
-test('no worker, a body that is too large or no JSON, and other methods are answered as such', async () => {
+test('without a worker, with a body that is too large or no JSON, and with other methods, the answer is a specific error', async () => {
   const { post, get } = await openRoutes({
     correct: async () => ({ kind: 'not-running' }),
     list: async () => ({ kind: 'not-running' }),

@@ -94,7 +94,7 @@ test('a balance is exported as CSV, Parquet and JSON, of the workgroup or of a s
   );
 });
 
-test('a sheet has what each month comes to', async () => {
+test('a sheet has the totals of each month', async () => {
   const at = await openFiles([{ format: 'xlsx', range: 'month_to_date' }]);
   const { path } = await at.run('export1');
   const archive = readFileSync(path);
@@ -131,7 +131,7 @@ test.each([
   expect(problems.join('\n')).toMatch(message);
 });
 
-test('a balance without roles is refused, and says what is missing', () => {
+test('a balance without roles is refused with the missing settings', () => {
   const parsed = configSchema.safeParse({
     workgroups: [{ id: WORKGROUP }],
     exports: [

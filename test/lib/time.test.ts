@@ -134,7 +134,7 @@ describe('calendar dates', () => {
     );
   });
 
-  test('adding days is about the calendar, whatever the clocks do', () => {
+  test('adding days follows the calendar, also when clocks change', () => {
     expect(addDays('2026-03-28', 1)).toBe('2026-03-29');
     expect(addDays('2026-03-29', 1)).toBe('2026-03-30');
     expect(addDays('2026-12-31', 1)).toBe('2027-01-01');
@@ -186,7 +186,7 @@ describe('instants as text', () => {
     '0000-01-01T00:00:00+00:01',
   ])('%j is none', (text) => expect(parseInstant(text)).toBeUndefined());
 
-  test('what is written can be read, to the millisecond', () => {
+  test('a formatted instant is parsed to the same millisecond', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 253_402_300_799_999 }), (ms) => {
         expect(parseInstant(formatInstant(ms))).toBe(ms);

@@ -135,7 +135,7 @@ test('a row is rewritten seldom while its hour grows, and its hour never has man
   expect(rewritten / 720).toBeLessThanOrEqual(3);
 });
 
-test('planned merges never share a file, and what is merged stays merged', () => {
+test('planned merges never share a file, and merged files are not merged again', () => {
   fc.assert(
     fc.property(
       fc.array(

@@ -37,7 +37,7 @@ async function fixture(folders: readonly string[] = []): Promise<Fixture> {
   return opened;
 }
 
-test('what has landed can be read with names instead of ids, by folders and by views', async () => {
+test('landed messages can be read with names instead of ids, by folders and by views', async () => {
   const { shard, paths, publish, analyse } = await fixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS, devices: 2 });
   await landMessages(shard, { count: 3, storeTimeMs: TEST_START_MS + HOUR_MS, table: 'wind' });
@@ -107,7 +107,7 @@ test('many messages become several files, each of whole batches, and every messa
   ).toEqual([[480_001, 480_001]]);
 });
 
-test('messages of a month or a day that is over become one file of it, those of today one for each hour', async () => {
+test('messages of a past month or day become one file, and those of today one file for each hour', async () => {
   const { shard, publish, head, analyse } = await fixture();
   const land = async (...hours: string[]) => {
     for (const hour of hours)
@@ -222,7 +222,7 @@ test('days and intervals that are withdrawn leave the lake', async () => {
   expect((await head()).totals.dailyEnergyWh).toBe(1);
 });
 
-test('a change that comes while a generation is written is in the next one', async () => {
+test('a change during the writing of a generation is in the next one', async () => {
   const fixed = await fixture();
   const { shard, publish, head } = fixed;
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
@@ -293,7 +293,7 @@ test('a tree that was cut off is completed by the next run, also by another proc
   expect(await analyse('SELECT count(*) FROM messages')).toEqual([[25n]]);
 });
 
-test('a crash after the commit but before the warehouse knows of it doubles nothing', async () => {
+test('a crash after the commit and before the warehouse notes it doubles nothing', async () => {
   const { shard, paths, publish, head, analyse } = await fixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
@@ -316,7 +316,7 @@ test('a crash after the commit but before the warehouse knows of it doubles noth
   expect(await analyse('SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 
-test('a session of an analyst goes on seeing the generation it was opened on', async () => {
+test('a session of an analyst keeps the generation on which it was opened', async () => {
   const { shard, paths, publish } = await fixture();
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await publish();
@@ -331,7 +331,7 @@ test('a session of an analyst goes on seeing the generation it was opened on', a
   expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 
-test('quarantined messages are appended with their batches, whatever moves them in the file; gaps follow their state', async () => {
+test('quarantined messages are published with their batches in any file order, and gaps with their state', async () => {
   const { shard, publish, head, analyse } = await fixture();
   const land = async (from: bigint, count: number) => {
     const broken = Array.from({ length: count }, (_, index) => ({
@@ -410,7 +410,7 @@ test('odd names and a field that a message holds twice are published as they are
   );
 });
 
-test('an unknown mark is an error that says so, not a partition that is silently left out', async () => {
+test('an unknown dirty partition is an error, and is not left out silently', async () => {
   const { shard, publish } = await fixture();
   await publish();
   for (const [dataset, partition, code] of [

@@ -146,7 +146,7 @@ test('the generation of current stays, also if it is renewed rarely', async () =
   expect(await at.analyse('SELECT energy_wh::INTEGER FROM daily_energy')).toEqual([[0]]);
 });
 
-test('what crashes have left goes once nobody can be at work on it any more', async () => {
+test('files that crashes have left are deleted when no process can still use them', async () => {
   const at = await fixture(Date.now());
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() });
   await at.publish();
@@ -250,7 +250,7 @@ test('no message leaves the warehouse before it is rolled up for the first time'
   expect(await trim([])).toEqual({ messages: 10 });
 });
 
-test('what was rejected is forgotten after 90 days, in the warehouse and in the lake; quarantined messages stay', async () => {
+test('rejected readings are deleted after 90 days in warehouse and lake, and quarantined messages stay', async () => {
   const opened = await fixture();
   const { shard, publish, analyse, clock, lakeDir } = opened;
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });

@@ -205,7 +205,9 @@ test('the reader can read the lake and nothing else', async () => {
     "COPY (SELECT 1) TO '/tmp/wattline.csv'",
     'SET threads = 1',
   ])
-    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow();
+    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow(
+      'the published data cannot be read now',
+    );
 });
 
 const slowQuery = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 1';
@@ -260,7 +262,7 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
   await run(work);
 });
 
-test('a client that goes away takes its query along', async () => {
+test('the query of a client that disconnects is cancelled', async () => {
   // The server is real; the report is one that takes long.
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100 });

@@ -113,7 +113,7 @@ test('a publication that began between landing and roll-up does not have the ene
   }
 });
 
-test('a publication that has nothing to write counts as well', async () => {
+test('a publication without changes counts as published', async () => {
   const worker = await openWorker([{ ...TOTAL, field: 'other' }]);
   await worker.land(8);
   await worker.publish();
@@ -121,7 +121,7 @@ test('a publication that has nothing to write counts as well', async () => {
   expect(await worker.publish()).toEqual({ kind: 'unchanged', sequence: 1 });
 });
 
-test('where there are no energy streams, the first publication has everything', async () => {
+test('without energy streams the first publication is complete', async () => {
   const worker = await openWorker([]);
   await worker.land(8);
   expect(await worker.settle('publish', 'publish')).toEqual(['publish']);

@@ -17,7 +17,7 @@ test.each([
   expect(row).toEqual({ line: 2, meter: 'PV', start, end, energyWh: 1_234_500, scenario: 'P90' });
 });
 
-test('a period can be said by its first and last day, and a scenario have any name', () => {
+test('a period can be given by its first and last day, and a scenario can have any name', () => {
   const [row] = readBudgets(
     'meter_code,period_start,period_end,energy_kwh,scenario\nPV,2026-04-01,2026-06-30,10,Bank case',
   );
@@ -56,7 +56,7 @@ test('mean power of hours adds up to days', () => {
   ]);
 });
 
-test('a year may stand beside its months', () => {
+test('a year may be in the same file as its months', () => {
   const rows = readBudgets(
     'meter_code,period,energy_kwh,scenario\nPV,2026,100,P50\nPV,2026-01,5,P50\nPV,2026-01-01,1,P50',
   );

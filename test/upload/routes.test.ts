@@ -94,7 +94,7 @@ test('a budget is stored, its rows again are not, and both are answered', async 
   expect(staged()).toEqual([]);
 });
 
-test('meter data are stored with what the address says of them, and a dry run stores nothing', async () => {
+test('meter data are stored with the parameters of the URL, and a dry run stores nothing', async () => {
   const { put, shard } = await openRoutes();
   const body = 'time,value\n2026-05-01 00:00,100\n2026-05-02 00:00,150\n';
   const said = 'meter=PV&unit=kWh&timezone=Europe/Berlin';
@@ -134,7 +134,7 @@ test('a refusal lists the lines, and nothing is stored', async () => {
   expect(staged).toThrow(/ENOENT/);
 });
 
-test('what would cut a period in two is refused with its line', async () => {
+test('an upload that would cut a stored period is refused with its line', async () => {
   const { put, staged } = await openRoutes();
   const head = 'meter_code,period_start,period_end,energy_kwh,scenario';
   await put('budget-data', `${head}\nPV,2026-01-01,2026-03-31,10,P50`);
@@ -168,7 +168,7 @@ test('a parameter that is wrong is refused by its name', async () => {
   }
 });
 
-test('a parameter that is not known stores nothing, and says what is meant', async () => {
+test('an unknown parameter is refused with a suggestion', async () => {
   const { put, shard } = await openRoutes();
   for (const [query, message] of [
     ['dryrun=true', /^dryrun: is not a known parameter; is it dryRun\? This request takes timezone, unit, /],
@@ -202,7 +202,7 @@ test('other types and larger bodies are refused', async () => {
   });
 });
 
-test('where nobody has the warehouse open it says when to come again, and stores nothing', async () => {
+test('if no worker has the warehouse open, the answer has a Retry-After and nothing is stored', async () => {
   const { put, staged } = await openRoutes(async () => ({ kind: 'not-running' }));
   const { status, headers, body } = await put('budget-data', csv);
   expect([status, headers.get('retry-after'), body.error, body.retryable]).toEqual([

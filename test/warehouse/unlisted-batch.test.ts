@@ -80,7 +80,7 @@ describe('an unlisted batch', () => {
     expect(await shard.checkpoint('import:1')).toBeUndefined();
   });
 
-  test('is published between two batches, whatever comes meanwhile; one that cannot be leaves no trace', async () => {
+  test('is added to the ledger between two batches, also while others arrive; a failure leaves no trace', async () => {
     const shard = await openTestShard();
     await shard.land(unlisted(0, 5, 1_001));
     await shard.land(unlisted(5, 5, 1_002));
@@ -98,7 +98,7 @@ describe('an unlisted batch', () => {
     ]);
   });
 
-  test('being published refuses what is pushed without waiting for its turn', async () => {
+  test('refuses batches that are pushed out of turn while it is added to the ledger', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     let pushed: unknown;
