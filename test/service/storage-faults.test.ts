@@ -195,3 +195,25 @@ test('a warehouse that was deleted while it is open acknowledges nothing, and sa
   });
   expect((await t.send('plant')).status).toBe(200);
 }, 180_000);
+
+test('a stopped process that has the data is named, with what to do', async () => {
+  const t = await setUp();
+  await t.service.start();
+  await isReady(t);
+  const { processId } = t.service;
+  process.kill(processId!, 'SIGSTOP');
+  try {
+    const shown = await runCli(['status'], { cwd: t.cwd });
+    expect(shown.code).toBe(4);
+    const text = shown.stdout + shown.stderr;
+    expect(text).toMatch(new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`));
+    expect(text).toContain(`kill -CONT ${processId}`);
+    // A second process on the same folder is refused with the same words.
+    const second = await runCli(['up', '--port', '0'], { cwd: t.cwd });
+    expect(second.code).toBe(3);
+    expect(second.stderr).toContain(`process ${processId}`);
+  } finally {
+    process.kill(processId!, 'SIGCONT');
+  }
+  await isReady(t);
+}, 120_000);
