@@ -8,6 +8,7 @@ import { benchExport } from './export.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
+import { benchPublish } from './publish.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
 import { benchRollUpCost } from './rollup-cost.ts';
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, Bench>> = {
       ratio: 1 / ratio,
       ratioMin: 0.5,
     })),
+  publish: benchPublish,
   export: benchExport,
   callers: benchCallers,
   backfill: benchBackfill,

@@ -112,6 +112,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
     return publish(shard, {
       lakeDir: lakeFolder(assignment),
+      currentEveryMs: assignment.pipeline.currentEvery,
       declared: assignment.workgroup,
       clock,
       logger,
@@ -121,6 +122,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   maintain: ({ shard, assignment, clock, logger }, { dryRun }, signal) =>
     maintain(shard, {
       lakeDir: lakeFolder(assignment),
+      currentEveryMs: assignment.pipeline.currentEvery,
       keepGenerationsMs: assignment.pipeline.keepGenerations,
       keepMessagesMs: assignment.pipeline.keepMessages,
       declared: assignment.workgroup,

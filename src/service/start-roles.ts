@@ -18,6 +18,7 @@ import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
+import { hasPublished } from '../pipeline/has-published.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
 import { createStatusBook } from '../pipeline/workgroup-status.ts';
@@ -238,7 +239,11 @@ async function addReport(
   config: Config,
   { accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
-  const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
+  const lake = await openLakeReader({
+    lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    threads: config.pipeline.threads,
+  });
   const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,

@@ -15,7 +15,7 @@ import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
-import { readStatus, type ShardStatus } from './shard-status.ts';
+import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
 
 export interface ShardOptions {
@@ -213,7 +213,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.listBatches(() => transaction(work));
     },
-    status: () => read((connection) => readStatus(connection, { ...owner, path })),
+    status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {
       closing ??= closeAll();
       return closing;
