@@ -217,3 +217,30 @@ test('a stopped process that has the data is named, with what to do', async () =
   }
   await isReady(t);
 }, 120_000);
+
+test('a lake that was deleted is no empty report: answers, /ready and status say what is missing', async () => {
+  const t = await setUp();
+  await t.service.start();
+  await isReady(t);
+  expect((await t.send('home', 3)).status).toBe(200);
+  const day = new Date().toISOString().slice(0, 10);
+  const energy = async () => {
+    const query = `startDate=${day}&endDate=${day}`;
+    const answer = await fetch(`${t.service.url}/api/v1/orgs/home/daily-energy?${query}`, {
+      headers: t.headers,
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  await until('something is published', async () => (await energy()).text.includes(device));
+  rmSync(join(t.dataDir, 'lake', 'home'), { recursive: true });
+  await t.send('home');
+  await until('the report refuses', async () => (await energy()).status === 503);
+  const ready = await t.ready();
+  expect(ready.status).toBe(503);
+  expect(ready.text).toContain('the lake of workgroup home cannot be read');
+  await until('the status says so', async () => {
+    const shown = await runCli(['status'], { cwd: t.cwd });
+    return /home, publish at .*lake/.test(shown.stdout);
+  });
+  expect((await energy()).status).toBe(503);
+}, 180_000);
