@@ -28,7 +28,11 @@ const VALUE_CHARACTERS_MAX = 200;
  * Records in the audit log of each workgroup which of its settings, and of the shared settings, have changed since the last start of these
  * roles. The first start records nothing.
  */
-export function auditConfigChanges(config: Config, roles: readonly string[], audit: Audit): void {
+export function auditConfigChanges(
+  config: Config,
+  roles: readonly string[],
+  audit: Pick<Audit, 'record'>,
+): void {
   const path = startPath(config, roles);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const before = readStart(path);
@@ -54,7 +58,7 @@ export function auditReload(options: {
   change: WorkgroupsChange;
   workgroups: Pick<Workgroups, 'exportsOf'>;
   roles: readonly string[];
-  audit: Audit;
+  audit: Pick<Audit, 'record'>;
 }): void {
   const { config, change, workgroups, roles, audit } = options;
   const path = startPath(config, roles);
@@ -101,7 +105,7 @@ export function differentSettings(before: Config, after: Config): string[] {
 }
 
 function record(
-  audit: Audit,
+  audit: Pick<Audit, 'record'>,
   workgroupId: string,
   roles: readonly string[],
   changes: ReadonlyArray<[string, string]>,
