@@ -70,6 +70,10 @@ test('a lake that cannot be read is a 503, and not ready', async () => {
   ]);
   expect(response.headers.get('retry-after')).toBe('1');
   expect(await ready()).toMatchObject({ ok: false, detail: { published: 0, unreadable: 1 } });
+  const named = await lakeReadiness(at.lake, [WORKGROUP], at.clock.now(), { maySeeNames: true });
+  expect(named.detail?.problems).toEqual([
+    expect.stringMatching(`^the lake of workgroup ${WORKGROUP} cannot be read: .+`),
+  ]);
 });
 
 test('reports show a generation as soon as its commit exists, also long after the last one', async () => {
