@@ -10,6 +10,8 @@ export interface Clock {
   now(): UtcMs;
 }
 export const systemClock: Clock = { now: Date.now };
+/** The time at the start of the process, plus the time that has passed since then. It does not change if the clock of the machine is set. */
+export const steadyClock: Clock = { now: () => performance.timeOrigin + performance.now() };
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;

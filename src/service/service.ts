@@ -6,6 +6,8 @@ import type { Terminal } from './terminal.ts';
 export interface Service {
   logger: Logger;
   clock: Clock;
+  /** Does not change if the clock of the machine is set. Default: the system's. */
+  steadyClock?: Clock;
   terminal: Terminal;
   /** Aborts when the process must end. The role then ends within 20 s. */
   signal: AbortSignal;

@@ -10,7 +10,7 @@ import { type PresenceWatch, watchPresence } from './presence/presence-watch.ts'
 import type { Stream } from './stream.ts';
 
 export interface BackgroundTasksOptions {
-  stream: Pick<Stream, 'logOf'>;
+  stream: Pick<Stream, 'lazyLogOf'>;
   workgroups: ReadonlyArray<{ id: string; deviceTimeoutMs: number | undefined }>;
   devicesWatchedMax?: number;
   dataDir: string;
@@ -72,7 +72,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     let watch: PresenceWatch | undefined;
     let warnedAtMs: UtcMs | undefined;
     const open = async () => {
-      const streamLog = await from.stream.logOf(id);
+      const streamLog = from.stream.lazyLogOf(id);
       const path = join(from.dataDir, 'stream', id, 'presence.json');
       if (deviceTimeoutMs !== undefined)
         watch = await watchPresence({

@@ -9,11 +9,19 @@ import { toPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { askable, isAskable } from '../pipeline/remote-operations.ts';
-import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, PING, tell } from './rpc-wire.ts';
+import {
+  type ControlFile,
+  removeControlFile,
+  removeWorkerFile,
+  writeControlFile,
+  writeWorkerFile,
+} from './rpc-file.ts';
+import { CONTROL_HEADER, CONTROL_HOST, HIBERNATED, PING, tell, WAKE_HEADER } from './rpc-wire.ts';
 
 /** Lets other processes on this machine call operations on the workgroups that this process owns. */
 export interface ControlServer {
+  /** Starts to answer for the workgroups that hibernate, and writes the address file of this worker. */
+  listen(): Promise<void>;
   /** Starts to answer for a workgroup, and writes its address file. */
   open(workgroupId: string): Promise<void>;
   /** Stops answering. Does nothing for a workgroup that is not open. */
@@ -24,7 +32,10 @@ export interface ControlServer {
 
 export interface ControlServerOptions {
   dataDir: string;
+  /** Opens a workgroup that hibernates when it is called. */
   pipeline: Pick<Pipeline, 'run'>;
+  /** True if a workgroup that is not open here hibernates, so that it can be opened. Default: never. */
+  canWake?: (workgroupId: string) => Promise<boolean>;
   logger: Logger;
 }
 
@@ -41,9 +52,10 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   // One queue for all workgroups, because explaining needs the processors and the memory of landing.
   const explains = new PQueue({ concurrency: 1 });
   let underWay = 0;
+  let workerFile: ControlFile | undefined;
   let listening: Promise<Server> | undefined;
 
-  async function listen(): Promise<Server> {
+  async function startServer(): Promise<Server> {
     const server = createServer(
       {
         requestTimeout: 10 * SECOND_MS,
@@ -62,14 +74,13 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader(CONTROL_HEADER, '1');
     const [workgroupId = '', operation = ''] = (request.url ?? '').slice(1).split('/');
+    const secret = bearerToken(request.headers.authorization);
     const file = files.get(workgroupId);
-    if (
-      request.method !== 'POST' ||
-      !file ||
-      !isSame(bearerToken(request.headers.authorization), file.secret)
-    ) {
+    const isOpen = file !== undefined && isSame(secret, file.secret);
+    if (request.method !== 'POST' || !(isOpen || (await mayWake(workgroupId, secret))))
       return send(response, 401, {});
-    }
+    if (!isOpen && operation !== PING && request.headers[WAKE_HEADER] === 'no')
+      return send(response, 409, { error: HIBERNATED });
     try {
       const asker = new AbortController();
       response.once('close', () => asker.abort());
@@ -80,6 +91,23 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       logger.debug({ workgroup: workgroupId, operation, code: plain.code }, 'control.failed');
       send(response, 422, { error: plain });
     }
+  }
+
+  async function mayWake(workgroupId: string, secret: string | undefined): Promise<boolean> {
+    if (workerFile === undefined || !isSame(secret, workerFile.secret)) return false;
+    return files.has(workgroupId) || ((await options.canWake?.(workgroupId)) ?? false);
+  }
+
+  async function portOf(): Promise<number> {
+    listening ??= startServer().catch((error: unknown) => {
+      listening = undefined;
+      throw error;
+    });
+    return ((await listening).address() as AddressInfo).port;
+  }
+
+  function newFile(port: number): ControlFile {
+    return { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
   }
 
   async function run(
@@ -123,18 +151,18 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   }
 
   return {
+    async listen() {
+      workerFile = newFile(await portOf());
+      writeWorkerFile(dataDir, workerFile);
+    },
     async open(workgroupId) {
-      listening ??= listen().catch((error: unknown) => {
-        listening = undefined;
-        throw error;
-      });
-      const { port } = (await listening).address() as AddressInfo;
-      const file = { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
+      const file = newFile(await portOf());
       files.set(workgroupId, file);
       writeControlFile(dataDir, workgroupId, file);
     },
     close,
     async end() {
+      if (workerFile) removeWorkerFile(dataDir, workerFile);
       for (const workgroupId of [...files.keys()]) close(workgroupId);
       const server = await listening?.catch(() => undefined);
       if (server) await new Promise((resolve) => server.close(resolve));

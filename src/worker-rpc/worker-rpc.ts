@@ -4,12 +4,14 @@ import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
-import { type ControlFile, readControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, PING, type Told, tell } from './rpc-wire.ts';
+import { type ControlFile, readControlFile, readWorkerFiles } from './rpc-file.ts';
+import { CONTROL_HEADER, CONTROL_HOST, HIBERNATED, PING, type Told, tell, WAKE_HEADER } from './rpc-wire.ts';
 
 /** Calls operations in the process that has a workgroup's warehouse open, because only one process can open a DuckDB file. */
 export interface Control {
   /**
+   * Opens a workgroup that hibernates.
+   * @param options.wake false: a workgroup that hibernates stays closed, and counts as not running
    * @param options.withinMs how long to wait for the answer. Default: a minute. The operation continues after that
    * @throws the reason of the signal if it aborts
    */
@@ -17,9 +19,9 @@ export interface Control {
     workgroupId: string,
     operation: Name,
     args: Operations[Name]['args'],
-    options?: { signal?: AbortSignal; withinMs?: number },
+    options?: { signal?: AbortSignal; withinMs?: number; wake?: boolean },
   ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
-  /** True if a process has the warehouse open and answers. */
+  /** True if a process answers that has the warehouse open, or can open it. */
   reaches(workgroupId: string): Promise<boolean>;
 }
 
@@ -36,38 +38,48 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** @param dataDir the folder of the owner */
 export function createControl(dataDir: string): Control {
   return {
-    async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS } = {}) {
-      const body = tell({ args });
+    async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS, wake = true } = {}) {
+      const path = `/${workgroupId}/${operation}`;
+      const question = { body: tell({ args }), signal, withinMs, wake };
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
-        const reply = await post(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
+        const reply = await post(owner, path, question);
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
         // Between reading the file and asking, another process may have opened the warehouse.
         const newer = readControlFile(dataDir, workgroupId);
         owner = newer?.secret === owner.secret ? undefined : newer;
       }
+      for (const worker of readWorkerFiles(dataDir)) {
+        const reply = await post(worker, path, question);
+        if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
+      }
       return { kind: 'not-running' };
     },
     async reaches(workgroupId) {
       const owner = readControlFile(dataDir, workgroupId);
-      if (!owner) return false;
-      const options = { body: tell({}), signal: undefined, withinMs: REACH_MS };
-      return (await post(owner, `/${workgroupId}/${PING}`, options)).kind === 'answer';
+      const question = { body: tell({}), signal: undefined, withinMs: REACH_MS, wake: false };
+      for (const one of [...(owner ? [owner] : []), ...readWorkerFiles(dataDir)])
+        if ((await post(one, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
+      return false;
     },
   };
 }
 
 type Reply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
 
-async function post(
-  owner: ControlFile,
-  path: string,
-  { body, signal, withinMs }: { body: string; signal: AbortSignal | undefined; withinMs: number },
-): Promise<Reply> {
+interface Question {
+  body: string;
+  signal: AbortSignal | undefined;
+  withinMs: number;
+  wake: boolean;
+}
+
+async function post(owner: ControlFile, path: string, question: Question): Promise<Reply> {
+  const { signal, withinMs } = question;
   signal?.throwIfAborted();
   if (!isAlive(owner.pid)) return { kind: 'nobody' };
   const late = AbortSignal.timeout(withinMs);
   try {
-    return await exchange(owner, path, body, signal ? AbortSignal.any([signal, late]) : late);
+    return await exchange(owner, path, question, signal ? AbortSignal.any([signal, late]) : late);
   } catch (error) {
     signal?.throwIfAborted();
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'nobody' };
@@ -81,7 +93,7 @@ async function post(
 function exchange(
   { port, secret }: ControlFile,
   path: string,
-  body: string,
+  { body, wake }: Pick<Question, 'body' | 'wake'>,
   signal: AbortSignal,
 ): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
@@ -89,6 +101,7 @@ function exchange(
     Authorization: `Bearer ${secret}`,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
+    ...(!wake && { [WAKE_HEADER]: 'no' }),
   };
   const asked = request({ host: CONTROL_HOST, port, path, method: 'POST', headers, signal, agent: false });
   asked.once('error', reject);
@@ -106,7 +119,8 @@ function exchange(
         chunks.push(chunk);
       }
       const reply: { result?: unknown; error?: PlainError } = JSON.parse(Buffer.concat(chunks).toString());
-      if (reply.error) resolve({ kind: 'failed', error: fromPlainError(reply.error) });
+      if (reply.error?.code === HIBERNATED.code) resolve({ kind: 'nobody' });
+      else if (reply.error) resolve({ kind: 'failed', error: fromPlainError(reply.error) });
       else resolve({ kind: 'answer', answer: reply.result });
     } catch (error) {
       reject(error);
