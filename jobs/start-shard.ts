@@ -89,8 +89,8 @@ export function startShard(options: ShardOptions): Shard {
     paces.map(({ stage, leastMs, everyMs }) => {
       const { startTimer } = options;
       const run = () => track(runOnce(stage));
-      // Opening a shard is work enough, unless it was opened for the day that has changed.
-      const firstAfterMs = stage === 'maintain' && !options.isBrief ? Math.min(everyMs, MINUTE_MS) : 0;
+      // Opening a shard is work enough.
+      const firstAfterMs = stage === 'maintain' ? Math.min(everyMs, MINUTE_MS) : 0;
       const pace = { leastMs, everyMs, firstAfterMs, run };
       return [stage, createPacedRun({ ...pace, ...(startTimer && { startTimer }) })];
     }),

@@ -13,7 +13,7 @@ import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
-import type { Job, Stages } from './stages.ts';
+import type { Job, StageName, Stages } from './stages.ts';
 import { type Shard, startShard } from './start-shard.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
@@ -93,6 +93,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const configured = new Set(workgroupIds);
   /** Workgroups without anything stored. Nobody misses them while they wait. */
   const unborn = new Set<string>();
+  /** Stages that are due as soon as the shard is open. */
+  const due = new Map<string, Set<StageName>>();
   let survey: Survey = { workers: 1, awake: [], free: [] };
   let awake = new Set<string>();
   let takesAfterMs = clock.now();
@@ -114,7 +116,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       const workgroup = workgroups.find(({ id }) => id === workgroupId)!;
       const paces = pacesOf(workgroup, config, dependencies.hasNews(workgroupId));
       const { stages } = dependencies;
-      return startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
+      const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
+      for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
+      due.delete(workgroupId);
+      return shard;
     },
   });
   const room = createShardRoom({
@@ -228,12 +233,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     return 'here';
   }
 
-  /** All stages run when a shard is opened, also the one that is due. */
   function noteDue(workgroupId: string, { stage }: Job): void {
     const shard = ownedShards.find(workgroupId);
     if (shard) shard.noteDue(stage);
-    else if (configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId)))
+    else if (configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId))) {
+      due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
       demand.want(workgroupId, true);
+    }
   }
 
   function noteNews(workgroupId: string): void {

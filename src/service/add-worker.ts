@@ -140,6 +140,8 @@ export async function addWorker(
         ends.delete(workgroupId);
         if (end) writeIdleMarker(assignment(workgroupId), end, clock.now());
         status.note(workgroupId, { isHibernated: true });
+        // No later change writes it. Stages report a full disk.
+        void status.flush().catch(() => undefined);
       },
     },
   });

@@ -64,6 +64,11 @@ export function createControl(dataDir: string): Control {
   };
 }
 
+/** True if a worker lives that can open workgroups that hibernate. */
+export function hasLivingWorker(dataDir: string): boolean {
+  return readWorkerFiles(dataDir).some(({ pid }) => isAlive(pid));
+}
+
 type Reply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
 
 interface Question {

@@ -39,6 +39,7 @@ export async function createUpProcess(
   cwd: string,
   input: ConfigInput,
   role: ProcessRole = 'up',
+  environment: Record<string, string> = {},
 ): Promise<ServiceProcess> {
   const port = await freePort();
   writeFileSync(
@@ -73,7 +74,7 @@ export async function createUpProcess(
     async start() {
       const started = spawn(process.execPath, [...nodeOptions, cli, role, '--log-level', 'warn'], {
         cwd,
-        env: processEnvironment(),
+        env: processEnvironment(environment),
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;

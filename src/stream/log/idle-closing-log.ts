@@ -49,12 +49,20 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
   }
 
   async function use<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+    try {
+      return await hold(work);
+    } finally {
+      usedAtMs = performance.now();
+    }
+  }
+
+  /** The log stays open until the work has ended. */
+  async function hold<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     users++;
     try {
       return await work(await acquire());
     } finally {
       users--;
-      usedAtMs = performance.now();
     }
   }
 
@@ -93,7 +101,8 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
     // The caller reads again and gets the error.
     waitFor: (position, signal) => use((log) => log.waitFor(position, signal)).catch(() => undefined),
     countFrom: (position) => use((log) => log.countFrom(position)),
-    trim: () => use((log) => log.trim()),
+    // Trimming is no use, because it is done regularly.
+    trim: () => hold((log) => log.trim()),
     async closeIfIdle(idleMs) {
       if (opened === undefined || closing !== undefined || isClosed) return;
       if (users > 0 || performance.now() - usedAtMs < idleMs) return;
