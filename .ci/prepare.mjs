@@ -1,6 +1,6 @@
 // Makes a fresh clone runnable: installs the locked packages when they are missing or have changed and, with --redis,
 // makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
-// are to be had. Runs on any Node that npm brings, so it uses nothing that is new.
+// are to be had; with --clock, the library that shows processes another time. Runs on any Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ const stamp = join(root, 'node_modules', '.wattline-lock');
 installPackages();
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
+if (process.argv.includes('--clock')) ensureFakeTime();
 
 function installPackages() {
   const lock = createHash('sha256')
@@ -86,6 +87,33 @@ function ensureClients() {
       'no curl, or no Python with socketio, cbor2 and websocket: the tests of such clients will be skipped.\n' +
         '  Debian, Ubuntu: sudo apt-get install curl python3-socketio python3-cbor2 python3-websocket\n' +
         '  or name one:    WATTLINE_TEST_PYTHON=/path/to/python3 npm test',
+    );
+}
+
+/** Shows processes another time. Without it the tests that set the clock are skipped. */
+function ensureFakeTime() {
+  if (process.env.WATTLINE_TEST_FAKETIME) return;
+  const isThere = () =>
+    quiet('sh', [
+      '-c',
+      'ls /usr/lib*/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 | grep -q .',
+    ]);
+  if (isThere()) return;
+  const root = asRoot();
+  if (root && has('apt-get')) {
+    say('installing libfaketime (apt-get), which tests that set the clock need ...');
+    const apt = (args) => {
+      const [command, ...rest] = [...root, 'apt-get', ...args];
+      return run(command, rest, { DEBIAN_FRONTEND: 'noninteractive' });
+    };
+    const install = ['install', '-y', '-qq', '--no-install-recommends', 'libfaketime'];
+    if (!apt(install)) apt(['update', '-qq']) && apt(install);
+  }
+  if (!isThere())
+    say(
+      'no libfaketime: the tests that set the clock will be skipped.\n' +
+        '  Debian, Ubuntu: sudo apt-get install libfaketime\n' +
+        '  or name it:     WATTLINE_TEST_FAKETIME=/path/to/libfaketimeMT.so.1 npm test',
     );
 }
 

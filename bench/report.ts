@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { createAccess } from '../src/access/access.ts';
 import { configSchema } from '../src/config/config.ts';
+import { createWorkgroups } from '../src/config/workgroups.ts';
 import { createHttpServer } from '../src/http/http-server.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../src/lib/time.ts';
@@ -52,7 +53,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
     });
     const lake = await openLakeReader({ lakeDir, threads: THREADS });
     const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000_000 });
-    const { workgroups } = configSchema.parse({ workgroups: [{ id: WORKGROUP }] });
+    const workgroups = createWorkgroups(configSchema.parse({ workgroups: [{ id: WORKGROUP }] }));
     let readyMs = 0;
     app.addHook('onSend', (_request, reply, _payload, done) => {
       readyMs = reply.elapsedTime;

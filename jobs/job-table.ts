@@ -52,14 +52,12 @@ export const stageTable = {
 
 /**
  * When the stages of a workgroup run.
- * @param hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
+ * @param workgroup.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
  */
 export function pacesOf(
-  workgroup: Pick<WorkgroupConfig, 'id'>,
-  { pipeline, exports }: Pick<Config, 'pipeline' | 'exports'>,
-  hasNews: boolean,
+  pipeline: Config['pipeline'],
+  { hasExports, hasNews }: { hasExports: boolean; hasNews: boolean },
 ): StagePace[] {
-  const hasExports = exports.some((one) => one.workgroup === workgroup.id);
   return Object.values<StageDefinition>(stageTable)
     .filter(({ stage }) => stage !== 'export' || hasExports)
     .map(({ stage, leastMs, everyMs }) => ({

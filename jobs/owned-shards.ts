@@ -12,6 +12,8 @@ export type GiveUpReason =
   | 'lease-expired'
   | LossReason
   | 'handed-over'
+  | 'reconfigured'
+  | 'removed'
   | 'makes-room'
   | 'hibernates'
   | 'worker-stops';

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config/config.ts';
+import { needsReopening, type Workgroups } from '../src/config/workgroups.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, steadyClock, systemClock } from '../src/lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { balanceShards } from './balance-shards.ts';
 import { type DueJobs, startDueJobs } from './due-jobs.ts';
@@ -56,13 +57,13 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups' | 'exports'>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'>;
+  /** A changed workgroup is opened again, and a removed one is closed. */
+  workgroups: Workgroups;
   dependencies: WorkerDependencies;
   logger: Logger;
-  /** Must not jump if the clock of the machine is set. */
+  /** The clock of the machine. Delays and ages use the time that has passed on it. */
   clock?: Clock;
-  /** The clock of the machine. */
-  wallClock?: Clock;
   /** Leases are renewed five times within their duration. */
   leaseMs?: number;
 }
@@ -85,12 +86,13 @@ const LET_OTHERS_MS = 300;
  * @throws TransientError if the queue's store is not reachable
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { config, dependencies, logger, clock = steadyClock, wallClock = systemClock } = options;
-  const { pipeline, workgroups } = config;
+  const { config, workgroups, dependencies, logger, clock: wallClock = systemClock } = options;
+  const clock = steadyClockOf(wallClock);
+  const { pipeline } = config;
   const backend = await openBackend(options);
   const { workerId, leases, channel } = backend;
-  const workgroupIds = workgroups.map(({ id }) => id);
-  const configured = new Set(workgroupIds);
+  const idsNow = () => workgroups.list().map(({ id }) => id);
+  const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
   /** Workgroups without anything stored. Nobody misses them while they wait. */
   const unborn = new Set<string>();
   /** Stages that are due as soon as the shard is open. */
@@ -113,8 +115,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       const isBrief = demand.isBrief(workgroupId);
       await dependencies.openShard(workgroupId);
       unborn.delete(workgroupId);
-      const workgroup = workgroups.find(({ id }) => id === workgroupId)!;
-      const paces = pacesOf(workgroup, config, dependencies.hasNews(workgroupId));
+      const hasExports = workgroups.exportsOf(workgroupId).length > 0;
+      const hasNews = dependencies.hasNews(workgroupId);
+      const paces = pacesOf(pipeline, { hasExports, hasNews });
       const { stages } = dependencies;
       const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
       for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
@@ -194,9 +197,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   /** Looks for closed shards that have something to do. News can be lost. */
   async function assessAll(): Promise<void> {
-    const closed = workgroupIds.filter(
-      (id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id),
-    );
+    const closed = idsNow().filter((id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id));
     const born: string[] = [];
     const later: string[] = [];
     await inParallel(closed, async (workgroupId) => {
@@ -218,11 +219,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     isAssessed = true;
   }
 
-  const schedules = () => jobSchedules(config);
+  const schedules = () => {
+    const all = workgroups.list();
+    const exports = all.flatMap(({ id }) => workgroups.exportsOf(id));
+    return jobSchedules({ workgroups: all, pipeline, exports });
+  };
 
   async function handle(job: Job): Promise<JobOutcome> {
     if (job.stage === 'maintain') {
-      for (const { id, timezone } of workgroups) if (timezone === job.timeZone) noteDue(id, job);
+      for (const { id, timezone } of workgroups.list()) if (timezone === job.timeZone) noteDue(id, job);
       return 'here';
     }
     const { workgroupId } = job;
@@ -268,6 +273,20 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     void review(false);
   });
 
+  // A changed workgroup is computed again with its new settings, also if it hibernated.
+  const stopFollowing = workgroups.onChange(({ added, changed, removed }) => {
+    for (const { id } of removed) {
+      demand.drop(id);
+      ownedShards.giveUp(id, 'removed');
+    }
+    for (const one of changed.filter(needsReopening)) {
+      ownedShards.giveUp(one.after.id, 'reconfigured');
+      demand.want(one.after.id);
+    }
+    for (const { id } of added) demand.want(id);
+    void dueJobs?.review();
+  });
+
   const stopping = new AbortController();
   async function turn(): Promise<void> {
     let failures = 0;
@@ -293,10 +312,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       logger.error({ error: errorMessage(error) }, 'queue.not-opened');
     }
   });
-  logger.info({ workerId, backend: backend.kind, workgroups: workgroupIds.length }, 'worker.started');
+  logger.info({ workerId, backend: backend.kind, workgroups: idsNow().length }, 'worker.started');
 
   async function stop(): Promise<void> {
     stopping.abort();
+    stopFollowing();
     demand.stop();
     room.stop();
     const gaveUp = turning
@@ -335,7 +355,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         {
           backend,
           ownedShards,
-          workgroupIds,
+          workgroupIds: idsNow(),
           isAwake: (id) => awake.has(id),
           isQueued: (id) => demand.isWanted(id) && (isStarting || !unborn.has(id)),
           isStarting: lookIfStarted(),

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DuckDBBlobValue, type DuckDBConnection } from '@duckdb/node-api';
-import { instantAt, offsetAt } from '../client/locate-new-messages.ts';
 import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
+import { instantAt, offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { readHead } from '../publish/lake-commit.ts';
 import { lakePaths } from '../publish/lake-layout.ts';

@@ -9,6 +9,7 @@ import { addDemoCommand } from './demo/demo-command.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addExportsCommand } from './exports/exports-command.ts';
 import { addImportCommand } from './import/import-command.ts';
+import { addReloadCommand } from './reload/reload-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addReportCommand } from './report/report-command.ts';
 import { addRetryCommand } from './retry/retry-command.ts';
@@ -118,6 +119,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addStreamCommand(program, terminal);
   addWorkerCommand(program, terminal);
   addReportCommand(program, terminal);
+  addReloadCommand(program, terminal);
   addStatusCommand(program, terminal);
   addExplainCommand(program, terminal);
   addChangesCommand(program, terminal);

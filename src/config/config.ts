@@ -88,6 +88,8 @@ const settingsSchema = z.strictObject({
     .default([])
     // Workgroups name files, and some file systems ignore case.
     .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
+  /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
+  workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
@@ -97,13 +99,22 @@ const settingsSchema = z.strictObject({
 const when = ({ value }: { value: unknown }) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const configSchema = settingsSchema
-  .refine(({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl, {
+/** The main file. Its exports are checked together with the workgroups of all files. */
+export const mainSchema = settingsSchema.refine(
+  ({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl,
+  {
     path: ['stream', 'redisUrl'],
     error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,
-  })
-  .superRefine(refuseWrongExports, { when });
+  },
+);
+
+/** Checks that the workgroups, meters and sites of exports exist. */
+export const exportsCheck = z
+  .custom<{ exports?: unknown; workgroups?: unknown }>()
+  .superRefine(refuseWrongExports);
+
+export const configSchema = mainSchema.superRefine(refuseWrongExports, { when });
 
 export type Config = z.output<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;

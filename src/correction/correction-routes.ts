@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Permission } from '../access/grant.ts';
-import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
@@ -18,7 +18,7 @@ type Asked<Answer> = Promise<
 >;
 
 export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
-  workgroups: readonly WorkgroupConfig[];
+  workgroups: Pick<Workgroups, 'get'>;
   /** Asks the process that has the warehouse of a workgroup open. */
   correct(
     workgroupId: string,
@@ -79,8 +79,7 @@ const errors = { 401: errorSchema, 403: errorSchema, 429: errorSchema, 503: erro
 
 /** `POST .../corrections` stores one, `GET .../corrections` lists them. */
 export function registerCorrectionRoutes(app: FastifyInstance, options: CorrectionRoutesOptions): void {
-  const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
-  const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
+  const gate = { ...options, groupsOf: (id: string) => options.workgroups.get(id)?.deviceGroups };
   const enter = async (request: FastifyRequest, permission: Permission) => {
     const { workgroupId } = request.params as { workgroupId: string };
     const admission = admit(gate, authenticationOf(request), workgroupId, [permission]);

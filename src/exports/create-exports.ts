@@ -4,7 +4,7 @@ import { errorMessage, InputError, isRetryable, TerminalError, TransientError } 
 import { formatInstant, HOUR_MS, localDateOf } from '../lib/time.ts';
 import { attemptRun, type ExportDeps, type OpenExport } from './attempt-run.ts';
 import { duePeriods, newRun, planDue } from './due-periods.ts';
-import { afterFailure, type ExportProgress, type ExportRun, openLedger, runName } from './export-ledger.ts';
+import { type ExportProgress, type ExportRun, openLedger, retryAdvice, runName } from './export-ledger.ts';
 import { type ExportPeriod, periodAt } from './export-period.ts';
 import { markOutdated } from './mark-outdated.ts';
 
@@ -49,7 +49,7 @@ export function createExports(options: ExportsOptions): Exports {
       return await attemptRun(open, run, options, signal);
     } catch (cause) {
       const failed = open.ledger.runsOf(run.period).find(({ revision }) => revision === run.revision);
-      const next = failed && !signal.aborted && afterFailure(failed);
+      const next = failed && !signal.aborted && retryAdvice(failed);
       if (!next) throw cause;
       const code = failed.lastError?.code ?? 'Failed';
       const message = `${errorMessage(cause)}; ${next}`;

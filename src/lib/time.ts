@@ -8,10 +8,21 @@ export type LocalDate = string;
 /** The source of the current time. Tests have their own. */
 export interface Clock {
   now(): UtcMs;
+  /** Milliseconds since some instant. Setting the system's clock does not change it. Default: `now`. */
+  elapsed?(): number;
 }
-export const systemClock: Clock = { now: Date.now };
-/** The time at the start of the process, plus the time that has passed since then. It does not change if the clock of the machine is set. */
-export const steadyClock: Clock = { now: () => performance.timeOrigin + performance.now() };
+export const systemClock: Clock = { now: Date.now, elapsed: () => performance.now() };
+
+/** The time that has passed on a clock, for delays and ages. */
+export function elapsedOf(clock: Clock): number {
+  return clock.elapsed?.() ?? clock.now();
+}
+
+/** A clock that shows the time of `clock` now, and does not change if the clock of the machine is set. */
+export function steadyClockOf(clock: Clock): Clock {
+  const offsetMs = clock.now() - elapsedOf(clock);
+  return { now: () => offsetMs + elapsedOf(clock) };
+}
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;

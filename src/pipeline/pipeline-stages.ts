@@ -2,6 +2,8 @@ import { createRestSource, type RestSource, type TokenSource } from '../client/r
 import { createSocketSource, type SocketSource } from '../client/socket-source.ts';
 import type { Transport } from '../client/stream-source.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { settingPlace } from '../config/workgroup-place.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
@@ -12,7 +14,8 @@ import { type PollResult, pollSlice } from './poll-slice.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
 
 export interface StagesOptions {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'workgroups'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits'>;
+  workgroups: Workgroups;
   pipeline: Pipeline;
   status: StatusBook;
   clock: Clock;
@@ -44,8 +47,7 @@ export interface PipelineStages {
 }
 
 export function createStages(options: StagesOptions): PipelineStages {
-  const { config, pipeline, status, clock, logger } = options;
-  const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const { config, workgroups, pipeline, status, clock, logger } = options;
   const sources = new Map<string, RestSource | SocketSource>();
 
   function workgroupOf(workgroupId: string): WorkgroupConfig {
@@ -143,8 +145,12 @@ export function createStages(options: StagesOptions): PipelineStages {
       noted(workgroupId, 'maintain', signal, async () => {
         await pipeline.run(workgroupId, 'maintain', { dryRun: false }, undefined, signal);
         const found = await pipeline.run(workgroupId, 'problems', undefined);
-        const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
-        const problems = found.map(({ path, message }) => ({ path: `workgroups.${index}.${path}`, message }));
+        const workgroup = workgroupOf(workgroupId);
+        const index = workgroups.list().indexOf(workgroup);
+        const problems = found.map(({ path, message }) => ({
+          path: settingPlace(workgroup, index, path),
+          message,
+        }));
         status.note(workgroupId, { problems });
       }),
     async openShard(workgroupId) {

@@ -3,8 +3,8 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
 import type { Problem } from '../lib/errors.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
-import type { OpenImport } from '../warehouse/shard-status.ts';
+import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
 /** The progress of a workgroup, as its worker last wrote it. Plain JSON: offsets are text. */
@@ -35,7 +35,7 @@ export interface WorkgroupStatus {
   /** The number of devices in each state. Set after the first publication. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
   /** Unfinished imports. Set after the first publication. */
-  imports?: OpenImport[] | undefined;
+  imports?: UnfinishedImport[] | undefined;
   /** Contradictions between data and configuration, by path. */
   problems: Problem[];
   /** Problems with the work on it. Undefined in files of an older version. */
@@ -85,7 +85,8 @@ export interface StatusBook {
 
 interface Entry {
   status: WorkgroupStatus;
-  writtenAtMs: UtcMs;
+  /** By the time that has passed. */
+  writtenAtMs: number;
   /** True if it has changed since it was written. */
   dirty: boolean;
   writing: Promise<void> | undefined;
@@ -101,7 +102,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     let entry = known.get(workgroupId);
     if (!entry) {
       const status = emptyStatus(workgroupId, clock.now());
-      entry = { status, writtenAtMs: 0, dirty: true, writing: undefined };
+      entry = { status, writtenAtMs: Number.NEGATIVE_INFINITY, dirty: true, writing: undefined };
       known.set(workgroupId, entry);
     }
     return entry;
@@ -111,7 +112,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     const entry = entryOf(workgroupId);
     entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
     entry.dirty = true;
-    if (entry.writing || clock.now() - entry.writtenAtMs < statusIntervalMs(known.size)) return;
+    if (entry.writing || elapsedOf(clock) - entry.writtenAtMs < statusIntervalMs(known.size)) return;
     entry.writing = write(entry)
       // It is written again with the next change. Stages report a full disk.
       .catch(() => {
@@ -126,7 +127,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   async function write(entry: Entry): Promise<void> {
     const path = join(folder, `${entry.status.workgroupId}.json`);
     const text = JSON.stringify(entry.status);
-    entry.writtenAtMs = clock.now();
+    entry.writtenAtMs = elapsedOf(clock);
     entry.dirty = false;
     await writeFile(`${path}.new`, text);
     await rename(`${path}.new`, path);
@@ -205,9 +206,9 @@ function parseStatus(text: string): WorkgroupStatus | undefined {
 /** A worker writes at least every 10 s. After this time it has stopped. */
 const SILENT_MS = 30 * SECOND_MS;
 
-/** True if a worker still writes it. */
+/** True if a worker still writes it. A time in the future is of a clock that was set back meanwhile. */
 export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
-  return nowMs - updatedAtMs <= SILENT_MS;
+  return Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

@@ -77,7 +77,7 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
 }
 
 /** What changes an answer beside its files: intervals that are not over, or that wait for data. */
-export function elapsedOf({
+export function elapsedIntervalsOf({
   endDay,
   zone,
   nowMs,

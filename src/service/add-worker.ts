@@ -2,8 +2,9 @@ import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { Access } from '../access/access.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Config, WorkgroupConfig } from '../config/config.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import type { Config } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { assignmentOf } from '../pipeline/assignment.ts';
@@ -31,9 +32,9 @@ export interface WorkerRole {
 }
 
 type Parts = Pick<Service, 'logger' | 'clock'> & {
-  steadyClock: Clock | undefined;
   access: Access;
   audit: Audit;
+  workgroups: Workgroups;
   /** Undefined if the stream is in another process, and nothing tells of its messages. */
   news: StreamNews | undefined;
 };
@@ -47,21 +48,20 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, news, logger, clock, steadyClock }: Parts,
+  { access, audit, workgroups, news, logger, clock }: Parts,
 ): Promise<WorkerRole> {
-  const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
-  const workgroupOf = (workgroupId: string): WorkgroupConfig => workgroups.get(workgroupId)!;
-  const assignment = (workgroupId: string) => assignmentOf(config, workgroupOf(workgroupId));
+  const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
   /** There is no news of a stream elsewhere. */
   const hasNews = (workgroupId: string) =>
-    news !== undefined && workgroupOf(workgroupId).upstream === undefined;
+    news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
 
   const started = Promise.withResolvers<RunningWorker>();
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
-  const { upstreamOf, addressOf } = createUpstreams(config, ownUrl, access);
+  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
   const stages = createStages({
     config,
+    workgroups,
     pipeline,
     status,
     clock,
@@ -79,12 +79,11 @@ export async function addWorker(
     }),
     // A workgroup that hibernates is opened for a request.
     canWake: async (workgroupId) =>
-      workgroups.has(workgroupId) && (await started.promise).canWake(workgroupId),
+      workgroups.get(workgroupId) !== undefined && (await started.promise).canWake(workgroupId),
     logger,
   });
-  // Opened only with exports, because a reader of the lake takes memory.
-  const exporting =
-    config.exports.length > 0 ? await openExports(config, { audit, clock, logger }) : undefined;
+  /** Opened only with exports, because a reader of the lake takes memory. */
+  let exporting: ReturnType<typeof openExports> | undefined;
   const startedAtMs = performance.now();
   const ends = new Map<string, StreamEnd>();
 
@@ -99,15 +98,15 @@ export async function addWorker(
   async function isAtRest(workgroupId: string): Promise<boolean> {
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
-    const isExporting = exporting?.exports.hasPending(workgroupId) ?? false;
+    const isExporting = (await exporting)?.exports.hasPending(workgroupId) ?? false;
     return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
   }
 
   const worker = await startWorker({
     config,
+    workgroups,
     logger,
-    wallClock: clock,
-    ...(steadyClock && { clock: steadyClock }),
+    clock,
     dependencies: {
       stages: {
         ...stages,
@@ -116,7 +115,12 @@ export async function addWorker(
           const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
           // Messages that arrived while no worker ran are not published yet.
           if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
-          await exporting?.exports.work(workgroupId, signal);
+          if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
+          exporting ??= openExports(config, { audit, clock, logger }, workgroups);
+          exporting.catch(() => {
+            exporting = undefined;
+          });
+          await (await exporting).exports.work(workgroupId, signal);
           return { more: false };
         },
       },
@@ -147,7 +151,7 @@ export async function addWorker(
   });
   started.resolve(worker);
   news?.onAppended((workgroupId) => {
-    if (workgroups.has(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);
+    if (workgroups.get(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);
   });
   await control.listen();
   const stopTelling = tellTroubles({
@@ -163,7 +167,10 @@ export async function addWorker(
       stopTelling();
       await worker.stop();
       // Work that does not end now ends with the process.
-      await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
+      await withTimeout(
+        Promise.all([stages.close(), control.end(), exporting?.then(({ close }) => close())]),
+        CLOSE_MS,
+      );
     },
   };
 }

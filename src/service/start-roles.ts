@@ -6,6 +6,7 @@ import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
+import { createWorkgroups, type Workgroups } from '../config/workgroups.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
 import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
@@ -28,9 +29,10 @@ import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
+import { acceptReloads } from './reload-config.ts';
 import type { Service } from './service.ts';
 import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
-import { httpUrl } from './upstreams.ts';
+import { localUrl } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
@@ -52,8 +54,9 @@ const SLOW_START_MS = 1.5 * SECOND_MS;
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { logger, clock, steadyClock }: Pick<Service, 'logger' | 'clock' | 'steadyClock'>,
+  service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
+  const { logger, clock } = service;
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
@@ -72,12 +75,15 @@ export async function startRoles(
     });
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
-    const parts = { access, accessAudit, logger, clock };
+    const workgroups = createWorkgroups(config);
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit }));
+    const parts = { access, accessAudit, workgroups, logger, clock };
     let url: string | undefined;
-    const workgroupIds = config.workgroups.map(({ id }) => id);
+    const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
-    const work = () => workOf(worker?.health(), workgroupIds, clock.now());
+    const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
         logger,
@@ -92,7 +98,7 @@ export async function startRoles(
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));
         health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
       } else if (roles.includes('report')) {
-        const elsewhere = watchWorkElsewhere(config, createControl(config.dataDir), clock);
+        const elsewhere = watchWorkElsewhere(config, workgroups, createControl(config.dataDir), clock);
         health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
       }
       if (roles.includes('stream')) {
@@ -105,10 +111,10 @@ export async function startRoles(
       url = await listen(app, config);
     }
     if (roles.includes('worker')) {
-      const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
+      const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
       if (news) stops.push(async () => news?.close());
-      worker = await addWorker(config, ownUrl, { access, audit, news, logger, clock, steadyClock });
+      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, logger, clock });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -135,13 +141,17 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
   await running.stop();
 }
 
-type Parts = Pick<Service, 'logger' | 'clock'> & { access: Access; accessAudit: AccessAudit };
+type Parts = Pick<Service, 'logger' | 'clock'> & {
+  access: Access;
+  accessAudit: AccessAudit;
+  workgroups: Workgroups;
+};
 
 async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, logger, clock }: Parts,
+  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -155,8 +165,10 @@ async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
-  const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
-  const groupsOf = (workgroupId: string) => groups.get(workgroupId);
+  const groupsOf = (workgroupId: string) => workgroups.get(workgroupId)?.deviceGroups;
+  const stopFollowing = workgroups.onChange(({ removed }) => {
+    for (const { id } of removed) void stream.closeLog(id);
+  });
   registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
   registerStreamSocket(app, {
     stream,
@@ -179,10 +191,11 @@ async function addStream(
   });
   const upkeep = startBackgroundTasks({
     stream,
-    workgroups: config.workgroups.map((workgroup) => ({
-      id: workgroup.id,
-      deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
-    })),
+    workgroups: () =>
+      workgroups.list().map((workgroup) => ({
+        id: workgroup.id,
+        deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
+      })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
     // A process with a log in LMDB has the whole data folder.
@@ -196,6 +209,7 @@ async function addStream(
   });
   app.addHook('preClose', async () => stream.drain());
   const stop = async () => {
+    stopFollowing();
     // The last entries still go into the log.
     audit.close();
     await upkeep.stop();
@@ -218,7 +232,7 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, logger, clock }: Parts,
+  { accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
   const control = createControl(config.dataDir);
@@ -226,7 +240,7 @@ async function addReport(
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
     audit,
-    workgroups: config.workgroups,
+    workgroups,
     clock,
     logger,
   });
@@ -234,18 +248,18 @@ async function addReport(
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
     audit,
-    workgroups: config.workgroups,
+    workgroups,
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
     dataDir: config.dataDir,
     audit,
-    workgroups: config.workgroups,
+    workgroups,
     clock,
     logger,
   });
-  const workgroupIds = config.workgroups.map(({ id }) => id);
-  health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
+  const idsNow = () => workgroups.list().map(({ id }) => id);
+  health.addReadiness('lake', () => lakeReadiness(lake, idsNow(), clock.now()));
   return () => lake.close();
 }
 
@@ -267,5 +281,5 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
       { cause: error },
     );
   }
-  return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
+  return localUrl(config.http.host, (app.server.address() as AddressInfo).port);
 }

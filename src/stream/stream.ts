@@ -50,6 +50,8 @@ export interface Stream {
   readonly draining: AbortSignal;
   /** Refuses new work and ends held requests. */
   drain(): void;
+  /** Closes the log of a workgroup that is not configured any more. The next `logOf` opens it again. */
+  closeLog(workgroupId: string): Promise<void>;
   /** Drains, then closes the logs. */
   close(): Promise<void>;
 }
@@ -58,8 +60,12 @@ export interface Stream {
 export interface ReadHolder {
   /** Nothing is read for the holder after this instant. */
   expiresAtMs: UtcMs;
-  /** Called regularly during a held read. @throws StreamError if the token is not valid any more */
-  recheck(): void;
+  /**
+   * Called regularly during a held read.
+   * @returns false if the holder may now read other devices, so that the read must end with the messages so far
+   * @throws StreamError if the token is not valid any more, or if the workgroup is not configured any more
+   */
+  recheck(): boolean;
 }
 
 const RETRY_AFTER_SECONDS = 2;
@@ -74,6 +80,8 @@ export function createStream(options: StreamOptions): Stream {
   const closeIdleAfterMs = options.closeIdleAfterMs ?? CLOSE_IDLE_AFTER_MS;
   const logs = new Map<string, IdleClosingLog>();
   const listeners: Array<(workgroupId: string) => void> = [];
+  /** Logs that are being closed. The same log must not be open twice. */
+  const closings = new Map<string, Promise<void>>();
   const draining = new AbortController();
   let trimming: Promise<void> = Promise.resolve();
   let closing: Promise<void> | undefined;
@@ -94,6 +102,7 @@ export function createStream(options: StreamOptions): Stream {
 
   const open = async (workgroup: string): Promise<StreamLog> => {
     try {
+      await closings.get(workgroup);
       return await options.openLog(workgroup);
     } catch (cause) {
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
@@ -140,7 +149,7 @@ export function createStream(options: StreamOptions): Stream {
       const leftMs = expiresAtMs - clock.now();
       if (leftMs <= 0) return end();
       try {
-        recheck();
+        if (!recheck()) return end();
       } catch (error) {
         refusal = { error };
         return end();
@@ -191,6 +200,19 @@ export function createStream(options: StreamOptions): Stream {
         callerGone.removeEventListener('abort', end);
       }
     },
+    async closeLog(workgroupId) {
+      const log = logs.get(workgroupId);
+      if (log === undefined) return;
+      logs.delete(workgroupId);
+      const closed = trimming
+        .then(() => log.close())
+        .catch((error: unknown) =>
+          logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'stream.close-failed'),
+        )
+        .finally(() => closings.delete(workgroupId));
+      closings.set(workgroupId, closed);
+      await closed;
+    },
     draining: draining.signal,
     drain: () => draining.abort(),
     close() {
@@ -198,6 +220,7 @@ export function createStream(options: StreamOptions): Stream {
         draining.abort();
         stopTimer();
         await trimming;
+        await Promise.all(closings.values());
         // Held reads return what they have.
         await nextTurn();
         for (const log of logs.values()) await log.close();

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf } from '../http/http-server.ts';
 import { errorMessage, isRetryable } from '../lib/errors.ts';
@@ -25,7 +26,7 @@ export type AskToTake = (
 
 export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   dataDir: string;
-  workgroups: readonly WorkgroupConfig[];
+  workgroups: Pick<Workgroups, 'get'>;
   take: AskToTake;
   clock: Clock;
   logger: Logger;
@@ -116,7 +117,7 @@ const errorSchema = z.object({
 
 /** `PUT .../meter-data` and `PUT .../budget-data`. The report serves other methods at these addresses. */
 export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): void {
-  const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const { workgroups } = options;
   const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
 
   async function guard(request: FastifyRequest): Promise<{ workgroup: WorkgroupConfig; actor: string }> {

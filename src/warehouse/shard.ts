@@ -81,7 +81,7 @@ export interface Shard {
    * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
    * @param work returns the last batch that it has added
    */
-  publishToLedger(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   status(): Promise<ShardStatus>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
@@ -209,9 +209,9 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
     },
-    async publishToLedger(work) {
+    async listBatches(work) {
       checkOpen();
-      return landing.publishToLedger(() => transaction(work));
+      return landing.listBatches(() => transaction(work));
     },
     status: () => read((connection) => readStatus(connection, { ...owner, path })),
     close() {

@@ -42,23 +42,23 @@ export function createControl(dataDir: string): Control {
       const path = `/${workgroupId}/${operation}`;
       const question = { body: tell({ args }), signal, withinMs, wake };
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
-        const reply = await post(owner, path, question);
+        const reply = await postRpc(owner, path, question);
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
         // Between reading the file and asking, another process may have opened the warehouse.
         const newer = readControlFile(dataDir, workgroupId);
         owner = newer?.secret === owner.secret ? undefined : newer;
       }
       for (const worker of readWorkerFiles(dataDir)) {
-        const reply = await post(worker, path, question);
+        const reply = await postRpc(worker, path, question);
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
       }
       return { kind: 'not-running' };
     },
     async reaches(workgroupId) {
       const owner = readControlFile(dataDir, workgroupId);
-      const question = { body: tell({}), signal: undefined, withinMs: REACH_MS, wake: false };
+      const question = { body: tell({}), signal: undefined, withinMs: REACH_MS };
       for (const one of [...(owner ? [owner] : []), ...readWorkerFiles(dataDir)])
-        if ((await post(one, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
+        if ((await postRpc(one, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
       return false;
     },
   };
@@ -69,16 +69,18 @@ export function hasLivingWorker(dataDir: string): boolean {
   return readWorkerFiles(dataDir).some(({ pid }) => isAlive(pid));
 }
 
-type Reply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
-
 interface Question {
   body: string;
   signal: AbortSignal | undefined;
   withinMs: number;
-  wake: boolean;
+  /** Default: true. */
+  wake?: boolean;
 }
 
-async function post(owner: ControlFile, path: string, question: Question): Promise<Reply> {
+export type RpcReply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+
+/** Sends a request to a process of this machine. `nobody`: the process has ended. */
+export async function postRpc(owner: ControlFile, path: string, question: Question): Promise<RpcReply> {
   const { signal, withinMs } = question;
   signal?.throwIfAborted();
   if (!isAlive(owner.pid)) return { kind: 'nobody' };
@@ -98,10 +100,10 @@ async function post(owner: ControlFile, path: string, question: Question): Promi
 function exchange(
   { port, secret }: ControlFile,
   path: string,
-  { body, wake }: Pick<Question, 'body' | 'wake'>,
+  { body, wake = true }: Question,
   signal: AbortSignal,
-): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+): Promise<RpcReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<RpcReply>();
   const headers = {
     Authorization: `Bearer ${secret}`,
     'Content-Type': 'application/json',
@@ -136,7 +138,7 @@ function exchange(
 }
 
 /** A process of another user is alive too, but its file could not be read. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -27,6 +27,7 @@ async function setUp() {
         written.stderr += text;
       },
       onEnd: () => () => undefined,
+      onReload: () => () => undefined,
       kill: () => undefined,
     };
     return { code: await main(['conformance', ...args], terminal), ...written };

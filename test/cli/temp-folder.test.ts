@@ -14,6 +14,7 @@ function terminalThat(kill: Terminal['kill']) {
     isInteractive: false,
     out: () => undefined,
     err: () => undefined,
+    onReload: () => () => undefined,
     onEnd(listener) {
       listeners.push(listener);
       return () => undefined;

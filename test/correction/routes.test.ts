@@ -4,6 +4,7 @@ import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import {
   type CorrectionRoutesOptions,
   registerCorrectionRoutes,
@@ -47,9 +48,11 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   await rollUpSite(shard, site, NOW_MS);
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const audit = createAudit({ dataDir, actor: 'test', clock });
-  const { workgroups } = configSchema.parse({
-    workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
-  });
+  const workgroups = createWorkgroups(
+    configSchema.parse({
+      workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
+    }),
+  );
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
   const answered = async <Answer>(work: Promise<Answer>) =>
     work.then(

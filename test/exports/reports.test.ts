@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
-import { zodProblems } from '../../src/config/load-config.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { readFingerprints } from '../../src/exports/day-fingerprints.ts';
 import { newRun } from '../../src/exports/due-periods.ts';
 import { openLedger } from '../../src/exports/export-ledger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { zodProblems } from '../../src/config/load-config.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { readmeBlocks } from '../support/readme.ts';
 import { DEVICE } from './support.ts';

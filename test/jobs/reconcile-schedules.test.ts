@@ -57,7 +57,9 @@ test('the day changes once for all workgroups of a zone, after midnight and when
 test('the stages of a shard have the distances of the configuration, and are polled as often as before without news', () => {
   const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
   const paces = (hasNews: boolean) =>
-    Object.fromEntries(pacesOf({ id: 'home' }, config, hasNews).map((pace) => [pace.stage, pace]));
+    Object.fromEntries(
+      pacesOf(config.pipeline, { hasExports: false, hasNews }).map((pace) => [pace.stage, pace]),
+    );
   expect(paces(true)).toMatchObject({
     poll: { leastMs: 3_000, everyMs: 30_000 },
     rollup: { leastMs: 2_000, everyMs: 30_000 },

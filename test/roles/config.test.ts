@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { zodProblems } from '../../src/config/load-config.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { inWords } from '../../src/lib/input-words.ts';
 import { deviceId } from '../support/messages.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { stretchesOf } from '../../src/rollup/find-stretches.ts';
+import { joinNearStretches } from '../../src/rollup/find-stretches.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
@@ -34,7 +34,7 @@ test('readings that are days apart are looked at in few stretches, which hold al
         low_ms: BigInt(from * DAY_MS),
         high_ms: BigInt((from + days) * DAY_MS),
       }));
-      const stretches = stretchesOf(rows);
+      const stretches = joinNearStretches(rows);
       expect(stretches.length).toBeLessThanOrEqual(8);
       for (const row of rows) {
         const holding = stretches.filter(

@@ -42,7 +42,7 @@ async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()
   const config = loadConfig({ cwd, environment: {} });
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
   const start = async () => {
-    const running = await startRoles(config, roles, { logger: silentLogger, clock, steadyClock: clock });
+    const running = await startRoles(config, roles, { logger: silentLogger, clock });
     onTestFinished(running.stop);
     return running;
   };
@@ -206,11 +206,7 @@ test('reports alone are ready while a worker of another process has the data ope
   await reports.start();
   expect(await reports.ask('/ready')).toMatchObject({ status: 503, retryAfter: '5' });
   const { dataDir } = reports.config;
-  const worker = await startRoles(reports.config, ['worker'], {
-    logger: silentLogger,
-    clock: reports.clock,
-    steadyClock: reports.clock,
-  });
+  const worker = await startRoles(reports.config, ['worker'], { logger: silentLogger, clock: reports.clock });
   onTestFinished(worker.stop);
   await until('the worker has opened the data', reports.isReady);
   await worker.stop();

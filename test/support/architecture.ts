@@ -129,7 +129,7 @@ export const parts: readonly Part[] = [
 /** Starts the parts, so it may use them all. */
 const starters = ['src/service/'];
 /** Files that only entry points use, apart from their types. */
-const readsConfig = ['src/config/config.ts', 'src/config/workgroup-settings.ts', 'src/config/load-config.ts'];
+const readsConfig = ['src/config/config.ts', 'src/config/workgroup-settings.ts', 'src/config/parse-yaml.ts'];
 /** Entry points may use everything. */
 const entryPoints = ['src/cli.ts', 'src/cli/'];
 
@@ -173,7 +173,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'p-queue': { homes: ['src/lib/serial-lanes.ts', 'src/worker-rpc/', 'src/pipeline/'] },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
-    yaml: { homes: ['src/config/load-config.ts'] },
+    yaml: { homes: ['src/config/parse-yaml.ts'] },
     commander: { homes: ['src/cli/'] },
     // The one language in which every border is described.
     zod: { homes: ['src/', 'jobs/'] },
@@ -308,12 +308,4 @@ export function findCircles(sources: readonly SourceFile[]): string[] {
   }
   for (const file of imports.keys()) visit(file);
   return circles;
-}
-
-/** Names that two files of the product share, so that nobody knows which one is meant. */
-export function findNamesakes(sources: readonly SourceFile[]): string[] {
-  const byName = Map.groupBy(sources, ({ path }) => posix.basename(path));
-  return [...byName.values()]
-    .filter((files) => files.length > 1)
-    .map((files) => files.map(({ path }) => path).join(' and '));
 }

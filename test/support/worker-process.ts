@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageName } from '../../jobs/stages.ts';
 import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
@@ -58,9 +59,11 @@ function stage(name: StageName) {
   };
 }
 
+const config = configSchema.parse(options.config);
 let worker: RunningWorker | undefined;
 const started = await startWorker({
-  config: configSchema.parse(options.config),
+  config,
+  workgroups: createWorkgroups(config),
   ...(options.leaseMs && { leaseMs: options.leaseMs }),
   logger: createLogger({ level: options.logLevel ?? 'silent' }),
   dependencies: {

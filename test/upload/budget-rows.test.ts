@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
-import { granularityOf, periodOf } from '../../src/upload/budget-rows.ts';
+import { granularityOf, parseBudgetPeriod } from '../../src/upload/budget-rows.ts';
 import { readBudgets, refusalOf } from './support.ts';
 
 const said = { options: { year: 2026, meter: 'PV', scenario: 'P50' } };
@@ -137,10 +137,10 @@ test('the months of any year follow each other without a gap and add up to it', 
     fc.property(fc.integer({ min: 1970, max: 2098 }), (year) => {
       const months = Array.from(
         { length: 12 },
-        (_, month) => periodOf(`${year}-${String(month + 1).padStart(2, '0')}`)!,
+        (_, month) => parseBudgetPeriod(`${year}-${String(month + 1).padStart(2, '0')}`)!,
       );
-      expect(months[0]!.start).toBe(periodOf(String(year))!.start);
-      expect(months[11]!.end).toBe(periodOf(String(year))!.end);
+      expect(months[0]!.start).toBe(parseBudgetPeriod(String(year))!.start);
+      expect(months[11]!.end).toBe(parseBudgetPeriod(String(year))!.end);
       for (const [index, { start }] of months.slice(1).entries())
         expect(start).toBe(addDays(months[index]!.end, 1));
       expect(months.map(granularityOf)).toEqual(Array.from({ length: 12 }, () => 'month'));

@@ -7,6 +7,7 @@ import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
@@ -39,7 +40,7 @@ async function openRoutes(instead?: AskToTake) {
         answer: await takeUpload(shard, request, { audit, clock, logger: silentLogger }),
       })),
     dataDir,
-    workgroups,
+    workgroups: createWorkgroups({ workgroups }),
     clock,
     logger: silentLogger,
   });

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { configWarnings } from '../../config/config-warnings.ts';
+import { workgroupWarnings } from '../../config/config-warnings.ts';
+import { settingPlace } from '../../config/workgroup-place.ts';
 import { openLedger } from '../../exports/export-ledger.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import {
@@ -28,7 +29,8 @@ import { type ExportState, exportNotes, exportState } from '../exports/exports-v
 import { readConfig } from '../global-options.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import { printData } from '../terminal/output.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import { describeConfigStates } from './status-config.ts';
 import {
   describeImport,
   describeNewestImport,
@@ -76,6 +78,7 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
           describeDevices(shown, chosen, columnsMax),
         );
       }
+      for (const note of await describeConfigStates(config.dataDir)) printNote(command, terminal, note);
       const statuses = await listStatuses(config, systemClock.now(), workgroup);
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
@@ -127,12 +130,19 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
   }
+  const warningsOf = (workgroupId: string) => {
+    const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
+    const workgroup = config.workgroups[index]!;
+    return workgroupWarnings(workgroup).map(({ path, message }) => ({
+      path: settingPlace(workgroup, index, path),
+      message,
+    }));
+  };
   return chosen.map(({ id: workgroupId }) => {
     const status = written.get(workgroupId);
     const open = imports.get(workgroupId)!;
     const newestImports = newest.get(workgroupId)!;
-    const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
-    const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
+    const warnings = warningsOf(workgroupId);
     const exports = config.exports
       .filter(({ workgroup }) => workgroup === workgroupId)
       .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));

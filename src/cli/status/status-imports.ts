@@ -5,14 +5,14 @@ import { TransientError } from '../../lib/errors.ts';
 import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
 import { assignmentOf } from '../../pipeline/assignment.ts';
 import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
-import type { OpenImport } from '../../warehouse/shard-status.ts';
+import type { UnfinishedImport } from '../../warehouse/shard-status.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { createControl } from '../../worker-rpc/worker-rpc.ts';
 import { newsOfImport } from '../import/import-news.ts';
 import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 
 /** An unfinished import, and whether a process works on it. */
-export interface ListedImport extends Told<OpenImport> {
+export interface ListedImport extends Told<UnfinishedImport> {
   /** The service works on it, or another process that has the warehouse open. */
   isUnderWay: boolean;
 }
@@ -27,7 +27,7 @@ const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
 export async function listImports(
   config: Config,
   workgroup: WorkgroupConfig,
-  written: readonly OpenImport[],
+  written: readonly UnfinishedImport[],
 ): Promise<ListedImport[]> {
   const control = createControl(config.dataDir);
   const asked = await control.ask(workgroup.id, 'status', undefined, ASKED);
@@ -91,7 +91,7 @@ async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise
   }
 }
 
-function heldBySomebody(written: readonly OpenImport[]): ListedImport[] {
+function heldBySomebody(written: readonly UnfinishedImport[]): ListedImport[] {
   return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
 }
 

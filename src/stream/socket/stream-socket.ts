@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type ExtendedError, Server, type Socket } from 'socket.io';
 import type { Access } from '../../access/access.ts';
+import { devicesNow } from '../../access/admit.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
@@ -62,7 +63,7 @@ const CONNECT_MORE_MS = 5 * SECOND_MS;
 /** A slow reader needs time for a ping, because data before it must be read first. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
-/** A connection ends within this time after its token has expired or was revoked. */
+/** A connection ends within this time after its token has expired or was revoked. Changed device groups hold after this time. */
 const RECHECK_MS = SECOND_MS;
 /** On shutdown, clients get this time to receive their last events, and then to close. */
 const LEAVE_MS = 2 * SECOND_MS;
@@ -146,8 +147,10 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   });
 
   const recheck = async (socket: ClientSocket, session: Session) => {
+    const { context } = socket.data;
     try {
-      access.recheck(socket.data.context.grant);
+      access.recheck(context.grant);
+      context.devices = devicesNow(options, context.grant, context.workgroupId, ['search:read']);
     } catch (cause) {
       const error = socketError(cause, logger);
       await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
