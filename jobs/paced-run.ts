@@ -28,6 +28,8 @@ export interface PacedRunOptions {
 }
 
 const JITTER = 0.1;
+/** A long wait looks at the time this often. */
+const LOOK_MS = 5_000;
 
 /** Begins with a run that nobody asked for. It counts as asked for if it begins at once. */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
@@ -37,6 +39,7 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   let beganAtMs = Number.NEGATIVE_INFINITY;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
   let isWanted = firstAfterMs === 0;
+  let jitter = newJitter();
   let isRunning = false;
   let isStopped = false;
   let stopTimer = () => {};
@@ -44,11 +47,13 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   function plan(): void {
     stopTimer();
     if (isStopped || isRunning) return;
-    const jitter = 1 + JITTER * (2 * Math.random() - 1);
     const distanceMs = isWanted ? leastMs : Math.max(leastMs, everyMs * jitter);
     const firstAtMs = isWanted ? Number.NEGATIVE_INFINITY : createdAtMs + firstAfterMs;
     const atMs = Math.max(beganAtMs + distanceMs, notBeforeMs, firstAtMs);
-    stopTimer = startTimer(Math.max(0, Math.ceil(atMs - nowMs())), () => void begin());
+    const leftMs = Math.max(0, Math.ceil(atMs - nowMs()));
+    // A machine that sleeps may delay a timer.
+    if (leftMs > LOOK_MS) stopTimer = startTimer(LOOK_MS, plan);
+    else stopTimer = startTimer(leftMs, () => void begin());
   }
 
   async function begin(): Promise<void> {
@@ -56,6 +61,7 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
     isRunning = true;
     isWanted = false;
     beganAtMs = nowMs();
+    jitter = newJitter();
     const after = await run();
     isRunning = false;
     if (after === 'again') isWanted = true;
@@ -77,4 +83,8 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
       stopTimer();
     },
   };
+}
+
+function newJitter(): number {
+  return 1 + JITTER * (2 * Math.random() - 1);
 }

@@ -17,7 +17,7 @@ export interface QueueBackend {
   readonly workerId: string;
   readonly leases: Leases;
   readonly channel: WorkerChannel;
-  /** Opens the queue of the jobs. It is called once. */
+  /** Opens the queue of the jobs. It can be opened again after it was closed. */
   openQueue(): Promise<JobQueue>;
   /** Calls back when the store is reachable again after an outage. It may have lost everything. */
   onRecovered(listener: () => void): void;
@@ -61,7 +61,6 @@ export async function openBackend(options: {
 function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number }): QueueBackend {
   const { logger, leaseMs } = options;
   let tidy = async () => {};
-  let close = async () => {};
   return {
     kind: 'pglite',
     workerId: randomUUID(),
@@ -71,7 +70,8 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
       const database = await openEmbeddedPostgres(options);
       const pool = createPglitePool(database);
       tidy = () => tidyEmbeddedPostgres(pool);
-      close = async () => {
+      const closeStore = async () => {
+        tidy = async () => {};
         await pool.end();
         await database.close();
       };
@@ -82,11 +82,12 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
       } finally {
         client.release();
       }
-      return openJobQueue({ options: { connection: pool }, factory: createPostgresBackend }, logger);
+      const queue = openJobQueue({ options: { connection: pool }, factory: createPostgresBackend }, logger);
+      return { ...queue, close: () => queue.close().finally(closeStore) };
     },
     onRecovered: () => undefined,
     tidy: () => tidy(),
-    close: () => close(),
+    close: async () => undefined,
   };
 }
 

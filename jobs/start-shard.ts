@@ -91,7 +91,7 @@ export function startShard(options: ShardOptions): Shard {
       const run = () => track(runOnce(stage));
       // Opening a shard is work enough.
       const firstAfterMs = stage === 'maintain' ? Math.min(everyMs, MINUTE_MS) : 0;
-      const pace = { leastMs, everyMs, firstAfterMs, run };
+      const pace = { leastMs, everyMs, firstAfterMs, run, nowMs: () => clock.now() };
       return [stage, createPacedRun({ ...pace, ...(startTimer && { startTimer }) })];
     }),
   );

@@ -6,7 +6,7 @@ import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { balanceShards } from './balance-shards.ts';
-import { type DueJobs, startDueJobs } from './due-jobs.ts';
+import { createDueJobs } from './due-jobs.ts';
 import type { JobOutcome } from './job-queue.ts';
 import { jobSchedules, pacesOf } from './job-table.ts';
 import type { Survey } from './lease.ts';
@@ -148,7 +148,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   let lastRoundAtMs = startedAtMs;
   let reviewedAtMs = startedAtMs;
   let clockLeadMs = wallClock.now() - clock.now();
-  let dueJobs: DueJobs | undefined;
   let isStarting = true;
   const lookIfStarted = (): boolean => {
     const isLate = clock.now() - startedAtMs >= STARTING_MS_MAX;
@@ -183,7 +182,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   /** @param isClockSet jobs between the old and the new time may be missed, so everything is looked at */
   async function review(isClockSet: boolean): Promise<void> {
-    await dueJobs?.review();
+    await dueJobs.review();
     if (isClockSet) for (const { job } of schedules()) await handle(job).catch(() => undefined);
     await assessAll();
     try {
@@ -262,6 +261,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     else setTimeout(() => demand.want(workgroupId), LET_OTHERS_MS).unref();
   }
 
+  const dueJobs = createDueJobs({
+    openQueue: backend.openQueue,
+    isOpenedLate: backend.kind === 'pglite',
+    schedules,
+    handle,
+    clock: wallClock,
+    logger,
+  });
+
   channel.onTold((text) => {
     const job = JSON.parse(text) as Job;
     if (job.stage === 'export') noteDue(job.workgroupId, job);
@@ -284,7 +292,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       demand.want(one.after.id);
     }
     for (const { id } of added) demand.want(id);
-    void dueJobs?.review();
+    void dueJobs.review();
   });
 
   const stopping = new AbortController();
@@ -303,15 +311,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
   const turning = turn();
   const assessed = assessAll();
-  const jobsStarted = assessed.then(async () => {
-    try {
-      const queue = await backend.openQueue();
-      if (stopping.signal.aborted) return queue.close();
-      dueJobs = startDueJobs({ queue, schedules, handle, clock: wallClock, logger });
-    } catch (error) {
-      logger.error({ error: errorMessage(error) }, 'queue.not-opened');
-    }
-  });
+  const reviewed = assessed.then(() => dueJobs.review());
   logger.info({ workerId, backend: backend.kind, workgroups: idsNow().length }, 'worker.started');
 
   async function stop(): Promise<void> {
@@ -324,7 +324,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       .then(() => leases.leave().catch(() => undefined));
     const ended = await withTimeout(gaveUp, GIVE_UP_MS);
     await withTimeout(
-      jobsStarted.then(() => dueJobs?.close()),
+      reviewed.then(() => dueJobs.close()),
       CLOSE_MS,
     ).catch(() => undefined);
     await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);

@@ -118,8 +118,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       ...(signal && { signal }),
     });
   },
-  maintain: ({ shard, assignment, clock, logger }, { dryRun }, signal) =>
-    maintain(shard, {
+  async maintain({ shard, assignment, clock, logger }, { dryRun }, signal) {
+    const result = await maintain(shard, {
       lakeDir: lakeFolder(assignment),
       keepGenerationsMs: assignment.pipeline.keepGenerations,
       keepMessagesMs: assignment.pipeline.keepMessages,
@@ -128,7 +128,10 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       clock,
       logger,
       ...(signal && { signal }),
-    }),
+    });
+    if (!dryRun) await shard.checkpointIfLarge();
+    return result;
+  },
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
     shard.read((connection) => findProblems(connection, assignment.workgroup)),

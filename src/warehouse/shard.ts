@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
@@ -46,6 +47,9 @@ export interface TransactionOptions {
   keep?: (connection: DuckDBConnection) => boolean;
 }
 
+/** Changes in the write-ahead log take several times their size of memory. */
+const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
+
 /** One workgroup's open warehouse, owned by this process. */
 export interface Shard {
   readonly workgroupId: string;
@@ -83,6 +87,10 @@ export interface Shard {
    */
   listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   status(): Promise<ShardStatus>;
+  /** Changes the memory that DuckDB may use for this file. */
+  limitMemory(megabytes: number): Promise<void>;
+  /** Empties the write-ahead log if it is large. It stays as it is while transactions run. */
+  checkpointIfLarge(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -212,6 +220,15 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     async listBatches(work) {
       checkOpen();
       return landing.listBatches(() => transaction(work));
+    },
+    async limitMemory(megabytes) {
+      await read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(megabytes)}MiB'`));
+    },
+    async checkpointIfLarge() {
+      const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (walBytes < CHECKPOINT_BYTES_MIN) return;
+      // DuckDB refuses it while another transaction writes. The next call tries again.
+      await onConnection(database, (connection) => connection.run('CHECKPOINT')).catch(() => undefined);
     },
     status: () => read((connection) => readStatus(connection, { ...owner, path })),
     close() {
