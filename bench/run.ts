@@ -9,6 +9,7 @@ import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
+import { benchPublish } from './publish.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
 import { benchRollUpCost } from './rollup-cost.ts';
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, Bench>> = {
       ratio: 1 / ratio,
       ratioMin: 0.5,
     })),
+  publish: benchPublish,
   export: benchExport,
   callers: benchCallers,
   backfill: benchBackfill,

@@ -7,7 +7,9 @@ export type StageName = (typeof stageNames)[number];
 /** What a run of a stage returns. Other results mean that the stage has done everything. */
 export interface StageResult {
   /** There is more to do. The stage runs again as soon as its least distance allows. */
-  more: boolean;
+  more?: boolean;
+  /** The stage must run again after this time. */
+  againInMs?: number | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Logger } from '../src/lib/logger.ts';
 import { createSerialLanes } from '../src/lib/serial-lanes.ts';
 import { type Clock, MINUTE_MS } from '../src/lib/time.ts';
-import type { StartTimer } from '../src/lib/timer.ts';
+import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { stageTable } from './job-table.ts';
 import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
@@ -50,13 +50,14 @@ export interface ShardOptions {
  * runs without being asked, but seldom. All stages run once at the beginning, `maintain` a little later.
  */
 export function startShard(options: ShardOptions): Shard {
-  const { workgroupId, paces, stages, clock, logger, onLost } = options;
+  const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
   const progress = createProgress(paces, {
     clock,
     timeLimitMs: (stage) => stageTable[stage].timeLimitMs,
   });
   const lanes = createSerialLanes();
   const stopping = new AbortController();
+  const laterTimers = new Map<StageName, () => void>();
   const running = new Set<Promise<unknown>>();
   let usedAtMs = options.isBrief ? Number.NEGATIVE_INFINITY : clock.now();
   /** Grows with everything that can make the shard busy. */
@@ -71,12 +72,22 @@ export function startShard(options: ShardOptions): Shard {
         result = await runStage(stageTable[stage], run, stopping.signal);
       });
       if (stage === 'rollup') runs.get('publish')?.want();
-      return (result as StageResult | undefined)?.more ? 'again' : 'done';
+      const { more, againInMs } = (result as StageResult | undefined) ?? {};
+      if (againInMs !== undefined) later(stage, againInMs);
+      return more ? 'again' : 'done';
     } catch (error) {
       const reason = lossReason(error);
       if (reason) onLost(reason);
       return { waitMs: progress.backOffMs(stage) };
     }
+  }
+
+  function later(stage: StageName, inMs: number): void {
+    laterTimers.get(stage)?.();
+    laterTimers.set(
+      stage,
+      startTimer(inMs, () => runs.get(stage)?.want()),
+    );
   }
 
   function track<Result>(work: Promise<Result>): Promise<Result> {
@@ -87,12 +98,11 @@ export function startShard(options: ShardOptions): Shard {
 
   const runs = new Map<StageName, PacedRun>(
     paces.map(({ stage, leastMs, everyMs }) => {
-      const { startTimer } = options;
       const run = () => track(runOnce(stage));
       // Opening a shard is work enough.
       const firstAfterMs = stage === 'maintain' ? Math.min(everyMs, MINUTE_MS) : 0;
       const pace = { leastMs, everyMs, firstAfterMs, run, nowMs: () => clock.now() };
-      return [stage, createPacedRun({ ...pace, ...(startTimer && { startTimer }) })];
+      return [stage, createPacedRun({ ...pace, startTimer })];
     }),
   );
 
@@ -129,6 +139,7 @@ export function startShard(options: ShardOptions): Shard {
     },
     async stop(withinMs) {
       for (const run of runs.values()) run.stop();
+      for (const stopTimer of laterTimers.values()) stopTimer();
       stopping.abort(new Error('the worker stops'));
       const ended = await withTimeout(Promise.allSettled(running), withinMs);
       return ended === 'late' ? 'abandoned' : 'stopped';

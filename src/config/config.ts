@@ -5,6 +5,7 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
+import { storageSchema } from './storage-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -60,6 +61,8 @@ const settingsSchema = z.strictObject({
       pollEvery: duration({ minMs: 200, maxMs: 60_000 }).default(1_000),
       rollupEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(2_000),
       publishEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(5_000),
+      /** The folder `current` of a lake and the views for people follow publications at most once in this time. */
+      currentEvery: duration({ minMs: 200, maxMs: 86_400_000 }).default(60_000),
       maintainEvery: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(60_000),
       /** A day is final this long after its end. */
       closeAfter: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default(2 * 86_400_000),
@@ -91,6 +94,7 @@ const settingsSchema = z.strictObject({
   /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
+  storage: storageSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });

@@ -4,8 +4,10 @@ import { localActor } from '../audit/local-actor.ts';
 import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
 import { createInterpreter } from '../client/interpret.ts';
 import { createImportJob, type ImportJob } from '../import/import-job.ts';
+import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
+import { renewCurrent } from '../publish/renew-current.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 import { type LiveReader, storedPosition } from './live-reader.ts';
@@ -60,8 +62,16 @@ export async function openAssignment(
   };
 }
 
-/** Stops its jobs and closes its file. */
-export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
+/** Stops its jobs, makes `current` show the newest generation, and closes its file. */
+export async function closeAssignment(open: OpenShard): Promise<void> {
+  const { shard, imports, backfills, assignment, clock, logger } = open;
   await Promise.all([imports.stop(), backfills.stop()]);
-  await shard.close();
+  try {
+    await renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock });
+  } catch (error) {
+    // Reports do not need it, and the next process renews it.
+    logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.current');
+  } finally {
+    await shard.close();
+  }
 }

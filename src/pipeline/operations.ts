@@ -21,6 +21,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
+import { renewCurrent } from '../publish/renew-current.ts';
 import { type RollUpResult, rollUp } from '../rollup/roll-up.ts';
 import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
@@ -39,7 +40,8 @@ export interface Operations {
   position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
   rollUp: { args: undefined; result: RollUpResult };
-  publish: { args: undefined; result: PublishResult };
+  /** `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. */
+  publish: { args: undefined; result: PublishResult & { currentDueInMs: number | undefined } };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   status: { args: undefined; result: ShardStatus };
   /** Contradictions between data and configuration. */
@@ -110,17 +112,24 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     ),
   async publish({ shard, assignment, clock, logger }, _args, signal) {
     await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
-    return publish(shard, {
+    const current = {
       lakeDir: lakeFolder(assignment),
-      declared: assignment.workgroup,
+      currentEveryMs: assignment.pipeline.currentEvery,
       clock,
+    };
+    const result = await publish(shard, {
+      ...current,
+      declared: assignment.workgroup,
       logger,
       ...(signal && { signal }),
     });
+    const { dueInMs: currentDueInMs } = await renewCurrent(shard, current);
+    return { ...result, currentDueInMs };
   },
   async maintain({ shard, assignment, clock, logger }, { dryRun }, signal) {
     const result = await maintain(shard, {
       lakeDir: lakeFolder(assignment),
+      currentEveryMs: assignment.pipeline.currentEvery,
       keepGenerationsMs: assignment.pipeline.keepGenerations,
       keepMessagesMs: assignment.pipeline.keepMessages,
       declared: assignment.workgroup,

@@ -39,7 +39,7 @@ export interface StagesOptions {
 export interface PipelineStages {
   poll(workgroupId: string, signal: AbortSignal): Promise<PollResult & { more: boolean }>;
   rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
-  publish(workgroupId: string, signal: AbortSignal): Promise<void>;
+  publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined }>;
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
   closeShard(workgroupId: string): Promise<void>;
@@ -135,11 +135,18 @@ export function createStages(options: StagesOptions): PipelineStages {
       }),
     publish: (workgroupId, signal) =>
       noted(workgroupId, 'publish', signal, async () => {
-        const { sequence } = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
+        const { sequence, currentDueInMs: againInMs } = await pipeline.run(
+          workgroupId,
+          'publish',
+          undefined,
+          undefined,
+          signal,
+        );
         status.update(workgroupId, 'publish', { generation: sequence });
         const found = await pipeline.run(workgroupId, 'status', undefined);
         const { gaps, quarantined, messages: storedMessages, devices, imports } = found;
         status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports });
+        return { againInMs };
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
-import type { Problem } from '../lib/errors.ts';
+import { errorCode, type Problem } from '../lib/errors.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
@@ -101,7 +101,10 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   function entryOf(workgroupId: string) {
     let entry = known.get(workgroupId);
     if (!entry) {
-      const status = emptyStatus(workgroupId, clock.now());
+      // A worker that starts again still knows that something was published.
+      const generation = readStatus(options.dataDir, workgroupId)?.publish.generation;
+      const empty = emptyStatus(workgroupId, clock.now());
+      const status = generation === undefined ? empty : { ...empty, publish: { generation } };
       entry = { status, writtenAtMs: Number.NEGATIVE_INFINITY, dirty: true, writing: undefined };
       known.set(workgroupId, entry);
     }
@@ -175,6 +178,16 @@ export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus 
   };
 }
 
+/** The status of one workgroup. @returns undefined if no worker has written one */
+export function readStatus(dataDir: string, workgroupId: string): WorkgroupStatus | undefined {
+  try {
+    return parseStatus(readFileSync(join(statusFolder(dataDir), `${workgroupId}.json`), 'utf8'));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 /** All status files below `dataDir`, also old ones. */
 export function readStatuses(dataDir: string): WorkgroupStatus[] {
   let files: string[];
@@ -206,9 +219,9 @@ function parseStatus(text: string): WorkgroupStatus | undefined {
 /** A worker writes at least every 10 s. After this time it has stopped. */
 const SILENT_MS = 30 * SECOND_MS;
 
-/** True if a worker still writes it. A time in the future is of a clock that was set back meanwhile. */
+/** True if a worker still writes it. */
 export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
-  return Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
+  return nowMs - updatedAtMs <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

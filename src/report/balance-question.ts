@@ -18,7 +18,7 @@ import {
   localDateOf,
   type UtcMs,
 } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { peakColumns, roleSpanColumns } from '../roles/role-rows.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';

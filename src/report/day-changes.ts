@@ -134,6 +134,5 @@ export function totalChanges(changes: readonly DayChange[]): z.output<typeof tot
  */
 export function changeBound(text: string, zone: string, end: 'since' | 'until'): UtcMs | undefined {
   if (!isLocalDate(text)) return parseInstant(text);
-  if (text <= '0000-01-01' || text >= '9999-12-31') return undefined;
   return dayStart(end === 'since' ? text : addDays(text, 1), zone);
 }

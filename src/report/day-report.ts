@@ -3,7 +3,7 @@ import { commonTable } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { addDays, dayBounds, type LocalDate } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';

@@ -1,7 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { SiteConfig } from '../config/meters.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';

@@ -16,11 +16,14 @@ export async function openExports(
   workgroups?: Workgroups,
 ): Promise<{ readonly exports: Exports; close: () => Promise<void> }> {
   const { lakeFolder } = await import('../pipeline/assignment.ts');
+  const { hasPublished } = await import('../pipeline/has-published.ts');
   const { openLakeReader } = await import('../report/lake-reader.ts');
   const { createExports } = await import('../exports/create-exports.ts');
   const { dataDir } = config;
   const lake = await openLakeReader({
     lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
+    isLasting: true,
     writeFolders: [join(dataDir, 'exports')],
     threads: config.pipeline.threads,
     queriesMax: 1,

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HealthCheck } from '../http/health-routes.ts';
@@ -9,6 +10,7 @@ import { readRedisHead } from '../stream/log/redis/redis-heads.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
+import { watchStreamLogs } from './watch-stream-logs.ts';
 
 /** The logs of a service's workgroups, of the configured kind. */
 export interface StreamLogs {
@@ -17,7 +19,7 @@ export interface StreamLogs {
   readHead?: (workgroupId: string) => Promise<LogHead | undefined>;
   /** The connection of logs in Redis, which other processes use too. */
   redis?: RedisConnection;
-  /** Checks that the logs are reachable, if they are not in this process. */
+  /** Checks that messages can be stored. */
   readiness?: HealthCheck;
   /** Frees what the logs share, after they are closed. */
   close(): void;
@@ -36,12 +38,15 @@ export async function openStreamLogs(
         openLog: () => createMemoryLog({ ...options, bytesMax: cacheBytesMax }),
         close: () => undefined,
       };
-    case 'lmdb':
-      return {
-        openLog: (workgroupId) => openLmdbLog({ ...options, path: join(dataDir, 'stream', workgroupId) }),
-        readHead: (workgroupId) => readLmdbHead(join(dataDir, 'stream', workgroupId)),
-        close: () => undefined,
-      };
+    case 'lmdb': {
+      const folder = join(dataDir, 'stream');
+      mkdirSync(folder, { recursive: true });
+      const { openLog, readiness } = watchStreamLogs(folder, (workgroupId) =>
+        openLmdbLog({ ...options, path: join(folder, workgroupId) }),
+      );
+      const readHead = (workgroupId: string) => readLmdbHead(join(folder, workgroupId));
+      return { openLog, readHead, readiness, close: () => undefined };
+    }
     case 'redis': {
       const redis = await openLogRedis({ stream, queue }, logger);
       return {

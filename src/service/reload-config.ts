@@ -40,13 +40,15 @@ export async function acceptReloads(options: {
   audit: Audit;
   clock: Clock;
   logger: Logger;
+  /** The address of the HTTP server, once it listens. */
+  urlNow: () => string | undefined;
 }): Promise<() => Promise<void>> {
-  const { configSource: source, terminal, config, roles } = options;
+  const { configSource: source, terminal, config, roles, urlNow } = options;
   if (!source) return async () => undefined;
   const { reload, state } = createConfigReload({ ...options, source });
   // The log has the error of a refused reload.
   const stopListening = terminal?.onReload(() => void reload().catch(() => undefined));
-  const operations = { reload, configState: async () => state() };
+  const operations = { reload, configState: async () => ({ ...state(), url: urlNow() }) };
   const stopServer = await startProcessServer({ dataDir: config.dataDir, roles, operations });
   return async () => {
     stopListening?.();

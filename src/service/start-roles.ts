@@ -15,6 +15,7 @@ import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
+import { hasPublished } from '../pipeline/has-published.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
@@ -30,6 +31,7 @@ import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
+import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
@@ -57,6 +59,7 @@ export async function startRoles(
   service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
   const { logger, clock } = service;
+  requireSharedStorage(config, roles);
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
@@ -76,10 +79,10 @@ export async function startRoles(
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
     const workgroups = createWorkgroups(config);
-    // All parts follow changes, so a reload can come while they start.
-    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit }));
-    const parts = { access, accessAudit, workgroups, logger, clock };
     let url: string | undefined;
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
+    const parts = { access, accessAudit, workgroups, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -234,7 +237,11 @@ async function addReport(
   config: Config,
   { accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
-  const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
+  const lake = await openLakeReader({
+    lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    threads: config.pipeline.threads,
+  });
   const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,

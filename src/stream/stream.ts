@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { offsetMs } from '../contract/offset.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { errorMessage } from '../lib/errors.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
@@ -108,7 +108,9 @@ export function createStream(options: StreamOptions): Stream {
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
       const error = new StreamError(
         'StorageUnavailable',
-        'the log cannot be opened now',
+        cause instanceof TerminalError
+          ? `the log cannot be opened: ${cause.message}`
+          : 'the log cannot be opened now',
         {},
         RETRY_AFTER_SECONDS,
       );

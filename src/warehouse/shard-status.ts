@@ -45,7 +45,7 @@ export interface UnfinishedImport {
   updatedAtMs: UtcMs;
 }
 
-export async function readStatus(
+export async function readShardStatus(
   connection: DuckDBConnection,
   shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
 ): Promise<ShardStatus> {

@@ -16,7 +16,7 @@ import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
-import { readStatus, type ShardStatus } from './shard-status.ts';
+import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
 
 export interface ShardOptions {
@@ -230,7 +230,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       // DuckDB refuses it while another transaction writes. The next call tries again.
       await onConnection(database, (connection) => connection.run('CHECKPOINT')).catch(() => undefined);
     },
-    status: () => read((connection) => readStatus(connection, { ...owner, path })),
+    status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {
       closing ??= closeAll();
       return closing;

@@ -22,6 +22,8 @@ export interface ConfigReloaded {
 /** The configuration with which a process works. */
 export interface ConfigState {
   loadedAtMs: UtcMs;
+  /** The address of its HTTP server; undefined for a worker alone and while it starts. */
+  url?: string | undefined;
   /** Set if the last reload was refused. */
   refused?: { atMs: UtcMs; message: string } | undefined;
   /** Changed settings that only a restart applies, as of the last reload. */

@@ -46,7 +46,7 @@ describe('wattline conformance', () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/^wattline: checking \d+ rules at .*, workgroup acme, table conformance_\w+\n$/);
     expect(stdout).toMatch(
-      /^PASS {2}offset\.inclusive +offset is inclusive: .* \(stream-contract\.md, REST\)$/m,
+      /^PASS {2}offset\.inclusive +offset is inclusive: .* \(docs\/stream\.md, Where a read starts\)$/m,
     );
     expect(stdout).toMatch(/^SKIP {2}limit\.default +.* \(needs --slow\)$/m);
     expect(stdout).toMatch(/^\d+ passed, 0 failed, 2 skipped in [\d.]+ s$/m);
@@ -101,6 +101,6 @@ describe('wattline conformance', () => {
     expect(code).toBe(0);
     const rules = JSON.parse(stdout) as Array<{ id: string; source: string }>;
     expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
-    for (const { source } of rules) expect(source).toMatch(/^(service|stream-contract)\.md/);
+    for (const { source } of rules) expect(source).toMatch(/^docs\/stream\.md, [A-Z]/);
   });
 });

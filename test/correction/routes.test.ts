@@ -12,6 +12,7 @@ import {
 import { listCorrections } from '../../src/correction/list-corrections.ts';
 import { storeAuditedCorrection } from '../../src/correction/store-correction.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
@@ -97,6 +98,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   };
   return {
     audit,
+    shard,
     issue,
     post: (body: unknown, more: { query?: string; token?: string } = {}) =>
       ask('POST', more.query ?? '', { body, ...(more.token && { token: more.token }) }),
@@ -174,6 +176,8 @@ test.each([
   [{ ...day, reason: ' ' }, 'reason'],
   [{ ...day, day: '2026-02-30' }, 'day'],
   [{ ...day, day: '2026-06-10' }, 'day'],
+  [{ ...day, day: '9999-12-31' }, 'day'],
+  [{ ...day, day: '0000-01-01' }, 'day'],
   [{ ...day, device: 'garage' }, 'device'],
   [{ ...day, device: '00000000-0000-4000-8000-00000000000f' }, 'device'],
   [{ ...day, source: 'roof' }, 'source'],
@@ -182,6 +186,9 @@ test.each([
   [{ ...day, energyWh: 1e12 }, 'energyWh'],
   [between('02T10:00:00', '02T10:00:00'), 'to'],
   [between('02T10:01:00', '02T11:00:00'), 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), from: '1969-12-31T23:00Z' }, 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), from: '0000-01-01T00:00+01:00' }, 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), to: '9999-12-31T23:00-10:00' }, 'to'],
   [between('02T10:00:00', '02T11:01:00'), 'to'],
   [{ ...between('02T10:00:00', '02T11:00:00'), from: '2026-06-02T10:00' }, 'from'],
   [{ ...between('02T10:00:00', '02T11:00:00'), from: '2026-01-02T10:00Z' }, 'to'],
@@ -239,6 +246,44 @@ test('only a token that may correct does, and one of device groups corrects and 
   });
   expect(await undo(2)).toMatchObject({ status: 200 });
   expect(await get('', await issue({ permissions: ['data:correct'] }))).toMatchObject({ status: 403 });
+});
+
+test('a token of device groups does not see that an estimate was made from a device of others', async () => {
+  const { post, get, issue, shard } = await openRoutes();
+  const hours = Array.from({ length: 7 * 24 }, (_, hour) => hour);
+  for (const device of [DEVICE, OTHER])
+    await landReadings(
+      shard,
+      hours.map((hour) => ({
+        device,
+        event_time: new Date(Date.UTC(2026, 5, 2, 23 + hour)).toISOString(),
+        data: { energy: 2_500 + hour * 100 },
+      })),
+    );
+  await rollUpSite(shard, site, NOW_MS);
+  const fill = { ...between('04T10:00:00', '04T11:00:00'), energyWh: undefined, kind: 'fill', replace: true };
+  const stored = await post({ ...fill, like: { device: OTHER, source: 'default' } });
+  expect(stored.body).toMatchObject({ correction: { basis: { device: OTHER } } });
+  const mine = await issue({ permissions: ['search:read', 'data:correct'], deviceGroups: ['mine'] });
+  expect((await get('', mine)).body).toMatchObject({ corrections: [{ id: 1, kind: 'fill', basis: null }] });
+  expect(JSON.stringify(await get('', mine))).not.toContain(OTHER);
+  expect((await get()).body).toMatchObject({ corrections: [{ basis: { device: OTHER } }] });
+});
+
+test('a token of device groups undoes nothing while it is not known whose correction it is', async () => {
+  const error = new TransientError('Busy', 'the disk is full');
+  let done = 0;
+  const { post, issue } = await openRoutes({
+    list: async () => ({ kind: 'failed', error }),
+    correct: async () => {
+      done++;
+      return { kind: 'failed', error };
+    },
+  });
+  const mine = await issue({ permissions: ['data:correct'], deviceGroups: ['mine'] });
+  const undo = { kind: 'undo', correction: 1, reason: 'x' };
+  expect(await post(undo, { token: mine })).toMatchObject({ status: 503 });
+  expect(done).toBe(0);
 });
 
 test('no worker, a body that is too large or no JSON, and other methods are answered as such', async () => {

@@ -117,6 +117,16 @@ test('a stage that has more to do runs again without being asked', async () => {
   await end();
 });
 
+test('a stage runs again after the time that it asks for', async () => {
+  let publishes = 0;
+  const { end } = setUp(
+    { publish: async () => ({ againInMs: ++publishes < 4 ? 50 : undefined }) },
+    { everyMs: 3_600_000 },
+  );
+  await until('it was published again', () => publishes >= 4);
+  await end();
+});
+
 test('a shard is idle since its last news or use, and one that was opened for a job as soon as its stages have run', async () => {
   const { shard, clock, end } = setUp({}, { everyMs: 3_600_000 });
   await until('all stages have run', () => shard.idleMs() > 0);

@@ -44,7 +44,13 @@ export async function createUpProcess(
   const port = await freePort();
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ ...input, http: { port, streamPort: port }, limits: { requestsPerMinute: 1_000_000 } }),
+    stringify({
+      ...input,
+      // Tests look at the views as soon as something is published.
+      pipeline: { currentEvery: '200ms', ...input.pipeline },
+      http: { port, streamPort: port },
+      limits: { requestsPerMinute: 1_000_000 },
+    }),
   );
   const config = loadConfig({ cwd, environment: {} });
   const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });

@@ -30,7 +30,8 @@ import { readConfig } from '../global-options.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import { describeConfigStates } from './status-config.ts';
+import { countBacklogs } from './status-backlog.ts';
+import { askConfigStates, describeConfigStates, streamUrl } from './status-config.ts';
 import {
   describeImport,
   describeNewestImport,
@@ -40,6 +41,7 @@ import {
   listNewestImports,
 } from './status-imports.ts';
 import { withLag } from './status-lag.ts';
+import { storageTroubles } from './status-storage.ts';
 
 /** The status that a worker wrote, and whether it still writes. */
 interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
@@ -78,8 +80,10 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
           describeDevices(shown, chosen, columnsMax),
         );
       }
-      for (const note of await describeConfigStates(config.dataDir)) printNote(command, terminal, note);
-      const statuses = await listStatuses(config, systemClock.now(), workgroup);
+      const processes = await askConfigStates(config.dataDir);
+      for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
+      const listed = await listStatuses(config, systemClock.now(), workgroup);
+      const statuses = await withBacklogs(config, listed, streamUrl(processes), systemClock.now());
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
       );
@@ -153,7 +157,10 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
         newestImports,
         exports,
         problems: warnings,
-        troubles: [unreadable.get(workgroupId) ?? []].flat(),
+        troubles: [
+          ...storageTroubles(config, workgroupId, nowMs),
+          ...[unreadable.get(workgroupId) ?? []].flat(),
+        ],
         state: 'never run',
       };
     }
@@ -161,7 +168,8 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
     const isRunning = isFresh(status, nowMs) || isHibernated;
     // The last state of a stopped worker is not current.
     const own = isRunning ? (status.troubles ?? []) : [];
-    const troubles = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
+    const opening = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
+    const troubles = [...storageTroubles(config, workgroupId, nowMs), ...opening];
     const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
     return {
       ...status,
@@ -173,6 +181,35 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       problems: [...status.problems, ...warnings],
       state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
     };
+  });
+}
+
+/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot be asked. */
+async function withBacklogs(
+  config: Config,
+  statuses: readonly ListedStatus[],
+  ownUrl: string | undefined,
+  nowMs: UtcMs,
+): Promise<ListedStatus[]> {
+  const doubtful = statuses.filter(({ state }) => state !== 'running');
+  const backlogs = await countBacklogs(config, doubtful, ownUrl);
+  return statuses.map((status) => {
+    if (status.state === 'running') return status;
+    const messages = backlogs.get(status.workgroupId);
+    const { poll, state } = status;
+    if (messages === undefined) {
+      if (state === 'failing') return status;
+      return {
+        ...status,
+        poll: { ...poll, lagMessages: undefined, lagSeconds: undefined },
+        lagSeconds: undefined,
+      };
+    }
+    const behindMs =
+      poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
+    const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
+    const lagSeconds = state === 'failing' && messages === 0 ? status.lagSeconds : pollSeconds;
+    return { ...status, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
   });
 }
 
@@ -248,8 +285,9 @@ function inWords(ms: number): string {
 
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
-stage fails, it is the time since its last success. State is "stopped" if no worker has written for half a minute, and "hibernated" if its
-warehouse is closed because there is nothing to do: a message, a request or a schedule opens it. By is how the stream was
+stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has
+written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a schedule opens it.
+By is how the stream was
 last read: over REST, or over a socket (upstream.transport).
 
 A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due

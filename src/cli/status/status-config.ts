@@ -4,9 +4,23 @@ import { askProcesses } from '../../worker-rpc/process-rpc.ts';
 /** A process that does not answer in this time is left out. */
 const WITHIN_MS = 2 * SECOND_MS;
 
-/** One note for each process of this machine that does not work with the newest configuration, as far as it knows. */
-export async function describeConfigStates(dataDir: string): Promise<string[]> {
-  const answers = await askProcesses(dataDir, 'configState', WITHIN_MS);
+type ConfigAnswers = Awaited<ReturnType<typeof askConfigStates>>;
+
+/** The processes of this machine, and the configuration with which each works. */
+export function askConfigStates(dataDir: string) {
+  return askProcesses(dataDir, 'configState', WITHIN_MS);
+}
+
+/** The address of the stream of this data folder; undefined if it does not run on this machine. */
+export function streamUrl(answers: ConfigAnswers): string | undefined {
+  for (const { roles, outcome } of answers)
+    if (roles.includes('stream') && outcome.kind === 'answer' && outcome.answer.url)
+      return outcome.answer.url;
+  return undefined;
+}
+
+/** One note for each process that does not work with the newest configuration, as far as it knows. */
+export function describeConfigStates(answers: ConfigAnswers): string[] {
   return answers.flatMap(({ processId, roles, outcome }) => {
     if (outcome.kind !== 'answer') return [];
     const { refused, loadedAtMs, needRestart } = outcome.answer;

@@ -8,11 +8,12 @@ import { devicesNow } from '../../access/admit.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
-import { endWithError } from '../../http/http-server.ts';
+import { endWithError, hostProblem } from '../../http/http-server.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
+import { limitPackets, type PacketConnection } from './limit-packets.ts';
 import { createQuota } from './per-owner-quota.ts';
 import { createSocketAdmission, type SocketAdmissionOptions } from './socket-admission.ts';
 import type { ConnectionContext } from './socket-connection.ts';
@@ -69,6 +70,8 @@ const RECHECK_MS = SECOND_MS;
 const LEAVE_MS = 2 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 
+/** engine.io adds the parsed query. */
+type EngineRequest = IncomingMessage & { _query: Record<string, unknown> };
 type Events = Record<string, (...args: unknown[]) => void>;
 type StreamSocketServer = Server<Events, Events, Record<string, never>, { context: ConnectionContext }>;
 type ClientSocket = Socket<Events, Events, Record<string, never>, { context: ConnectionContext }>;
@@ -95,7 +98,13 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     countInside: () => sessions.size,
     startTimer,
   });
-  const server = openServer(app, path, lobby, limits.authenticationMsMax + CONNECT_MORE_MS);
+  /** Ids of connections of engine.io. */
+  const authenticatedIds = new Set<unknown>();
+  const server = openServer(app, path, {
+    lobby,
+    authenticatedIds,
+    connectMsMax: limits.authenticationMsMax + CONNECT_MORE_MS,
+  });
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
     // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler would end the
@@ -135,6 +144,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     });
     sessions.set(socket, session);
     lobby.letIn(socket.conn.request);
+    app.connectionLimit.keep(socket.conn.request.socket);
+    // The types of engine.io hide the id.
+    const { id } = socket.conn as unknown as { id: string };
+    authenticatedIds.add(id);
+    socket.conn.once('close', () => authenticatedIds.delete(id));
     logger.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
     socket.onAny((event: string, ...args: unknown[]) => session.receive(event, args));
     socket.on('disconnect', (reason) => {
@@ -188,8 +202,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 function openServer(
   app: FastifyInstance,
   path: string,
-  lobby: Lobby,
-  connectMsMax: number,
+  {
+    lobby,
+    authenticatedIds,
+    connectMsMax,
+  }: { lobby: Lobby; authenticatedIds: ReadonlySet<unknown>; connectMsMax: number },
 ): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
@@ -208,8 +225,19 @@ function openServer(
     },
   });
   server.attach(app.server);
-  server.engine.on('connection', (connection: LobbyConnection & { request: IncomingMessage }) =>
-    lobby.opened(connection.request, connection),
+  // Fastify does not see these requests.
+  server.engine.use((request: EngineRequest, _response: unknown, next: (error?: Error) => void) => {
+    const problem = hostProblem(request);
+    // Each poll may use another connection.
+    if (authenticatedIds.has(request._query.sid)) app.connectionLimit.keep(request.socket);
+    next(problem === undefined ? undefined : new Error(problem));
+  });
+  server.engine.on(
+    'connection',
+    (connection: LobbyConnection & PacketConnection & { request: IncomingMessage }) => {
+      lobby.opened(connection.request, connection);
+      limitPackets(connection, () => lobby.isWaiting(connection.request));
+    },
   );
   server.engine.on('headers', (headers: Record<string, string>) => {
     headers['X-Content-Type-Options'] = 'nosniff';
