@@ -5,6 +5,7 @@ import { benchBackfill } from './backfill.ts';
 import { benchCallers } from './callers.ts';
 import { benchDecode, type Ratio } from './decode.ts';
 import { benchExport } from './export.ts';
+import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
@@ -40,6 +41,7 @@ const benches: Readonly<Record<string, Bench>> = {
   export: benchExport,
   callers: benchCallers,
   backfill: benchBackfill,
+  idle: benchIdle,
   latency: benchLatency,
   soak: (print) => benchSoak(print),
   truth: benchTruth,

@@ -70,6 +70,10 @@ const settingsSchema = z.strictObject({
       keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
       /** Old generations of the lake stay for this long. */
       keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
+      /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */
+      hibernateAfter: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(600_000),
+      /** The most workgroups whose warehouses a process has open, if they can hibernate. */
+      openShardsMax: z.number().int().min(1).max(100_000).default(64),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
       threads: z.number().int().min(1).max(256).default(2),
     })

@@ -20,6 +20,8 @@ export interface ExportsOptions extends ExportDeps {
 export interface Exports {
   /** Runs due exports of a workgroup, retries failed ones, and once an hour compares delivered files with the lake. */
   work(workgroupId: string, signal: AbortSignal): Promise<void>;
+  /** True if a run of a workgroup is planned or will be retried. */
+  hasPending(workgroupId: string): boolean;
   /**
    * Runs an export now, for a period that has ended. Default: the period of its range. Does nothing if it was already delivered.
    * @param corrected makes a new revision
@@ -110,6 +112,11 @@ export function createExports(options: ExportsOptions): Exports {
   return {
     open,
     list: () => all,
+    hasPending: (workgroupId) =>
+      all.some(
+        ({ workgroup, ledger }) =>
+          workgroup.id === workgroupId && ledger.pending().some(({ state }) => state !== 'failed'),
+      ),
     async work(workgroupId, signal) {
       const failures: unknown[] = [];
       for (const one of all.filter(({ workgroup }) => workgroup.id === workgroupId)) {

@@ -18,6 +18,12 @@ export function elapsedOf(clock: Clock): number {
   return clock.elapsed?.() ?? clock.now();
 }
 
+/** A clock that shows the time of `clock` now, and does not change if the clock of the machine is set. */
+export function steadyClockOf(clock: Clock): Clock {
+  const offsetMs = clock.now() - elapsedOf(clock);
+  return { now: () => offsetMs + elapsedOf(clock) };
+}
+
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;

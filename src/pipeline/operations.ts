@@ -22,6 +22,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
+import { renewCurrent } from '../publish/renew-current.ts';
 import { type RollUpResult, rollUp } from '../rollup/roll-up.ts';
 import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
@@ -40,7 +41,8 @@ export interface Operations {
   position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
   rollUp: { args: undefined; result: RollUpResult };
-  publish: { args: undefined; result: PublishResult };
+  /** `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. */
+  publish: { args: undefined; result: PublishResult & { currentDueInMs: number | undefined } };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   /** Publishes what is new, and adds a generation with a snapshot of the warehouse. */
   snapshot: { args: undefined; result: { sequence: number } };
@@ -113,8 +115,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     ),
   publish: (open, _args, signal) => open.inLake(() => publishNow(open, signal)),
   maintain: ({ shard, assignment, inLake, clock, logger }, { dryRun }, signal) =>
-    inLake(() =>
-      maintain(shard, {
+    inLake(async () => {
+      const result = await maintain(shard, {
         lakeDir: lakeFolder(assignment),
         currentEveryMs: assignment.pipeline.currentEvery,
         keepGenerationsMs: assignment.pipeline.keepGenerations,
@@ -124,8 +126,10 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         clock,
         logger,
         ...(signal && { signal }),
-      }),
-    ),
+      });
+      if (!dryRun) await shard.checkpointIfLarge();
+      return result;
+    }),
   snapshot: (open, _args, signal) =>
     open.inLake(async () => {
       await publishNow(open, signal);
@@ -180,14 +184,11 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
 async function publishNow(
   { shard, assignment, clock, logger }: OpenShard,
   signal: AbortSignal | undefined,
-): Promise<PublishResult> {
+): Promise<Operations['publish']['result']> {
   await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
-  return publish(shard, {
-    lakeDir: lakeFolder(assignment),
-    currentEveryMs: assignment.pipeline.currentEvery,
-    declared: assignment.workgroup,
-    clock,
-    logger,
-    ...(signal && { signal }),
-  });
+  const lake = { lakeDir: lakeFolder(assignment), currentEveryMs: assignment.pipeline.currentEvery, clock };
+  const declared = assignment.workgroup;
+  const result = await publish(shard, { ...lake, declared, logger, ...(signal && { signal }) });
+  const { dueInMs: currentDueInMs } = await renewCurrent(shard, lake);
+  return { ...result, currentDueInMs };
 }

@@ -18,6 +18,8 @@ const logger = createLogger({ level: (workerData as { logLevel: string }).logLev
 /** Checks that the file of a warehouse is still the one that was opened. */
 const fileChecks = new Map<string, () => void>();
 const shards = new Map<string, Promise<OpenShard>>();
+/** The shards that are completely open. */
+const opened = new Map<string, OpenShard>();
 const running = new Set<Promise<void>>();
 const aborts = new Map<number, AbortController>();
 let failure: unknown;
@@ -65,9 +67,12 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       opening.catch(() => {
         if (shards.get(assignment.workgroup.id) === opening) shards.delete(assignment.workgroup.id);
       });
-      const { epoch } = (await opening).shard;
+      const open = await opening;
+      const { shard } = open;
+      if (shards.get(assignment.workgroup.id) === opening) opened.set(assignment.workgroup.id, open);
       fileChecks.set(assignment.workgroup.id, watchWarehouseFile(warehousePath(assignment)));
-      return { epoch };
+      await shareMemory();
+      return { epoch: shard.epoch };
     }
     case 'run': {
       const { workgroupId, operation, args } = request;
@@ -101,7 +106,26 @@ async function handle(request: ThreadRequest): Promise<unknown> {
 async function closeShard(workgroupId: string): Promise<void> {
   const opening = shards.get(workgroupId);
   shards.delete(workgroupId);
+  opened.delete(workgroupId);
   fileChecks.delete(workgroupId);
   const open = await opening?.catch(() => undefined);
   if (open) await closeAssignment(open);
+  await shareMemory();
+}
+
+/** The least memory of a warehouse, however many are open. */
+const MEMORY_MEGABYTES_MIN = 128;
+let sharedMegabytes = Number.NaN;
+
+/** All open warehouses share the configured memory evenly. */
+async function shareMemory(): Promise<void> {
+  const open = [...opened.values()];
+  const [first] = open;
+  if (!first) return;
+  const budget = first.assignment.pipeline.warehouseMemoryMegabytes;
+  const megabytes = Math.max(MEMORY_MEGABYTES_MIN, Math.floor(budget / open.length));
+  if (open.length === 1 && Number.isNaN(sharedMegabytes)) return;
+  sharedMegabytes = megabytes;
+  // A shard that is being closed refuses it.
+  await Promise.allSettled(open.map(({ shard }) => shard.limitMemory(megabytes)));
 }

@@ -27,6 +27,8 @@ export interface WorkgroupStatus {
   rollup: StageStatus & { batchId?: string | undefined; rejected?: number | undefined };
   publish: StageStatus & { generation?: number | undefined };
   maintain: StageStatus;
+  /** True if its warehouse was closed because there is nothing to do. */
+  isHibernated?: boolean | undefined;
   gaps: number;
   quarantined: number;
   storedMessages: number;
@@ -65,7 +67,14 @@ export interface StatusBook {
     facts: Partial<
       Pick<
         WorkgroupStatus,
-        'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems' | 'troubles'
+        | 'gaps'
+        | 'quarantined'
+        | 'storedMessages'
+        | 'devices'
+        | 'imports'
+        | 'problems'
+        | 'troubles'
+        | 'isHibernated'
       >
     >,
   ): void;

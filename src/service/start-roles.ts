@@ -1,10 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { startWorker } from '../../jobs/worker.ts';
-import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
-import { type Audit, createAudit } from '../audit/audit.ts';
+import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
@@ -14,14 +12,10 @@ import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { programVersion } from '../lib/program-version.ts';
-import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
-import { createPipeline } from '../pipeline/pipeline.ts';
-import { createStages } from '../pipeline/pipeline-stages.ts';
-import { createStatusBook } from '../pipeline/workgroup-status.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
@@ -31,17 +25,16 @@ import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
-import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
-import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
-import { tellTroubles } from './tell-troubles.ts';
-import { createUpstreams, localUrl, withUpstreams } from './upstreams.ts';
+import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
+import { localUrl } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
@@ -56,11 +49,6 @@ export interface Running {
 
 /** Connections for requests, in addition to connections of socket.io. */
 const OTHER_CONNECTIONS_MAX = 2_000;
-/** Closing the pipeline after its worker has stopped takes at most this long. */
-const CLOSE_MS = 2 * SECOND_MS;
-/** Exports wait at most this long for a stream that is behind or unreachable. */
-const CATCH_UP_MS = 10 * MINUTE_MS;
-
 /** A note is printed if the start takes longer. */
 const SLOW_START_MS = 1.5 * SECOND_MS;
 
@@ -96,7 +84,8 @@ export async function startRoles(
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
     const parts = { access, accessAudit, workgroups, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
-    let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
+    let worker: WorkerRole | undefined;
+    let news: StreamNews | undefined;
     const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
@@ -115,14 +104,20 @@ export async function startRoles(
         const elsewhere = watchWorkElsewhere(config, workgroups, createControl(config.dataDir), clock);
         health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
       }
-      if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
+      if (roles.includes('stream')) {
+        const stream = await addStream(app, health, config, parts);
+        stops.push(stream.stop);
+        news = stream.news;
+      }
       if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
-      worker = await addWorker(config, ownUrl, { access, audit, workgroups, logger, clock });
+      if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
+      if (news) stops.push(async () => news?.close());
+      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, logger, clock });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -160,12 +155,14 @@ async function addStream(
   health: Health,
   config: Config,
   { access, accessAudit: audit, workgroups, logger, clock }: Parts,
-): Promise<() => Promise<void>> {
+): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
   if (logs.readiness) health.addReadiness('stream', logs.readiness);
   const stream = createStream({
     openLog: logs.openLog,
+    readHead: logs.readHead,
+    isShared: logs.redis !== undefined,
     retentionMs,
     clock,
     startTimer: startSystemTimer,
@@ -214,7 +211,7 @@ async function addStream(
     logger,
   });
   app.addHook('preClose', async () => stream.drain());
-  return async () => {
+  const stop = async () => {
     stopFollowing();
     // The last entries still go into the log.
     audit.close();
@@ -222,6 +219,7 @@ async function addStream(
     await stream.close();
     logs.close();
   };
+  return { stop, news: await newsOfStream(stream, logs.redis) };
 }
 
 /** A workgroup with an upstream receives nothing here, so no device can be silent. */
@@ -270,70 +268,6 @@ async function addReport(
   const idsNow = () => workgroups.list().map(({ id }) => id);
   health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
   return () => lake.close();
-}
-
-async function addWorker(
-  config: Config,
-  ownUrl: string,
-  { access, audit, workgroups, logger, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
-): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
-  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
-  const status = createStatusBook({ dataDir: config.dataDir, clock });
-  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
-  const stages = createStages({ config, workgroups, pipeline, status, clock, logger, upstreamOf });
-  const control = createControlServer({
-    dataDir: config.dataDir,
-    pipeline: withUpstreams(pipeline, addressOf),
-    logger,
-  });
-  /** Opened only with exports, because a reader of the lake takes memory. */
-  let exporting: ReturnType<typeof openExports> | undefined;
-  const startedAtMs = clock.now();
-  const dependencies = {
-    stages: {
-      ...stages,
-      async export(workgroupId: string, signal: AbortSignal) {
-        const { poll, publish } = status.of(workgroupId);
-        const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
-        // Messages that arrived while no worker ran are not published yet.
-        if (!hasCaughtUp && clock.now() - startedAtMs <= CATCH_UP_MS) return;
-        if (workgroups.exportsOf(workgroupId).length === 0) return;
-        exporting ??= openExports(config, { audit, clock, logger }, workgroups);
-        exporting.catch(() => {
-          exporting = undefined;
-        });
-        await (await exporting).exports.work(workgroupId, signal);
-      },
-    },
-    async openShard(workgroupId: string) {
-      await stages.openShard(workgroupId);
-      await control.open(workgroupId);
-    },
-    async closeShard(workgroupId: string) {
-      control.close(workgroupId);
-      await stages.closeShard(workgroupId);
-    },
-  };
-  const worker = await startWorker({ config, workgroups, dependencies, logger, clock });
-  const stopTelling = tellTroubles({
-    health: worker.health,
-    status,
-    clock,
-    startTimer: startSystemTimer,
-    logger,
-  });
-  return {
-    health: worker.health,
-    async stop() {
-      stopTelling();
-      await worker.stop();
-      // Work that does not end now ends with the process.
-      await withTimeout(
-        Promise.all([stages.close(), control.end(), exporting?.then(({ close }) => close())]),
-        CLOSE_MS,
-      );
-    },
-  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {

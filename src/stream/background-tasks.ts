@@ -10,7 +10,7 @@ import { type PresenceWatch, watchPresence } from './presence/presence-watch.ts'
 import type { Stream } from './stream.ts';
 
 export interface BackgroundTasksOptions {
-  stream: Pick<Stream, 'logOf'>;
+  stream: Pick<Stream, 'lazyLogOf'>;
   /** The workgroups that are configured now. */
   workgroups: () => readonly WatchedWorkgroup[];
   devicesWatchedMax?: number;
@@ -88,7 +88,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     let watch: PresenceWatch | undefined;
     let warnedAtMs: number | undefined;
     const open = async () => {
-      const streamLog = await from.stream.logOf(id);
+      const streamLog = from.stream.lazyLogOf(id);
       const path = join(from.dataDir, 'stream', id, 'presence.json');
       if (deviceTimeoutMs !== undefined)
         watch = await watchPresence({

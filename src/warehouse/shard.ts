@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
@@ -48,6 +49,9 @@ export interface TransactionOptions {
   keep?: (connection: DuckDBConnection) => boolean;
 }
 
+/** Changes in the write-ahead log take several times their size of memory. */
+const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
+
 /** One workgroup's open warehouse, owned by this process. */
 export interface Shard {
   readonly workgroupId: string;
@@ -91,6 +95,10 @@ export interface Shard {
    */
   readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
+  /** Changes the memory that DuckDB may use for this file. */
+  limitMemory(megabytes: number): Promise<void>;
+  /** Empties the write-ahead log if it is large. It stays as it is while transactions run. */
+  checkpointIfLarge(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -242,6 +250,15 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
         database.note(error);
         throw knownFailure(error, path) ?? error;
       }
+    },
+    async limitMemory(megabytes) {
+      await read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(megabytes)}MiB'`));
+    },
+    async checkpointIfLarge() {
+      const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (walBytes < CHECKPOINT_BYTES_MIN) return;
+      // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries again after a failure.
+      await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
     },
     status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {

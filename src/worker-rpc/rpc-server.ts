@@ -7,12 +7,20 @@ import type { Logger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { askable, isAskable } from '../pipeline/remote-operations.ts';
-import { type ControlFile, removeControlFile, writeControlFile } from './rpc-file.ts';
+import {
+  type ControlFile,
+  removeControlFile,
+  removeWorkerFile,
+  writeControlFile,
+  writeWorkerFile,
+} from './rpc-file.ts';
 import { hasSecret, listenLocally, readRpcBody, sendRpc } from './rpc-http.ts';
-import { PING } from './rpc-wire.ts';
+import { HIBERNATED, PING, WAKE_HEADER } from './rpc-wire.ts';
 
 /** Lets other processes on this machine call operations on the workgroups that this process owns. */
 export interface ControlServer {
+  /** Starts to answer for the workgroups that hibernate, and writes the address file of this worker. */
+  listen(): Promise<void>;
   /** Starts to answer for a workgroup, and writes its address file. */
   open(workgroupId: string): Promise<void>;
   /** Stops answering. Does nothing for a workgroup that is not open. */
@@ -23,7 +31,10 @@ export interface ControlServer {
 
 export interface ControlServerOptions {
   dataDir: string;
+  /** Opens a workgroup that hibernates when it is called. */
   pipeline: Pick<Pipeline, 'run'>;
+  /** True if a workgroup that is not open here hibernates, so that it can be opened. Default: never. */
+  canWake?: (workgroupId: string) => Promise<boolean>;
   logger: Logger;
 }
 
@@ -38,14 +49,17 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   // One queue for all workgroups, because explaining needs the processors and the memory of landing.
   const explains = new PQueue({ concurrency: 1 });
   let underWay = 0;
+  let workerFile: ControlFile | undefined;
   let listening: Promise<Server> | undefined;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [workgroupId = '', operation = ''] = (request.url ?? '').slice(1).split('/');
     const file = files.get(workgroupId);
-    if (request.method !== 'POST' || !file || !hasSecret(request, file.secret)) {
+    const isOpen = file !== undefined && hasSecret(request, file.secret);
+    if (request.method !== 'POST' || !(isOpen || (await mayWake(workgroupId, request))))
       return sendRpc(response, 401, {});
-    }
+    if (!isOpen && !file && operation !== PING && request.headers[WAKE_HEADER] === 'no')
+      return sendRpc(response, 409, { error: HIBERNATED });
     try {
       const asker = new AbortController();
       response.once('close', () => asker.abort());
@@ -56,6 +70,22 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       logger.debug({ workgroup: workgroupId, operation, code: plain.code }, 'control.failed');
       sendRpc(response, 422, { error: plain });
     }
+  }
+
+  async function mayWake(workgroupId: string, request: IncomingMessage): Promise<boolean> {
+    if (workerFile === undefined || !hasSecret(request, workerFile.secret)) return false;
+    return files.has(workgroupId) || ((await options.canWake?.(workgroupId)) ?? false);
+  }
+
+  async function newFile(): Promise<ControlFile> {
+    listening ??= listenLocally((request, response) => void answer(request, response)).catch(
+      (error: unknown) => {
+        listening = undefined;
+        throw error;
+      },
+    );
+    const { port } = (await listening).address() as AddressInfo;
+    return { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
   }
 
   async function run(
@@ -99,20 +129,18 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   }
 
   return {
+    async listen() {
+      workerFile = await newFile();
+      writeWorkerFile(dataDir, workerFile);
+    },
     async open(workgroupId) {
-      listening ??= listenLocally((request, response) => void answer(request, response)).catch(
-        (error: unknown) => {
-          listening = undefined;
-          throw error;
-        },
-      );
-      const { port } = (await listening).address() as AddressInfo;
-      const file = { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
+      const file = await newFile();
       files.set(workgroupId, file);
       writeControlFile(dataDir, workgroupId, file);
     },
     close,
     async end() {
+      if (workerFile) removeWorkerFile(dataDir, workerFile);
       for (const workgroupId of [...files.keys()]) close(workgroupId);
       const server = await listening?.catch(() => undefined);
       if (server) await new Promise((resolve) => server.close(resolve));

@@ -23,6 +23,7 @@ import {
   type WorkgroupStatus,
 } from '../../pipeline/workgroup-status.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { hasLivingWorker } from '../../worker-rpc/worker-rpc.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
@@ -47,7 +48,7 @@ interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
   imports: ListedImport[];
   /** The newest finished imports, and their effect. */
   newestImports: ListedNewestImport[];
-  state: 'running' | 'stopped' | 'failing' | 'never run';
+  state: 'running' | 'hibernated' | 'stopped' | 'failing' | 'never run';
   /** The largest lag of the stages. The lag of a failing stage grows since its last success. */
   lagSeconds?: number | undefined;
   troubles: Trouble[];
@@ -161,7 +162,8 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
         state: 'never run',
       };
     }
-    const isRunning = isFresh(status, nowMs);
+    const isHibernated = status.isHibernated === true && hasLivingWorker(config.dataDir);
+    const isRunning = isFresh(status, nowMs) || isHibernated;
     // The last state of a stopped worker is not current.
     const own = isRunning ? (status.troubles ?? []) : [];
     // A stopped process has written that everything is well.
@@ -176,7 +178,7 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       newestImports,
       exports,
       problems: [...status.problems, ...warnings],
-      state: isRunning ? (isFailing ? 'failing' : 'running') : 'stopped',
+      state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
     };
   });
 }
@@ -287,7 +289,9 @@ function inWords(ms: number): string {
 
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
-stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has written for half a minute. By is how the stream was
+stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has
+written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a schedule opens it.
+By is how the stream was
 last read: over REST, or over a socket (upstream.transport).
 
 A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due

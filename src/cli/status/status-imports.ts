@@ -17,8 +17,8 @@ export interface ListedImport extends Told<UnfinishedImport> {
   isUnderWay: boolean;
 }
 
-/** A process that does not answer in this time is busy. */
-const ANSWER_MS = 5 * SECOND_MS;
+/** A process that does not answer in this time is busy. A workgroup that hibernates stays closed. */
+const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
 
 /**
  * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the warehouse.
@@ -30,10 +30,10 @@ export async function listImports(
   written: readonly UnfinishedImport[],
 ): Promise<ListedImport[]> {
   const control = createControl(config.dataDir);
-  const asked = await control.ask(workgroup.id, 'status', undefined, { withinMs: ANSWER_MS });
+  const asked = await control.ask(workgroup.id, 'status', undefined, ASKED);
   switch (asked.kind) {
     case 'answer': {
-      const state = await control.ask(workgroup.id, 'importState', undefined, { withinMs: ANSWER_MS });
+      const state = await control.ask(workgroup.id, 'importState', undefined, ASKED);
       const path = state.kind === 'answer' && state.answer.kind === 'running' ? state.answer.path : undefined;
       return asked.answer.imports.map((one) => ({
         ...one,
@@ -79,7 +79,7 @@ export async function listNewestImports(
 
 async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise<LandedImport[]> {
   const control = createControl(config.dataDir);
-  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, { withinMs: ANSWER_MS });
+  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);
   if (asked.kind === 'answer') return asked.answer;
   if (asked.kind === 'failed') return [];
   const assignment = assignmentOf(config, workgroup);

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Offset } from '../../contract/offset.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { checkLmdbFile } from './check-lmdb-file.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
+import type { LogHead as LogEnd } from './idle-closing-log.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
@@ -38,6 +40,29 @@ const FORMAT = 1;
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   checkLmdbFile(options.path);
   return createSequencedLog(openLmdbStore(options.path, options.freeBytes ?? freeBytesOnDisk), options);
+}
+
+/**
+ * Reads the end of a log that is not open in this process. It does not take the log over.
+ * @returns undefined if there is no log yet
+ */
+export async function readLmdbHead(path: string): Promise<LogEnd | undefined> {
+  if (!existsSync(join(path, 'data.mdb'))) return undefined;
+  const environment = open({ path, mapSize: MAP_BYTES, readOnly: true });
+  try {
+    const heads: Database<LogHead, string> = environment.openDB('head', { encoding: 'json' });
+    const head = heads.get(HEAD_KEY);
+    if (head === undefined) return undefined;
+    const chunks: Database<Buffer, Buffer> = environment.openDB('chunks', {
+      encoding: 'binary',
+      keyEncoding: 'binary',
+    });
+    const { lastOffset, trimmedThrough } = readTail(chunks, head);
+    const next = lastOffset === undefined ? 0n : lastOffset + 1n;
+    return { epoch: head.epoch, next, isEmpty: lastOffset === trimmedThrough };
+  } finally {
+    await environment.close();
+  }
 }
 
 /** The log's own data, under one key. */
