@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import { type ControlFile, readControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, PING, type Told, tell } from './rpc-wire.ts';
+import { type AsJson, answerText, CONTROL_HEADER, CONTROL_HOST, PING } from './rpc-wire.ts';
 
 /** Calls operations in the process that has a workgroup's warehouse open, because only one process can open a DuckDB file. */
 export interface Control {
@@ -18,7 +18,7 @@ export interface Control {
     operation: Name,
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number },
-  ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
+  ): Promise<AskOutcome<AsJson<Operations[Name]['result']>>>;
   /** True if a process has the warehouse open and answers. */
   reaches(workgroupId: string): Promise<boolean>;
 }
@@ -37,7 +37,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 export function createControl(dataDir: string): Control {
   return {
     async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS } = {}) {
-      const body = tell({ args });
+      const body = answerText({ args });
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
         const reply = await postRpc(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
@@ -50,7 +50,7 @@ export function createControl(dataDir: string): Control {
     async reaches(workgroupId) {
       const owner = readControlFile(dataDir, workgroupId);
       if (!owner) return false;
-      const options = { body: tell({}), signal: undefined, withinMs: REACH_MS };
+      const options = { body: answerText({}), signal: undefined, withinMs: REACH_MS };
       return (await postRpc(owner, `/${workgroupId}/${PING}`, options)).kind === 'answer';
     },
   };
