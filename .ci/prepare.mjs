@@ -1,9 +1,11 @@
 // Makes a fresh clone runnable: installs the locked packages when they are missing or have changed and, with --redis,
 // makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
-// are to be had; with --clock, the library that shows processes another time. Runs on any Node that npm brings, so it uses nothing that is new.
+// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server. Runs on any Node that npm brings, so it
+// uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +15,7 @@ const stamp = join(root, 'node_modules', '.wattline-lock');
 installPackages();
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
+if (process.argv.includes('--s3')) ensureS3();
 if (process.argv.includes('--clock')) ensureFakeTime();
 
 function installPackages() {
@@ -88,6 +91,63 @@ function ensureClients() {
         '  Debian, Ubuntu: sudo apt-get install curl python3-socketio python3-cbor2 python3-websocket\n' +
         '  or name one:    WATTLINE_TEST_PYTHON=/path/to/python3 npm test',
     );
+}
+
+/**
+ * Unpacks radosgw, the S3 server of Ceph, from packages of Debian or Ubuntu. Nothing is installed: the packages stay in a folder of the user's
+ * cache, which test/support/radosgw.ts reads. Without them the tests of S3 are skipped, and say so.
+ */
+function ensureS3() {
+  if (process.env.WATTLINE_TEST_S3_ENDPOINT) return;
+  const folder =
+    process.env.WATTLINE_TEST_RADOSGW ??
+    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'radosgw');
+  if (existsSync(join(folder, 'complete'))) return;
+  const skipped = (why) =>
+    say(
+      `no S3 server for the tests (${why}): the tests of S3 will be skipped.\n` +
+        '  On Debian or Ubuntu it is radosgw, from the packages radosgw, ceph-mon and ceph-osd.\n' +
+        '  Or name another store: WATTLINE_TEST_S3_ENDPOINT, with the keys beside it (CONTRIBUTING.md)',
+    );
+  if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
+  say('fetching radosgw, an S3 server which some tests need (apt-get download, about 60 MB) ...');
+  const wanted = ['radosgw', 'ceph-mon', 'ceph-osd'];
+  let list = packageNames(wanted);
+  if (list.length === 0) {
+    const root = asRoot();
+    if (root) {
+      const [command, ...rest] = [...root, 'apt-get', 'update', '-qq'];
+      run(command, rest);
+      list = packageNames(wanted);
+    }
+  }
+  if (list.length === 0) return skipped('apt-get does not know the packages');
+  const draft = `${folder}.${process.pid}`;
+  const packages = join(draft, 'packages');
+  mkdirSync(packages, { recursive: true });
+  const isFetched =
+    spawnSync('apt-get', ['download', '-qq', ...list], { cwd: packages, stdio: ['ignore', 2, 2] }).status ===
+    0;
+  const isUnpacked =
+    isFetched && readdirSync(packages).every((name) => run('dpkg', ['-x', join(packages, name), draft]));
+  if (!isUnpacked) {
+    rmSync(draft, { recursive: true, force: true });
+    return skipped('the packages cannot be fetched or unpacked');
+  }
+  rmSync(packages, { recursive: true });
+  writeFileSync(join(draft, 'complete'), `${list.join('\n')}\n`);
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(draft, folder);
+}
+
+/** The given packages and everything that they need and this machine lacks. */
+function packageNames(wanted) {
+  const planned = spawnSync('apt-get', ['install', '-s', '--no-install-recommends', ...wanted], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  if (planned.status !== 0) return [];
+  return planned.stdout.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);
 }
 
 /** Shows processes another time. Without it the tests that set the clock are skipped. */

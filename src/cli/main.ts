@@ -1,6 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Terminal } from '../service/terminal.ts';
 import { addBackfillCommand } from './backfill/backfill-command.ts';
+import { addBackupCommand } from './backup/backup-command.ts';
+import { addRestoreCommand } from './backup/restore-command.ts';
+import { addVerifyCommand } from './backup/verify-command.ts';
 import { addChangesCommand } from './changes/changes-command.ts';
 import { addConfigCommand } from './config/config-command.ts';
 import { addConformanceCommand } from './conformance/conformance-command.ts';
@@ -132,6 +135,9 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addMeterDataCommand(program, terminal);
   addBudgetCommand(program, terminal);
   addExportsCommand(program, terminal);
+  addBackupCommand(program, terminal);
+  addRestoreCommand(program, terminal);
+  addVerifyCommand(program, terminal);
   addReplayCommand(program, terminal);
   addConformanceCommand(program, terminal);
   addDemoCommand(program, terminal);

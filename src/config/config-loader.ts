@@ -6,6 +6,7 @@ import { inWords } from '../lib/input-words.ts';
 import { type Config, exportsCheck, mainSchema } from './config.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { type Environment, resolveReferences } from './resolve-references.ts';
+import { withAwsVariables } from './storage-settings.ts';
 import { createWorkgroupFiles, type WorkgroupFile } from './workgroup-files.ts';
 import { zodProblems } from './zod-problems.ts';
 
@@ -59,6 +60,7 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     const raw = options.path !== undefined || existsSync(path) ? readMain(path, problems) : {};
     const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
     if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
+    addAwsVariables(resolved, options.environment);
     const parsed = mainSchema.safeParse(resolved, inWords);
     if (!parsed.success) {
       // A missing reference is reported once, not again for the empty text in its place.
@@ -176,4 +178,9 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
     // The schema reports a section of another type.
     if (isSettings(section)) section[path.at(-1)!] = value;
   }
+}
+
+function addAwsVariables(config: unknown, environment: Environment): void {
+  const storage = isSettings(config) ? config.storage : undefined;
+  if (isSettings(storage) && isSettings(storage.s3)) storage.s3 = withAwsVariables(storage.s3, environment);
 }

@@ -19,6 +19,8 @@ export interface OpenShard extends LiveReader {
   backfills: BackfillJob;
   /** Runs changes of readings and energy one after another, because two transactions that change the same rows would fail. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs publications and snapshots one after another, because each adds a generation. */
+  inLake<Result>(work: () => Promise<Result>): Promise<Result>;
   clock: Clock;
   logger: Logger;
 }
@@ -48,6 +50,7 @@ export async function openAssignment(
   const lakeDir = lakeFolder(assignment);
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
   const changes = new PQueue({ concurrency: 1 });
+  const generations = new PQueue({ concurrency: 1 });
   return {
     shard,
     assignment,
@@ -57,6 +60,7 @@ export async function openAssignment(
     imports,
     backfills,
     inTurn: (work) => changes.add(work),
+    inLake: (work) => generations.add(work),
     clock,
     logger,
   };

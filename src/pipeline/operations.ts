@@ -4,6 +4,7 @@ import type { BackfillJobState } from '../backfill/backfill-job.ts';
 import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillPlan, BackfillRequest, UpstreamAddress } from '../backfill/backfill-request.ts';
 import type { OpenGap } from '../backfill/plan-gaps.ts';
+import { commitSnapshot } from '../backup/commit-snapshot.ts';
 import type { Ask } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
 import { limits } from '../contract/wire-limits.ts';
@@ -41,6 +42,8 @@ export interface Operations {
   rollUp: { args: undefined; result: RollUpResult };
   publish: { args: undefined; result: PublishResult };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
+  /** Publishes what is new, and adds a generation with a snapshot of the warehouse. */
+  snapshot: { args: undefined; result: { sequence: number } };
   status: { args: undefined; result: ShardStatus };
   /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
@@ -108,28 +111,27 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         logger,
       }),
     ),
-  async publish({ shard, assignment, clock, logger }, _args, signal) {
-    await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
-    return publish(shard, {
-      lakeDir: lakeFolder(assignment),
-      currentEveryMs: assignment.pipeline.currentEvery,
-      declared: assignment.workgroup,
-      clock,
-      logger,
-      ...(signal && { signal }),
-    });
-  },
-  maintain: ({ shard, assignment, clock, logger }, { dryRun }, signal) =>
-    maintain(shard, {
-      lakeDir: lakeFolder(assignment),
-      currentEveryMs: assignment.pipeline.currentEvery,
-      keepGenerationsMs: assignment.pipeline.keepGenerations,
-      keepMessagesMs: assignment.pipeline.keepMessages,
-      declared: assignment.workgroup,
-      dryRun,
-      clock,
-      logger,
-      ...(signal && { signal }),
+  publish: (open, _args, signal) => open.inLake(() => publishNow(open, signal)),
+  maintain: ({ shard, assignment, inLake, clock, logger }, { dryRun }, signal) =>
+    inLake(() =>
+      maintain(shard, {
+        lakeDir: lakeFolder(assignment),
+        currentEveryMs: assignment.pipeline.currentEvery,
+        keepGenerationsMs: assignment.pipeline.keepGenerations,
+        keepMessagesMs: assignment.pipeline.keepMessages,
+        declared: assignment.workgroup,
+        dryRun,
+        clock,
+        logger,
+        ...(signal && { signal }),
+      }),
+    ),
+  snapshot: (open, _args, signal) =>
+    open.inLake(async () => {
+      await publishNow(open, signal);
+      const { shard, assignment, clock, logger } = open;
+      const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
+      return { sequence };
     }),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
@@ -174,3 +176,18 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   backfillCancel: async ({ backfills }, { backfillId }) => void (await backfills.cancel(backfillId)),
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
+
+async function publishNow(
+  { shard, assignment, clock, logger }: OpenShard,
+  signal: AbortSignal | undefined,
+): Promise<PublishResult> {
+  await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
+  return publish(shard, {
+    lakeDir: lakeFolder(assignment),
+    currentEveryMs: assignment.pipeline.currentEvery,
+    declared: assignment.workgroup,
+    clock,
+    logger,
+    ...(signal && { signal }),
+  });
+}

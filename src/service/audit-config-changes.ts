@@ -14,7 +14,8 @@ import { replaceFile } from '../lib/durable-files.ts';
 const startSchema = z.object({
   format: z.literal(1),
   salt: z.string(),
-  settings: z.record(z.string(), z.array(z.string()).min(1).max(2)),
+  // The program itself writes them, and checking each one of thousands of workgroups takes seconds.
+  settings: z.custom<Record<string, string[]>>((value) => typeof value === 'object' && value !== null),
 });
 type Settings = Record<string, string[]>;
 
@@ -27,7 +28,11 @@ const VALUE_CHARACTERS_MAX = 200;
  * Records in the audit log of each workgroup which of its settings, and of the shared settings, have changed since the last start of these
  * roles. The first start records nothing.
  */
-export function auditConfigChanges(config: Config, roles: readonly string[], audit: Audit): void {
+export function auditConfigChanges(
+  config: Config,
+  roles: readonly string[],
+  audit: Pick<Audit, 'record'>,
+): void {
   const path = startPath(config, roles);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const before = readStart(path);
@@ -53,7 +58,7 @@ export function auditReload(options: {
   change: WorkgroupsChange;
   workgroups: Pick<Workgroups, 'exportsOf'>;
   roles: readonly string[];
-  audit: Audit;
+  audit: Pick<Audit, 'record'>;
 }): void {
   const { config, change, workgroups, roles, audit } = options;
   const path = startPath(config, roles);
@@ -75,12 +80,14 @@ export function auditReload(options: {
     const [section, exportId = ''] = name.split('.');
     return section !== 'exports' || exportIds.has(exportId);
   };
-  const settings = {
-    ...Object.fromEntries(Object.entries(before.settings).filter(([name]) => isKept(name))),
-    ...now,
-  };
+  // With many workgroups most settings are kept, so only the others are compared.
+  const settings: Settings = {};
+  const touchedBefore: Settings = {};
+  for (const [name, value] of Object.entries(before.settings))
+    (isKept(name) ? settings : touchedBefore)[name] = value;
+  Object.assign(settings, now);
   for (const { id } of change.added) record(audit, id, roles, [added(id)]);
-  const changes = changesBetween(before.settings, settings);
+  const changes = changesBetween(touchedBefore, now);
   for (const { after } of change.changed) {
     const own = exportsOf(after.id).map((one) => `exports.${one.id}.`);
     const seen = changes.filter(
@@ -98,7 +105,7 @@ export function differentSettings(before: Config, after: Config): string[] {
 }
 
 function record(
-  audit: Audit,
+  audit: Pick<Audit, 'record'>,
   workgroupId: string,
   roles: readonly string[],
   changes: ReadonlyArray<[string, string]>,
@@ -124,10 +131,13 @@ function writeStart(path: string, salt: string, settings: Settings): void {
   replaceFile(path, JSON.stringify({ format: 1, salt, settings }));
 }
 
+const WORKGROUPS_PREFIX = 'workgroups.';
+
 /** The workgroup of a setting. Ids contain no dots. */
 function workgroupOf(path: string): string[] {
-  const found = /^workgroups\.([^.]+)/.exec(path)?.[1];
-  return found === undefined ? [] : [found];
+  if (!path.startsWith(WORKGROUPS_PREFIX)) return [];
+  const end = path.indexOf('.', WORKGROUPS_PREFIX.length);
+  return [path.slice(WORKGROUPS_PREFIX.length, end < 0 ? undefined : end)];
 }
 
 function readStart(path: string): z.output<typeof startSchema> | undefined {

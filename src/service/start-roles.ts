@@ -268,7 +268,7 @@ async function addReport(
     logger,
   });
   const idsNow = () => workgroups.list().map(({ id }) => id);
-  health.addReadiness('lake', () => lakeReadiness(lake, idsNow(), clock.now()));
+  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
   return () => lake.close();
 }
 

@@ -13,9 +13,11 @@ export interface CsvOptions {
   isHeading(cells: readonly string[]): boolean;
 }
 
+const EMPTY = 'is empty; its first line must name the columns';
+
 /** Reads CSV with a heading. If no row names the expected columns, the errors say what the nearest heading lacks. */
 export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
-  if (text.trim() === '') return refusedSheet(0, 'is empty; its first line must name the columns');
+  if (text.trim() === '') return refusedSheet(0, EMPTY);
   const heading = findHeading(text, options) ?? { delimiter: options.delimiter ?? ',', skipLines: 0 };
   const parsed = parseCsv(text, {
     delimiter: heading.delimiter,
@@ -25,11 +27,12 @@ export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
   });
   if (parsed.kind === 'problem') return refusedSheet(parsed.line, `is no CSV: ${clipText(parsed.message)}`);
   const [head, ...below] = parsed.rows.filter(({ cells }) => cells.some((cell) => cell !== ''));
-  const columns = head!.cells;
+  if (!head) return refusedSheet(0, EMPTY);
+  const columns = head.cells;
   if (below.length > UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
   const odd = below.filter(({ cells }) => cells.length !== columns.length);
   if (odd.length === 0) return { kind: 'sheet', sheet: { columns, rows: below } };
-  const named = `${columns.length} columns are named in line ${head!.line}`;
+  const named = `${columns.length} columns are named in line ${head.line}`;
   const problems = odd.map(({ line, cells }) => ({
     line,
     message: `has ${cells.length} cells, and ${named}`,

@@ -14,6 +14,8 @@ export interface CommitQueue {
    * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan assumed; then nothing was written
    */
   add(planned: PlannedCommit): Promise<CommitResult>;
+  /** Runs `work` between two transactions. Batches and gaps that are added meanwhile are written afterwards. */
+  pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Waits until nothing waits and no transaction runs. */
   whenEmpty(): Promise<void>;
 }
@@ -56,11 +58,20 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   const stored = new Map(options.checkpoints);
   const waiting: Entry[] = [];
   let running: Promise<void> | undefined;
+  /** Settles when the group that is written now is settled. */
+  let settling: Promise<void> | undefined;
+  /** Settles when groups may be written again. Undefined while they may. */
+  let paused: Promise<void> | undefined;
 
   async function settleAll(): Promise<void> {
     // Batches that are pushed in the same turn share a transaction.
     await undefined;
-    while (waiting.length > 0) await settleGroup(takeGroup(waiting));
+    while (waiting.length > 0) {
+      while (paused !== undefined) await paused;
+      settling = settleGroup(takeGroup(waiting));
+      await settling;
+      settling = undefined;
+    }
     running = undefined;
   }
 
@@ -132,6 +143,18 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
       room.take();
       running ??= settleAll();
       return settle.promise;
+    },
+    async pause(work) {
+      while (paused !== undefined) await paused;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      paused = promise;
+      try {
+        await settling;
+        return await work();
+      } finally {
+        paused = undefined;
+        resolve();
+      }
     },
     async whenEmpty() {
       while (running !== undefined) await running;

@@ -44,6 +44,8 @@ export interface Landing {
    * batches have higher ids.
    */
   listBatches(work: () => Promise<number>): Promise<void>;
+  /** Runs `work` between two transactions. Batches that are pushed meanwhile land afterwards. */
+  pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Waits until all pushed batches are settled, and closes the connection. */
   drain(): Promise<void>;
   /** Closes the connection when no commit runs on it. The next commit opens another one. */
@@ -152,6 +154,7 @@ export function createLanding(options: LandingOptions): Landing {
       turn = listed.catch(() => undefined);
       return listed;
     },
+    pause: queue.pause,
     async drain() {
       await queue.whenEmpty();
       committer.retire();

@@ -5,8 +5,9 @@ import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, walLimit } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
+import { createFrozenReads, type FrozenReads } from './frozen-file.ts';
 import { createLanding, type Landing } from './landing.ts';
 import type { Migration } from './load-sql.ts';
 import { migrate } from './migrate.ts';
@@ -17,6 +18,7 @@ import { closedFailure, createRecoveringDatabase, onConnection } from './recover
 import { createReusableConnection } from './reusable-connection.ts';
 import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
+import { createWriteGate } from './write-gate.ts';
 
 export interface ShardOptions {
   /** The DuckDB file. It is created, with its folder, if it does not exist. */
@@ -82,6 +84,12 @@ export interface Shard {
    * @param work returns the last batch that it has added
    */
   listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  /**
+   * Makes a checkpoint in a moment without write transactions, and lets `work` read the file as it is then. Landing and transactions continue
+   * while `work` reads. They wait only during the checkpoint. One call runs at a time.
+   * @throws TransientError if a write transaction takes too long, or the warehouse is closed or opened again while it is read
+   */
+  readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
@@ -138,6 +146,13 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   });
 
   const kept = createReusableConnection(() => database.connect());
+  const gate = createWriteGate();
+  const frozen = createFrozenReads({
+    connect: () => database.connect(),
+    file: () => database.file(),
+    walLimit: walLimit(options.memoryMegabytes),
+    alone: (work) => gate.alone(() => landing.pause(work)),
+  });
   let changes = 0;
 
   async function transaction<Result>(
@@ -145,7 +160,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     { isQuiet = false, keep }: TransactionOptions = {},
   ): Promise<Result> {
     checkOpen();
-    const connection = await (keep ? kept.take() : database.connect());
+    await gate.enter();
+    const connection = await (keep ? kept.take() : database.connect()).catch((error: unknown) => {
+      gate.leave();
+      throw error;
+    });
     let isSound = false;
     try {
       const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
@@ -158,6 +177,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     } finally {
       if (!isQuiet) changes++;
       kept.giveBack(connection, isSound);
+      gate.leave();
     }
   }
 
@@ -175,6 +195,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   }
 
   async function closeAll(): Promise<void> {
+    await frozen.stop(closedFailure(workgroupId));
     kept.retire();
     await landing.drain();
     await database.close();
@@ -212,6 +233,15 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     async listBatches(work) {
       checkOpen();
       return landing.listBatches(() => transaction(work));
+    },
+    async readFrozen(work) {
+      checkOpen();
+      try {
+        return await frozen.read(work);
+      } catch (error) {
+        database.note(error);
+        throw knownFailure(error, path) ?? error;
+      }
     },
     status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { TransientError } from '../lib/errors.ts';
 import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
+import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
@@ -66,6 +67,10 @@ export async function postRpc(
 ): Promise<RpcReply> {
   signal?.throwIfAborted();
   if (!isAlive(owner.pid)) return { kind: 'nobody' };
+  if (processFacts(owner.pid)?.isStopped) {
+    const message = `the data are held by ${describeProcess(owner.pid)}`;
+    return { kind: 'failed', error: new TransientError('NoAnswer', message) };
+  }
   const late = AbortSignal.timeout(withinMs);
   try {
     return await exchange(owner, path, body, signal ? AbortSignal.any([signal, late]) : late);

@@ -6,9 +6,10 @@ import { createAccess } from '../../src/access/access.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, MINUTE_MS, systemClock } from '../../src/lib/time.ts';
-import { readCurrent } from '../../src/publish/lake-commit.ts';
+import { readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { commitPath } from '../../src/publish/lake-layout.ts';
 import { publish } from '../../src/publish/publish.ts';
+import { findGeneration } from '../../src/report/find-generation.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { lakeReadiness } from '../../src/report/lake-readiness.ts';
 import { openQueryPool } from '../../src/report/query-pool.ts';
@@ -69,6 +70,10 @@ test('a lake that cannot be read is a 503, and not ready', async () => {
   ]);
   expect(response.headers.get('retry-after')).toBe('1');
   expect(await ready()).toMatchObject({ ok: false, detail: { published: 0, unreadable: 1 } });
+  const named = await lakeReadiness(at.lake, [WORKGROUP], at.clock.now(), { maySeeNames: true });
+  expect(named.detail?.problems).toEqual([
+    expect.stringMatching(`^the lake of workgroup ${WORKGROUP} cannot be read: .+`),
+  ]);
 });
 
 test('reports show a generation as soon as its commit exists, also long after the last one', async () => {
@@ -91,6 +96,21 @@ test('reports show a generation as soon as its commit exists, also long after th
   const other = await openLakeReader({ lakeDir: at.lakeDir });
   onTestFinished(() => other.close());
   expect((await other.current(WORKGROUP))!.commit.sequence).toBe(6);
+});
+
+test('after a minute the folder is listed, because the next commit can be deleted already', async () => {
+  const at = await openReport();
+  for (const energyWh of [1, 2, 3]) {
+    await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
+    await at.publish();
+  }
+  const first = (await readCommit(at.paths, 1))!;
+  rmSync(commitPath(at.paths, 2));
+  const seenBefore = async (ms: number) =>
+    (await findGeneration(at.paths, { commit: first, seenAtMs: performance.now() - ms }))?.sequence;
+  expect(await seenBefore(MINUTE_MS)).toBe(3);
+  // Within a minute the next one cannot be missing if there are later ones.
+  expect(await seenBefore(0)).toBe(1);
 });
 
 test('a commit that cannot be read is read again when it can', async () => {

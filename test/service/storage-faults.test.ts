@@ -195,3 +195,52 @@ test('a warehouse that was deleted while it is open acknowledges nothing, and sa
   });
   expect((await t.send('plant')).status).toBe(200);
 }, 180_000);
+
+test('a stopped process that has the data is named, with what to do', async () => {
+  const t = await setUp();
+  await t.service.start();
+  await isReady(t);
+  const { processId } = t.service;
+  process.kill(processId!, 'SIGSTOP');
+  try {
+    const shown = await runCli(['status'], { cwd: t.cwd });
+    expect(shown.code).toBe(4);
+    const text = shown.stdout + shown.stderr;
+    expect(text).toMatch(new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`));
+    expect(text).toContain(`kill -CONT ${processId}`);
+    // A second process on the same folder is refused with the same words.
+    const second = await runCli(['up', '--port', '0'], { cwd: t.cwd });
+    expect(second.code).toBe(3);
+    expect(second.stderr).toContain(`process ${processId}`);
+  } finally {
+    process.kill(processId!, 'SIGCONT');
+  }
+  await isReady(t);
+}, 120_000);
+
+test('a lake that was deleted is no empty report: answers, /ready and status say what is missing', async () => {
+  const t = await setUp();
+  await t.service.start();
+  await isReady(t);
+  expect((await t.send('home', 3)).status).toBe(200);
+  const day = new Date().toISOString().slice(0, 10);
+  const energy = async () => {
+    const query = `startDate=${day}&endDate=${day}`;
+    const answer = await fetch(`${t.service.url}/api/v1/orgs/home/daily-energy?${query}`, {
+      headers: t.headers,
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  await until('something is published', async () => (await energy()).text.includes(device));
+  rmSync(join(t.dataDir, 'lake', 'home'), { recursive: true });
+  await t.send('home');
+  await until('the report refuses', async () => (await energy()).status === 503);
+  const ready = await t.ready();
+  expect(ready.status).toBe(503);
+  expect(ready.text).toContain('the lake of workgroup home cannot be read');
+  await until('the status says so', async () => {
+    const shown = await runCli(['status'], { cwd: t.cwd });
+    return /home, publish at .*lake/.test(shown.stdout);
+  });
+  expect((await energy()).status).toBe(503);
+}, 180_000);

@@ -54,7 +54,9 @@ export const parts: readonly Part[] = [
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
+  { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  { name: 'snapshot', paths: ['src/snapshot/'], mayUse: [...foundation, 'storage', 'warehouse'] },
   { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'config', 'warehouse'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'config', 'warehouse'] },
   {
@@ -89,6 +91,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'decode', 'config', 'audit', 'client', 'warehouse', 'publish'],
   },
   {
+    name: 'backup',
+    paths: ['src/backup/'],
+    mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
@@ -106,6 +113,7 @@ export const parts: readonly Part[] = [
       'backfill',
       'upload',
       'correction',
+      'backup',
     ],
   },
   {
@@ -121,7 +129,7 @@ export const parts: readonly Part[] = [
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'config', 'audit', 'warehouse', 'balance', 'publish', 'report'],
+    mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
   },
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'config', 'client'] },
   { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'pipeline'] },
@@ -147,7 +155,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
-      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/'],
+      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/', 'src/backup/'],
       types: [
         'src/rollup/',
         'src/correction/',
@@ -161,8 +169,8 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },
-    undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/'] },
-    aws4fetch: { homes: ['src/exports/deliver-s3.ts'] },
+    undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/', 'src/storage/'] },
+    aws4fetch: { homes: ['src/storage/sign-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },
     jose: { homes: ['src/access/'] },
     fastify: { homes: httpHomes },

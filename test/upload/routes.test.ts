@@ -10,7 +10,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { HOUR_MS } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { takeUpload } from '../../src/upload/take-upload.ts';
 import { type AskToTake, registerUploadRoutes } from '../../src/upload/upload-routes.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
@@ -212,4 +212,45 @@ test('if no worker has the warehouse open, the answer has a Retry-After and noth
     true,
   ]);
   expect(staged()).toEqual([]);
+});
+
+test('a large body is read in a thread, so that other callers do not wait', async () => {
+  const { put, staged } = await openRoutes();
+  const startCsv = 'meter_code,period,energy_kwh,scenario\nPV,2026-05-01,1,P50\n';
+  await put('budget-data?dryRun=true', startCsv);
+  const bodies = ['a,'.repeat(1_000_000), `meter_code,${'c,'.repeat(900_000)}\n1`];
+  for (const body of bodies) {
+    const started = process.threadCpuUsage();
+    expect(await put('meter-data', body)).toMatchObject({ status: 400, body: { error: 'InvalidRequest' } });
+    const { user, system } = process.threadCpuUsage(started);
+    expect((user + system) / 1_000).toBeLessThan(300);
+  }
+  const rows = Array.from({ length: 2_000 }, (_, day) => {
+    const date = new Date(Date.UTC(2026, 0, 1) + day * DAY_MS).toISOString().slice(0, 10);
+    return `PV,${date},1,P50`;
+  });
+  const large = `meter_code,period,energy_kwh,scenario\n${rows.join('\n')}\n`;
+  expect(await put('budget-data', large)).toMatchObject({
+    status: 200,
+    body: { outcome: 'stored', stored: 2_000 },
+  });
+  expect(staged()).toEqual([]);
+});
+
+test('a workgroup has some waiting bodies, and further ones are told to come again', async () => {
+  const { put } = await openRoutes();
+  const body = 'a,'.repeat(20_000);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => put('meter-data', body)));
+  const busy = answers.filter(({ status }) => status === 503);
+  expect(answers.filter(({ status }) => status === 400).length).toBe(40 - busy.length);
+  expect(busy.length).toBeGreaterThan(0);
+  expect(busy[0]!.headers.get('Retry-After')).toBe('2');
+});
+
+test('rows of empty cells are no table', async () => {
+  const { put } = await openRoutes();
+  expect(await put('meter-data', ',\n'.repeat(10))).toMatchObject({
+    status: 400,
+    body: { message: 'nothing was stored: is empty; its first line must name the columns' },
+  });
 });

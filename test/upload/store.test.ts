@@ -229,7 +229,13 @@ test('the next generation of the lake has readings by month, budgets, meters and
         },
       ]),
     };
-    const options = { lakeDir, declared, clock: createTestClock(), logger: silentLogger };
+    const options = {
+      lakeDir,
+      declared,
+      currentEveryMs: 0,
+      clock: createTestClock(),
+      logger: silentLogger,
+    };
     await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
     await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
     expect(await publish(shard, options)).toMatchObject({ kind: 'published' });

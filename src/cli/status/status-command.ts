@@ -120,13 +120,14 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       newest.set(id, await listNewestImports(config, workgroup));
     } catch (error) {
       // A problem with one warehouse does not hide the others.
-      if (!(error instanceof TerminalError)) throw error;
+      if (!(error instanceof TerminalError || isHeld(error))) throw error;
       unreadable.set(id, notOpen(id, error, nowMs));
       imports.set(id, []);
       newest.set(id, []);
     }
   }
-  const isEmpty = (id: string) => imports.get(id)!.length === 0 && newest.get(id)!.length === 0;
+  const storage = new Map(chosen.map(({ id }) => [id, storageTroubles(config, id, nowMs)]));
+  const isEmpty = (id: string) => [imports, newest, storage].every((found) => found.get(id)!.length === 0);
   if (chosen.every(({ id }) => !written.has(id) && !unreadable.has(id) && isEmpty(id))) {
     throw new TransientError(
       'NothingRuns',
@@ -156,18 +157,16 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
         newestImports,
         exports,
         problems: warnings,
-        troubles: [
-          ...storageTroubles(config, workgroupId, nowMs),
-          ...[unreadable.get(workgroupId) ?? []].flat(),
-        ],
+        troubles: [...storage.get(workgroupId)!, ...[unreadable.get(workgroupId) ?? []].flat()],
         state: 'never run',
       };
     }
     const isRunning = isFresh(status, nowMs);
     // The last state of a stopped worker is not current.
     const own = isRunning ? (status.troubles ?? []) : [];
-    const opening = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
-    const troubles = [...storageTroubles(config, workgroupId, nowMs), ...opening];
+    // A stopped process has written that everything is well.
+    const opening = [...own, ...(own.length > 0 ? [] : [unreadable.get(workgroupId) ?? []].flat())];
+    const troubles = [...storage.get(workgroupId)!, ...opening];
     const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
     return {
       ...status,
@@ -211,8 +210,13 @@ async function withBacklogs(
   });
 }
 
+/** True if another process has the data and does not answer. */
+function isHeld(error: unknown): error is TransientError {
+  return error instanceof TransientError && (error.code === 'NoAnswer' || error.code === 'WarehouseLocked');
+}
+
 /** Data that cannot be opened, if no worker reports it. */
-function notOpen(workgroupId: string, error: TerminalError, nowMs: UtcMs): Trouble {
+function notOpen(workgroupId: string, error: TerminalError | TransientError, nowMs: UtcMs): Trouble {
   const { message } = failureWords(error);
   return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
 }
