@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { silentLogger } from '../src/lib/logger.ts';
 import { systemClock } from '../src/lib/time.ts';
+import { openRedisConnection } from '../src/redis/redis-connection.ts';
 import { openLmdbLog } from '../src/stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../src/stream/log/memory-log.ts';
-import { openRedisConnection } from '../src/stream/log/redis/redis-connection.ts';
 import { openRedisLog } from '../src/stream/log/redis/redis-log.ts';
 import type { StreamLog } from '../src/stream/log/stream-log.ts';
 

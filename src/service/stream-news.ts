@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
 import type { LogHead } from '../stream/log/idle-closing-log.ts';
-import type { RedisConnection } from '../stream/log/redis/redis-connection.ts';
 import { readRedisHead, watchRedisLogs } from '../stream/log/redis/redis-heads.ts';
 import type { Stream } from '../stream/stream.ts';
 import { openLogRedis } from './open-stream-logs.ts';

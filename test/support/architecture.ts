@@ -45,12 +45,13 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'foreign-table'],
   },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
-  { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit'] },
+  { name: 'redis', paths: ['src/redis/'], mayUse: foundation },
+  { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit', 'redis'] },
   { name: 'http', paths: ['src/http/'], mayUse: [...foundation, 'access'] },
   {
     name: 'stream',
     paths: ['src/stream/'],
-    mayUse: [...foundation, 'decode', 'config', 'audit', 'access', 'http'],
+    mayUse: [...foundation, 'decode', 'config', 'audit', 'redis', 'access', 'http'],
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
@@ -119,7 +120,7 @@ export const parts: readonly Part[] = [
   {
     name: 'worker-rpc',
     paths: ['src/worker-rpc/'],
-    mayUse: [...foundation, 'access', 'pipeline'],
+    mayUse: [...foundation, 'redis', 'access', 'pipeline'],
   },
   {
     name: 'report',
@@ -150,8 +151,8 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     bullmq: { homes: ['jobs/'] },
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: {
-      homes: ['jobs/queue-backend.ts', 'jobs/lease.ts', 'src/stream/log/redis/redis-connection.ts'],
-      types: ['src/stream/log/redis/redis-settings.ts'],
+      homes: ['jobs/queue-backend.ts', 'jobs/lease.ts', 'src/redis/redis-connection.ts'],
+      types: ['src/redis/redis-settings.ts'],
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {

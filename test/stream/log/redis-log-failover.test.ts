@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
-import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
 import { startRedis, startSentinel, type TestRedis } from '../../support/redis.ts';

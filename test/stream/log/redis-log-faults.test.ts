@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
-import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { identitiesOf, openTestRedisLog, readToTail } from '../../support/redis-log.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
-import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
 import { pageScript } from '../../../src/stream/log/redis/redis-scripts.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';

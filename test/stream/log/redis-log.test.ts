@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { openRedisConnection, type RedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisConnection, type RedisConnection } from '../../../src/redis/redis-connection.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { testLogConformance } from './log-conformance.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from 'vitest';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { openRedisConnection } from '../../../src/stream/log/redis/redis-connection.ts';
+import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
 import { startRedis } from '../../support/redis.ts';
 import { serveFrom } from '../../support/stream-service.ts';

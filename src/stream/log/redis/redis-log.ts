@@ -4,6 +4,7 @@ import { limits } from '../../../contract/wire-limits.ts';
 import { oneAtATime } from '../../../lib/one-at-a-time.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../../../lib/timer.ts';
+import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import { createAppendQueue } from '../append-queue.ts';
 import type { ChunkSpan } from '../chunk.ts';
 import { readChunks } from '../read-chunks.ts';
@@ -12,7 +13,6 @@ import type { LogOptions } from '../sequenced-log.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
 import { createRedisChunks } from './redis-chunks.ts';
-import type { RedisConnection } from './redis-connection.ts';
 import { openRedisStore } from './redis-store.ts';
 
 export interface RedisLogOptions extends LogOptions {

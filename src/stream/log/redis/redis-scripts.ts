@@ -1,5 +1,5 @@
 import { limits } from '../../../contract/wire-limits.ts';
-import { redisScript } from './redis-connection.ts';
+import { redisScript } from '../../../redis/redis-connection.ts';
 
 /**
  * Each script is one atomic step. KEYS 1 is the head, a hash. KEYS 2 is a stream with one entry for each chunk. The id

@@ -3,8 +3,13 @@ import type { EncodedBatch } from '../../../contract/encode-messages.ts';
 import type { Offset } from '../../../contract/offset.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
+import type {
+  RedisConnection,
+  RedisScript,
+  RedisValue,
+  StoredValue,
+} from '../../../redis/redis-connection.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
-import type { RedisConnection, RedisScript, RedisValue, StoredValue } from './redis-connection.ts';
 import {
   type Entry,
   type Fields,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../../../lib/errors.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisConnection } from '../../../redis/redis-connection.ts';
 
 /** A script is sent again for this long if its answer was lost. Redis must keep the answer for longer. */
 const REPEAT_MS = 10 * SECOND_MS;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
-import { errorMessage, TerminalError, TransientError } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/logger.ts';
-import { SECOND_MS } from '../../../lib/time.ts';
+import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
 import { watchOutage } from './watch-outage.ts';
 

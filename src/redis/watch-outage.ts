@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
-import { errorMessage } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/logger.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 
 /** Logs an outage once when it begins and once when it ends. */
 export function watchOutage(connection: EventEmitter, host: string, logger: Logger) {

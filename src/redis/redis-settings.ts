@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { errorMessage, TerminalError } from '../../../lib/errors.ts';
-import type { Logger } from '../../../lib/logger.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 
 /** The first version with exclusive ranges of streams and trimming by id. */
 const VERSION_MIN = [6, 2] as const;
