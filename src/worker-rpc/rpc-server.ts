@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import PQueue from 'p-queue';
-import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { askable, isAskable } from '../pipeline/remote-operations.ts';
 import {
   type ControlFile,
   removeControlFile,
@@ -16,6 +13,7 @@ import {
 } from './rpc-file.ts';
 import { hasSecret, listenLocally, readRpcBody, sendRpc } from './rpc-http.ts';
 import { HIBERNATED, PING, WAKE_HEADER } from './rpc-wire.ts';
+import { createAskableRunner } from './run-askable.ts';
 
 /** Lets other processes on this machine call operations on the workgroups that this process owns. */
 export interface ControlServer {
@@ -38,17 +36,11 @@ export interface ControlServerOptions {
   logger: Logger;
 }
 
-const UNDER_WAY_MAX = 16;
-/** A caller waits a minute, so more cannot be answered in time. */
-const EXPLAINS_WAITING_MAX = 2;
-
 /** The server listens on this machine only, on a free port, from the first opened workgroup on. */
 export function createControlServer(options: ControlServerOptions): ControlServer {
   const { dataDir, logger } = options;
   const files = new Map<string, ControlFile>();
-  // One queue for all workgroups, because explaining needs the processors and the memory of landing.
-  const explains = new PQueue({ concurrency: 1 });
-  let underWay = 0;
+  const run = createAskableRunner(options.pipeline);
   let workerFile: ControlFile | undefined;
   let listening: Promise<Server> | undefined;
 
@@ -63,7 +55,9 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     try {
       const asker = new AbortController();
       response.once('close', () => asker.abort());
-      const result = await run(workgroupId, operation, request, asker.signal);
+      const readArgs = async () => (await readRpcBody(request)).args;
+      const result =
+        operation === PING ? undefined : await run(workgroupId, operation, readArgs, asker.signal);
       sendRpc(response, 200, { result });
     } catch (error) {
       const plain = toPlainError(error);
@@ -86,39 +80,6 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     );
     const { port } = (await listening).address() as AddressInfo;
     return { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
-  }
-
-  async function run(
-    workgroupId: string,
-    operation: string,
-    request: IncomingMessage,
-    asker: AbortSignal,
-  ): Promise<unknown> {
-    if (operation === PING) return undefined;
-    if (!isAskable(operation)) {
-      throw new TerminalError(
-        'UnknownOperation',
-        'the process that has the warehouse open does not have this operation; it may have another version',
-      );
-    }
-    if (underWay >= UNDER_WAY_MAX) throw busy();
-    underWay += 1;
-    try {
-      const args = askable[operation].safeParse((await readRpcBody(request)).args);
-      if (!args.success) {
-        const problems = args.error.issues
-          .map(({ path, message }) => `${path.join('.')}: ${message}`)
-          .join('; ');
-        throw new TerminalError('InvalidArguments', `the arguments of ${operation} are wrong: ${problems}`);
-      }
-      const work = () => options.pipeline.run(workgroupId, operation, args.data);
-      if (operation !== 'explain') return await work();
-      if (explains.size >= EXPLAINS_WAITING_MAX) throw busy();
-      // A waiting request is dropped if its caller has disconnected.
-      return await explains.add(work, { signal: asker });
-    } finally {
-      underWay -= 1;
-    }
   }
 
   function close(workgroupId: string): void {
@@ -146,8 +107,4 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       if (server) await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-function busy(): TransientError {
-  return new TransientError('Busy', 'the process that has the warehouse open is busy; try again');
 }

@@ -1,0 +1,59 @@
+import PQueue from 'p-queue';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { askable, isAskable } from '../pipeline/remote-operations.ts';
+
+/**
+ * Runs an operation for another process.
+ * @param readArgs reads the arguments. Called only if there is room for the operation
+ * @param asker aborts if the caller has disconnected. The operation is not run then
+ * @throws TerminalError for an unknown operation or wrong arguments; TransientError Busy; the error of the operation
+ */
+export type RunAskable = (
+  workgroupId: string,
+  operation: string,
+  readArgs: () => Promise<unknown>,
+  asker: AbortSignal,
+) => Promise<unknown>;
+
+const UNDER_WAY_MAX = 16;
+/** A caller waits a minute, so more cannot be answered in time. */
+const EXPLAINS_WAITING_MAX = 2;
+
+export function createAskableRunner(pipeline: Pick<Pipeline, 'run'>): RunAskable {
+  // One queue for all workgroups, because explaining needs the processors and the memory of landing.
+  const explains = new PQueue({ concurrency: 1 });
+  let underWay = 0;
+
+  return async (workgroupId, operation, readArgs, asker) => {
+    if (!isAskable(operation)) {
+      throw new TerminalError(
+        'UnknownOperation',
+        'the process that has the warehouse open does not have this operation; it may have another version',
+      );
+    }
+    if (underWay >= UNDER_WAY_MAX) throw busy();
+    underWay += 1;
+    try {
+      const args = askable[operation].safeParse(await readArgs());
+      if (!args.success) {
+        const problems = args.error.issues
+          .map(({ path, message }) => `${path.join('.')}: ${message}`)
+          .join('; ');
+        throw new TerminalError('InvalidArguments', `the arguments of ${operation} are wrong: ${problems}`);
+      }
+      asker.throwIfAborted();
+      const work = () => pipeline.run(workgroupId, operation, args.data);
+      if (operation !== 'explain') return await work();
+      if (explains.size >= EXPLAINS_WAITING_MAX) throw busy();
+      // A waiting request is dropped if its caller has disconnected.
+      return await explains.add(work, { signal: asker });
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
+
+function busy(): TransientError {
+  return new TransientError('Busy', 'the process that has the warehouse open is busy; try again');
+}
