@@ -35,6 +35,8 @@ export interface TokenFiles {
   addRevoked(revocation: z.output<typeof revocationSchema>): void;
   /** The time at which any process revoked the token; undefined if it is not revoked. */
   revokedAt(tokenId: string): UtcMs | undefined;
+  /** All revoked tokens, with the time at which each was revoked. */
+  revoked(): ReadonlyMap<string, UtcMs>;
 }
 
 export function openTokenFiles(folder: string): TokenFiles {
@@ -70,6 +72,10 @@ export function openTokenFiles(folder: string): TokenFiles {
     revokedAt(tokenId) {
       revokedFile.refresh();
       return revoked.get(tokenId);
+    },
+    revoked() {
+      revokedFile.refresh();
+      return revoked;
     },
   };
 }

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { errorMessage } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { repeat } from '../lib/repeat.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import { openTokenFiles } from './token-files.ts';
+
+export interface SharedRevocationsOptions {
+  /** The folder `access/` in it has the list of revoked tokens, see `createAccess`. */
+  dataDir: string;
+  redis: Pick<RedisConnection, 'run' | 'subscribe' | 'onReady'>;
+  startTimer: StartTimer;
+  logger: Logger;
+}
+
+/** The revocations, and when the last one was added. After Redis has lost its data, the version is another one. */
+const KEYS = ['wattline:revoked', 'wattline:revoked:version'];
+const CHANNEL = 'wattline:revoked:news';
+/** Commands of this machine revoke tokens by writing to the file, which tells nobody. */
+const LOOK_EVERY_MS = 400;
+/** A longer id is not one of a token. */
+const idSchema = z.string().min(1).max(1_024);
+
+/** Arguments: the version and the number that the caller knows. Answers with the version, and with all ids and times if something differs. */
+const PULL = redisScript(`
+  local version = redis.call('GET', KEYS[2]) or ''
+  local isKnown = version == ARGV[1] and redis.call('HLEN', KEYS[1]) == tonumber(ARGV[2])
+  return {version, isKnown and 1 or 0, isKnown and {} or redis.call('HGETALL', KEYS[1])}`);
+/** Arguments: the channel, then ids and times. The first time of an id counts. Tells the others if something is new. */
+const PUSH = redisScript(`
+  local added = 0
+  for i = 2, #ARGV, 2 do added = added + redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
+  if added > 0 then
+    local time = redis.call('TIME')
+    redis.call('SET', KEYS[2], time[1] .. '.' .. time[2])
+    redis.call('PUBLISH', ARGV[1], added)
+  end
+  return added`);
+/** Lua takes a bounded number of arguments. */
+const PUSHED_AT_ONCE = 1_000;
+
+/**
+ * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused in all within a second. Each file keeps
+ * all revocations, so they also count while Redis is away, and Redis gets them back if it has lost them. Tokens that are revoked meanwhile are refused
+ * in the own folder at once, and in the others when Redis is back.
+ * @returns stops it
+ */
+export async function shareRevocations(options: SharedRevocationsOptions): Promise<() => Promise<void>> {
+  const { redis, startTimer, logger } = options;
+  const files = openTokenFiles(join(options.dataDir, 'access'));
+  /** The ids that Redis has, as far as this process knows. */
+  let known = new Set<string>();
+  let version: string | undefined;
+  let isFailing = false;
+
+  async function pull(): Promise<void> {
+    const answer = await redis.run(PULL, KEYS, [version ?? 'unknown', known.size]);
+    const [current, isKnown, fields] = answer as [Buffer, number, Buffer[]];
+    if (isKnown === 1) return;
+    known = new Set();
+    for (let index = 0; index < fields.length; index += 2) {
+      const tokenId = String(fields[index]);
+      known.add(tokenId);
+      const revokedAtMs = Number(fields[index + 1]);
+      const isValid = idSchema.safeParse(tokenId).success && Number.isFinite(revokedAtMs);
+      if (isValid && files.revokedAt(tokenId) === undefined) files.addRevoked({ tokenId, revokedAtMs });
+    }
+    // After a failure everything is read again.
+    version = String(current);
+  }
+
+  async function push(): Promise<void> {
+    const missing: Array<[string, UtcMs]> = [...files.revoked()].filter(([tokenId]) => !known.has(tokenId));
+    for (let from = 0; from < missing.length; from += PUSHED_AT_ONCE) {
+      const some = missing.slice(from, from + PUSHED_AT_ONCE);
+      await redis.run(PUSH, KEYS, [CHANNEL, ...some.flat()]);
+      for (const [tokenId] of some) known.add(tokenId);
+    }
+  }
+
+  /** News can arrive while the last look is running, so looks wait for each other. */
+  let looking: Promise<void> = Promise.resolve();
+  function look(): Promise<void> {
+    looking = looking.then(async () => {
+      try {
+        await pull();
+        await push();
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) logger.warn({ error: errorMessage(error) }, 'access.revocations-not-shared');
+        isFailing = true;
+      }
+    });
+    return looking;
+  }
+
+  const unsubscribe = await redis.subscribe(CHANNEL, () => void look());
+  const stopListening = redis.onReady(() => void look());
+  await look();
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, look);
+  return async () => {
+    stopListening();
+    await repeating.stop();
+    await looking;
+    await unsubscribe().catch(() => undefined);
+  };
+}

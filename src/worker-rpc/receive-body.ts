@@ -1,0 +1,116 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { ProcessCall } from '../access/process-token.ts';
+import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
+import { ARGUMENTS_BYTES_MAX, ARGUMENTS_HEADER, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
+
+export interface ReceivedBody {
+  args: unknown;
+  /** The received file. Delete it. */
+  path?: string;
+}
+
+/**
+ * Reads the arguments and the file of a call. A file is written to a folder for uploads, whose old files are deleted after an hour.
+ * @throws TerminalError if a sum or a size differs from the token; TransientError if the disk is full. No file is left then
+ */
+export async function receiveBody(
+  request: IncomingMessage,
+  call: Pick<ProcessCall, 'argumentsSha256' | 'file'>,
+  folder: string,
+): Promise<ReceivedBody> {
+  const argumentBytes = Number(request.headers[ARGUMENTS_HEADER]);
+  if (!(argumentBytes >= 0 && argumentBytes <= ARGUMENTS_BYTES_MAX))
+    throw new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
+  if ((call.file?.bytes ?? 0) > SENT_FILE_BYTES_MAX) throw fileTooLarge();
+  const parts = splitAt(request, argumentBytes);
+  const head = await parts.head;
+  if (sha256Of(head) !== call.argumentsSha256) throw damaged('the arguments');
+  const args = parseArguments(head);
+  if (!call.file) {
+    for await (const chunk of parts.rest) if (chunk.length > 0) throw damaged('the body');
+    return { args };
+  }
+  return { args, path: await receiveTo(folder, parts.rest, call.file) };
+}
+
+export function fileTooLarge(): TerminalError {
+  return new TerminalError(
+    'TooLarge',
+    `the file is larger than ${SENT_FILE_BYTES_MAX / 1024 / 1024} MiB; split it`,
+  );
+}
+
+/** Divides a stream into its first bytes and the rest. The head is complete before the rest is read. */
+function splitAt(stream: AsyncIterable<Buffer>, headBytes: number) {
+  const chunks = stream[Symbol.asyncIterator]();
+  let over: Buffer = Buffer.alloc(0);
+  async function readHead(): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    let missing = headBytes;
+    while (missing > 0) {
+      const { done, value } = await chunks.next();
+      if (done) break;
+      parts.push(value.subarray(0, missing));
+      over = value.subarray(missing);
+      missing -= Math.min(missing, value.length);
+    }
+    return Buffer.concat(parts);
+  }
+  async function* rest(): AsyncGenerator<Buffer> {
+    yield over;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  }
+  return { head: readHead(), rest: rest() };
+}
+
+async function receiveTo(
+  folder: string,
+  stream: AsyncIterable<Buffer>,
+  expected: NonNullable<ProcessCall['file']>,
+): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `${randomUUID()}.received`);
+  try {
+    const file = await open(path, 'wx', 0o600);
+    try {
+      const hash = createHash('sha256');
+      let bytes = 0;
+      for await (const chunk of stream) {
+        bytes += chunk.length;
+        if (bytes > expected.bytes) throw damaged('the file');
+        hash.update(chunk);
+        await file.writeFile(chunk);
+      }
+      if (bytes !== expected.bytes || hash.digest('hex') !== expected.sha256) throw damaged('the file');
+    } finally {
+      await file.close();
+    }
+    return path;
+  } catch (error) {
+    await rm(path, { force: true });
+    const code = errorCode(error);
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
+    throw new TransientError('NotStaged', `the file cannot be written to ${folder} (${code})`, {
+      cause: error,
+    });
+  }
+}
+
+function damaged(what: string): TerminalError {
+  return new TerminalError('DamagedCall', `${what} of a call are not what its token says; nothing was done`);
+}
+
+function parseArguments(bytes: Buffer): unknown {
+  try {
+    return Object(JSON.parse(bytes.toString())).args;
+  } catch {
+    throw new TerminalError('InvalidArguments', 'the arguments are not JSON');
+  }
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

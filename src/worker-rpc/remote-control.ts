@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessTokens } from '../access/process-token.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import type { AskableName } from '../pipeline/remote-operations.ts';
+import type { FoundOwner, OwnerDirectory, WorkerAddress } from './owner-directory.ts';
+import { FILE_OPERATIONS, isChanging } from './remote-wire.ts';
+import { answerText, PING } from './rpc-wire.ts';
+import { type CallReply, type RemoteCall, sendCall } from './send-call.ts';
+import type { AskOutcome, Control } from './worker-rpc.ts';
+
+export interface RemoteControlOptions {
+  directory: OwnerDirectory;
+  tokens: Pick<ProcessTokens, 'sign'>;
+  /** The machine of this process, see `machineName`. */
+  machine: string;
+  /** How long to wait until another worker has taken the workgroup of one that has ended. Default: 20 s, which is longer than a lease. */
+  takeoverMs?: number;
+}
+
+const REACH_MS = 2 * SECOND_MS;
+const TAKEOVER_MS = 20 * SECOND_MS;
+const LOOK_AGAIN_MS = 250;
+/** A worker that is stopped accepts calls and does not answer. Its lease shows that it has lost the workgroup. */
+const WATCH_MS = 2 * SECOND_MS;
+
+/**
+ * Calls operations in the worker that has a workgroup open, on any machine. If the worker has lost the workgroup and has done nothing, the next owner
+ * is asked. An operation that changes something is never sent again after a worker has received its arguments.
+ */
+export function createRemoteControl(options: RemoteControlOptions): Control {
+  const { directory, tokens, machine, takeoverMs = TAKEOVER_MS } = options;
+
+  async function findOwner(workgroupId: string, call: RemoteCall, signal: AbortSignal): Promise<CallReply> {
+    const giveUpAt = performance.now() + takeoverMs;
+    for (;;) {
+      const found = await directory.find(workgroupId);
+      const workers = workersOf(found);
+      if (found.kind === 'free' && workers.length === 0) return { kind: 'not-here' };
+      let hibernates = false;
+      for (const worker of workers) {
+        if (FILE_OPERATIONS[call.operation as AskableName] === 'shared' && worker.machine !== machine)
+          throw fileElsewhere(workgroupId, worker);
+        const reply = await callWatched(worker, call, signal);
+        if (reply.kind === 'hibernates') hibernates = true;
+        else if (reply.kind === 'unknown' && isChanging(call.operation as AskableName))
+          throw unknownOutcome(worker, call, reply.cause);
+        else if (reply.kind === 'answer' || reply.kind === 'failed') return reply;
+      }
+      if (hibernates) return { kind: 'hibernates' };
+      if (performance.now() > giveUpAt) throw nobodyAnswers(workgroupId, found);
+      await sleep(LOOK_AGAIN_MS, undefined, { signal });
+    }
+  }
+
+  /** Waits for the answer until another worker has the workgroup. */
+  async function callWatched(
+    worker: WorkerAddress,
+    call: RemoteCall,
+    signal: AbortSignal,
+  ): Promise<CallReply> {
+    const moved = new AbortController();
+    const watching = setInterval(async () => {
+      const found = await directory.find(call.workgroupId).catch(() => undefined);
+      if (found?.kind === 'owner' && found.owner.workerId !== worker.workerId)
+        moved.abort(new Error('another worker has the workgroup now'));
+    }, WATCH_MS);
+    try {
+      return await sendCall(worker, call, tokens, AbortSignal.any([signal, moved.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (moved.signal.aborted) return { kind: 'not-here' };
+      throw error;
+    } finally {
+      clearInterval(watching);
+    }
+  }
+
+  return {
+    async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS, wake = true } = {}) {
+      signal?.throwIfAborted();
+      const late = AbortSignal.timeout(withinMs);
+      const path = FILE_OPERATIONS[operation] === 'sent' ? (args as { path: string }).path : undefined;
+      const call = { workgroupId, operation, body: answerText({ args }), path, wake };
+      try {
+        const reply = await findOwner(workgroupId, call, signal ? AbortSignal.any([signal, late]) : late);
+        return (
+          reply.kind === 'answer' || reply.kind === 'failed' ? reply : { kind: 'not-running' }
+        ) as AskOutcome<never>;
+      } catch (error) {
+        signal?.throwIfAborted();
+        return {
+          kind: 'failed',
+          error: late.aborted ? tooLate(workgroupId, withinMs, error) : asError(error),
+        };
+      }
+    },
+    async reaches(workgroupId) {
+      const call = { workgroupId, operation: PING, body: answerText({}), wake: false };
+      try {
+        const workers = workersOf(await directory.find(workgroupId));
+        for (const worker of workers)
+          if ((await sendCall(worker, call, tokens, AbortSignal.timeout(REACH_MS))).kind === 'answer')
+            return true;
+      } catch {
+        // Neither Redis nor a worker can be reached.
+      }
+      return false;
+    },
+  };
+}
+
+function workersOf(found: FoundOwner): WorkerAddress[] {
+  switch (found.kind) {
+    case 'owner':
+      return [found.owner];
+    case 'free':
+      return found.workers;
+    case 'unknown':
+      return [];
+    default:
+      return found satisfies never;
+  }
+}
+
+function fileElsewhere(workgroupId: string, { host }: WorkerAddress): TerminalError {
+  return new TerminalError(
+    'FileElsewhere',
+    `the worker that has ${workgroupId} open runs on another machine (${host}), which does not have the file; copy the file there, and run the same command there`,
+  );
+}
+
+function unknownOutcome(worker: WorkerAddress, { operation }: RemoteCall, cause: unknown): TransientError {
+  return new TransientError(
+    'NoAnswer',
+    `the worker at ${worker.host}:${worker.port} received "${operation}" and did not answer, so it is not known if it was done; send the same again: what was done is not done twice`,
+    { cause },
+  );
+}
+
+function nobodyAnswers(workgroupId: string, found: FoundOwner): TransientError {
+  const where = workersOf(found)
+    .map(({ host, port }) => `${host}:${port}`)
+    .join(', ');
+  return new TransientError(
+    'NoAnswer',
+    where
+      ? `no worker answers for ${workgroupId} (asked: ${where}); see if these addresses can be reached from here, and try again`
+      : `a worker has ${workgroupId} and its address is not in Redis yet; try again`,
+  );
+}
+
+function tooLate(workgroupId: string, withinMs: number, error: unknown): TransientError {
+  const known = error instanceof TransientError ? `: ${error.message}` : '';
+  return new TransientError(
+    'NoAnswer',
+    `no worker has answered for ${workgroupId} within ${withinMs / SECOND_MS} s${known}`,
+    { cause: error },
+  );
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,39 @@
+import type { AskableName } from '../pipeline/remote-operations.ts';
+
+/** The number of bytes of the arguments. The rest of the body is the file. */
+export const ARGUMENTS_HEADER = 'wattline-arguments-bytes';
+
+/** The error of a worker that neither has the workgroup open nor can open it. Nothing was done. */
+export const NOT_HERE = { code: 'NotHere', message: 'another worker has the workgroup' } as const;
+/** Errors after which nothing was done, and another worker can be asked. */
+export const NOTHING_DONE: ReadonlySet<string> = new Set([NOT_HERE.code, 'ShardNotOpen', 'StaleOwner']);
+
+/**
+ * What happens to the file that the argument `path` names. `sent`: the caller sends its bytes. `shared`: the owner opens the path, so it has to run on
+ * the same machine: an import reads a file of any size for a long time, and continues after a restart.
+ */
+export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'shared' } = {
+  upload: 'sent',
+  importStart: 'shared',
+};
+
+/** Operations that change something. If the owner moves meanwhile, they are not sent again, because they may have been done. */
+const CHANGING: ReadonlySet<AskableName> = new Set([
+  'snapshot',
+  'retry',
+  'importStart',
+  'importStop',
+  'upload',
+  'correct',
+  'backfillStart',
+  'backfillStop',
+  'backfillCancel',
+]);
+
+export function isChanging(operation: AskableName): boolean {
+  return CHANGING.has(operation);
+}
+
+/** Larger than the staged form of the largest file that the command line accepts. */
+export const SENT_FILE_BYTES_MAX = 512 * 1024 * 1024;
+export const ARGUMENTS_BYTES_MAX = 1024 * 1024;

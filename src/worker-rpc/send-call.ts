@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { ProcessTokens } from '../access/process-token.ts';
+import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import type { WorkerAddress } from './owner-directory.ts';
+import { fileTooLarge } from './receive-body.ts';
+import { ARGUMENTS_HEADER, NOTHING_DONE, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
+import { CONTROL_HEADER, HIBERNATED, WAKE_HEADER } from './rpc-wire.ts';
+
+export interface RemoteCall {
+  workgroupId: string;
+  operation: string;
+  /** The text of the arguments. */
+  body: string;
+  /** A file whose bytes are sent with the arguments. */
+  path?: string | undefined;
+  /** False: a workgroup that hibernates stays closed. */
+  wake: boolean;
+}
+
+export type CallReply =
+  | { kind: 'answer'; answer: unknown }
+  | { kind: 'failed'; error: Error }
+  | { kind: 'hibernates' }
+  /** The worker did nothing. Another one can be asked. */
+  | { kind: 'not-here' }
+  /** The arguments were sent, and no answer came. */
+  | { kind: 'unknown'; cause: unknown };
+
+/** A machine that is switched off answers nothing, also not that it is closed. */
+const CONNECT_MS = 2 * SECOND_MS;
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Sends a call to a worker once.
+ * @throws the reason of the signal if it aborts before the call was sent
+ */
+export async function sendCall(
+  to: WorkerAddress,
+  call: RemoteCall,
+  tokens: Pick<ProcessTokens, 'sign'>,
+  signal: AbortSignal,
+): Promise<CallReply> {
+  const { workgroupId, operation, body, path } = call;
+  const file = path === undefined ? undefined : await describeFile(path);
+  const token = await tokens.sign({
+    receiver: to.workerId,
+    workgroupId,
+    operation,
+    argumentsSha256: createHash('sha256').update(body).digest('hex'),
+    file,
+  });
+  signal.throwIfAborted();
+  const bodyBytes = Buffer.byteLength(body);
+  const asked = request({
+    host: to.host,
+    port: to.port,
+    path: `/${workgroupId}/${operation}`,
+    method: 'POST',
+    agent: false,
+    signal,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      // The worker checks the token before the arguments are sent. So a call that was not accepted was surely not run.
+      Expect: '100-continue',
+      'Content-Type': 'application/octet-stream',
+      'Content-Length': bodyBytes + (file?.bytes ?? 0),
+      [ARGUMENTS_HEADER]: bodyBytes,
+      ...(!call.wake && { [WAKE_HEADER]: 'no' }),
+    },
+  });
+  let isSent = false;
+  const connecting = setTimeout(() => asked.destroy(new Error('no connection in time')), CONNECT_MS);
+  asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
+  asked.once('continue', () => {
+    isSent = true;
+    asked.write(body);
+    if (path === undefined) asked.end();
+    else pipeline(createReadStream(path), asked).catch(() => undefined);
+  });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    // Errors after the answer have no listener of their own.
+    asked.on('error', reject).once('response', resolve);
+  });
+  answered.catch(() => undefined);
+  try {
+    asked.flushHeaders();
+    return await readReply(await answered);
+  } catch (cause) {
+    if (!isSent) {
+      signal.throwIfAborted();
+      return { kind: 'not-here' };
+    }
+    return { kind: 'unknown', cause };
+  } finally {
+    clearTimeout(connecting);
+    asked.destroy();
+  }
+}
+
+async function readReply(response: IncomingMessage): Promise<CallReply> {
+  if (response.headers[CONTROL_HEADER] === undefined) {
+    // Another program has the port of a worker that has ended.
+    response.destroy();
+    return { kind: 'not-here' };
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too large');
+    chunks.push(chunk);
+  }
+  const reply: { result?: unknown; error?: PlainError } = JSON.parse(Buffer.concat(chunks).toString());
+  if (!reply.error) return { kind: 'answer', answer: reply.result };
+  if (reply.error.code === HIBERNATED.code) return { kind: 'hibernates' };
+  if (NOTHING_DONE.has(reply.error.code)) return { kind: 'not-here' };
+  const { type = 'terminal', details = {}, ...rest } = reply.error;
+  return { kind: 'failed', error: fromPlainError({ ...rest, type, details }) };
+}
+
+async function describeFile(path: string): Promise<{ bytes: number; sha256: string }> {
+  const { size } = await stat(path);
+  if (size > SENT_FILE_BYTES_MAX) throw fileTooLarge();
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return { bytes: size, sha256: hash.digest('hex') };
+}
