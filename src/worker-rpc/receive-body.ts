@@ -1,10 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { ProcessCall } from '../access/process-token.ts';
 import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
+import { type Clock, HOUR_MS } from '../lib/time.ts';
 import { ARGUMENTS_BYTES_MAX, ARGUMENTS_HEADER, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
+
+const RECEIVED = '.received';
 
 export interface ReceivedBody {
   args: unknown;
@@ -13,7 +16,7 @@ export interface ReceivedBody {
 }
 
 /**
- * Reads the arguments and the file of a call. A file is written to a folder for uploads, whose old files are deleted after an hour.
+ * Reads the arguments and the file of a call. A file is written to a folder for uploads.
  * @throws TerminalError if a sum or a size differs from the token; TransientError if the disk is full. No file is left then
  */
 export async function receiveBody(
@@ -34,6 +37,16 @@ export async function receiveBody(
     return { args };
   }
   return { args, path: await receiveTo(folder, parts.rest, call.file) };
+}
+
+/** Deletes received files of killed processes. */
+export async function removeOldFiles(folder: string, clock: Clock): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((one) => one.endsWith(RECEIVED))) {
+    const path = join(folder, name);
+    const file = await stat(path).catch(() => undefined);
+    if (file && clock.now() - file.mtimeMs > HOUR_MS) await rm(path, { force: true });
+  }
 }
 
 export function fileTooLarge(): TerminalError {
@@ -72,7 +85,7 @@ async function receiveTo(
   expected: NonNullable<ProcessCall['file']>,
 ): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `${randomUUID()}.received`);
+  const path = join(folder, `${randomUUID()}${RECEIVED}`);
   try {
     const file = await open(path, 'wx', 0o600);
     try {

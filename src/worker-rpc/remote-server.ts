@@ -10,7 +10,7 @@ import { toPlainError } from '../lib/plain-error.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { isAskable } from '../pipeline/remote-operations.ts';
-import { receiveBody } from './receive-body.ts';
+import { receiveBody, removeOldFiles } from './receive-body.ts';
 import { FILE_OPERATIONS, NOT_HERE } from './remote-wire.ts';
 import { sendRpc } from './rpc-http.ts';
 import { CONTROL_HEADER, HIBERNATED, PING, WAKE_HEADER } from './rpc-wire.ts';
@@ -48,6 +48,8 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   const { workerId, dataDir, tokens, hasOpen, canWake, clock, logger } = options;
   const run = createAskableRunner(options.pipeline);
   const isFirstUse = rememberTokens(clock);
+  const uploads = join(dataDir, 'uploads');
+  await removeOldFiles(uploads, clock);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [workgroupId = '', operation = ''] = (request.url ?? '').slice(1).split('/');
@@ -68,21 +70,21 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
     let path: string | undefined;
     const asker = new AbortController();
     response.once('close', () => asker.abort());
+    const readArgs = async () => {
+      response.writeContinue();
+      const received = await receiveBody(request, checked.call, uploads);
+      path = received.path;
+      return withSentFile(operation, received);
+    };
     try {
-      const readArgs = async () => {
-        response.writeContinue();
-        const received = await receiveBody(request, checked.call, join(dataDir, 'uploads'));
-        path = received.path;
-        return withSentFile(operation, received);
-      };
-      const result = await run(workgroupId, operation, readArgs, asker.signal);
+      const result = await run(workgroupId, operation, readArgs, asker.signal).finally(
+        () => path && rm(path, { force: true }),
+      );
       sendRpc(response, 200, { result });
     } catch (error) {
       const plain = toPlainError(error);
       logger.debug({ workgroup: workgroupId, operation, code: plain.code }, 'remote-call.failed');
       sendRpc(response, 422, { error: plain });
-    } finally {
-      if (path) await rm(path, { force: true });
     }
   }
 
