@@ -69,7 +69,9 @@ test('an older copy of the warehouse publishes nothing, also after it has landed
     await expect(at.publish()).rejects.toMatchObject({
       code: 'WarehouseBehindLake',
       retryable: false,
-      message: expect.stringMatching(/older copy.*Nothing was published.*"wattline restore --force".*new-lake$/),
+      message: expect.stringMatching(
+        /older copy.*Nothing was published.*"wattline restore --force".*new-lake$/,
+      ),
     });
     await land(at);
   }
