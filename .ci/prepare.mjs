@@ -1,9 +1,10 @@
-// Makes a fresh clone runnable: installs the locked packages when they are missing or have changed and, with --redis,
-// makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
-// are to be had. Runs on any Node that npm brings, so it uses nothing that is new.
+// Makes a fresh clone runnable: installs the locked packages and builds the web page if they are missing or have changed.
+// --redis makes sure that a Redis server can be started. --clients does the same for curl and a Python client of the stream, and --browser for a
+// browser; without these, their tests are skipped. It runs on any Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -11,8 +12,10 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const stamp = join(root, 'node_modules', '.wattline-lock');
 
 installPackages();
+buildPage();
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
+if (process.argv.includes('--browser')) ensureBrowser();
 
 function installPackages() {
   const lock = createHash('sha256')
@@ -25,6 +28,29 @@ function installPackages() {
   if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
     fail('npm ci failed; see its output above.');
   writeFileSync(stamp, lock);
+}
+
+/** Builds `src/web` into `dist-web`, which takes a second, if its sources or the packages have changed. */
+function buildPage() {
+  const folder = join(root, 'src', 'web');
+  const built = join(root, 'dist-web', '.sources');
+  const hash = createHash('sha256').update(readFileSync(stamp));
+  for (const file of filesBelow(folder)) hash.update(file).update(readFileSync(join(folder, file)));
+  const sources = hash.digest('hex');
+  if (existsSync(built) && readFileSync(built, 'utf8') === sources) return;
+  const bin = join(root, 'node_modules', '.bin');
+  if (!run(join(bin, 'node'), [join(bin, 'vite'), 'build', folder, '--logLevel', 'warn']))
+    fail('the web page could not be built; see the output above.');
+  writeFileSync(built, sources);
+}
+
+function filesBelow(folder, prefix = '') {
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => {
+      const name = `${prefix}${entry.name}`;
+      return entry.isDirectory() ? filesBelow(join(folder, entry.name), `${name}/`) : [name];
+    })
+    .sort();
 }
 
 function ensureRedis() {
@@ -89,18 +115,60 @@ function ensureClients() {
     );
 }
 
+/**
+ * Fetches Debian's browser without a window into the user's cache (100 MB), with the libraries that the system lacks. Nothing is installed, so no
+ * rights are needed. The tests of the page look for it there.
+ */
+function ensureBrowser() {
+  if (process.env.WATTLINE_TEST_BROWSER) return;
+  if (['chromium-headless-shell', 'chromium', 'google-chrome'].some(has)) return;
+  const home = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const cache = join(home, 'wattline', 'browser');
+  if (existsSync(join(cache, 'usr/lib/chromium/chromium-headless-shell'))) return;
+  const skipped =
+    'no browser: the tests of the web page will be skipped.\n' +
+    '  Debian, Ubuntu: sudo apt-get install chromium-headless-shell\n' +
+    '  or name one:    WATTLINE_TEST_BROWSER=/path/to/chromium npm test';
+  if (!has('apt-get') || !has('dpkg')) return say(skipped);
+  const missing = missingPackages() || (asRoot() && refreshLists() && missingPackages());
+  if (!missing) return say(skipped);
+  say('fetching a browser (apt-get download), which the tests of the web page need ...');
+  const partial = `${cache}.${process.pid}`;
+  mkdirSync(partial, { recursive: true });
+  const fetched =
+    run('apt-get', ['download', '-q', ...missing], {}, partial) &&
+    readdirSync(partial)
+      .filter((file) => file.endsWith('.deb'))
+      .every((file) => run('dpkg', ['-x', file, '.'], {}, partial) && !rmSync(join(partial, file)));
+  rmSync(cache, { recursive: true, force: true });
+  if (fetched) return renameSync(partial, cache);
+  rmSync(partial, { recursive: true, force: true });
+  say(skipped);
+}
+
+/** The packages that the browser needs and the system lacks; undefined if there is no such browser. */
+function missingPackages() {
+  const plan = spawnSync('apt-get', ['install', '-s', '--no-install-recommends', 'chromium-headless-shell'], {
+    encoding: 'utf8',
+  });
+  const names = [...(plan.stdout ?? '').matchAll(/^Inst (\S+)/gm)].map(([, name]) => name);
+  return names.length > 0 ? names : undefined;
+}
+
+function refreshLists() {
+  const [command, ...rest] = [...asRoot(), 'apt-get', 'update', '-qq'];
+  return run(command, rest);
+}
+
 /** How to run a command as root: a prefix, or undefined where that is not possible. */
 function asRoot() {
   if (process.getuid?.() === 0) return [];
   return has('sudo') && quiet('sudo', ['-n', 'true']) ? ['sudo', '-n'] : undefined;
 }
 
-function run(command, args, env = {}) {
+function run(command, args, env = {}, cwd = root) {
   // Nothing of this belongs on standard output, which is the command's that follows.
-  return (
-    spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], env: { ...process.env, ...env } })
-      .status === 0
-  );
+  return spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], env: { ...process.env, ...env } }).status === 0;
 }
 function quiet(command, args) {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;

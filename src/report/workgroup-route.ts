@@ -1,0 +1,63 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { Logger } from '../lib/logger.ts';
+import { addressSchema } from './day-request.ts';
+import { etagOf, matchesEtag } from './etag.ts';
+import { visibleMeters } from './meter-request.ts';
+import type { Guard } from './report-guard.ts';
+import { taggedAnswers } from './report-schemas.ts';
+
+const url = '/api/v1/orgs/:workgroupId';
+
+export const workgroupSchema = z
+  .object({
+    workgroup: z.string(),
+    timezone: z.string().meta({ description: 'IANA time zone of its days' }),
+    sites: z.array(z.string()).meta({ description: 'The sites whose members the token can all see' }),
+  })
+  .meta({
+    description: 'A workgroup',
+    example: { workgroup: 'home', timezone: 'Europe/Paris', sites: ['roof'] },
+  });
+
+/** The settings of a workgroup that a reader of its reports needs. */
+export function registerWorkgroupRoute(
+  app: FastifyInstance,
+  { guard, logger }: { guard: Guard; logger: Logger },
+): void {
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Workgroup',
+        description: 'The time zone of a workgroup and the names of its sites.',
+        tags: ['report'],
+        params: addressSchema,
+        response: taggedAnswers(workgroupSchema),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, authorization } = await guard(request);
+      const { devices } = authorization;
+      const meters = new Set(visibleMeters(workgroup.meters, authorization).map(({ code }) => code));
+      const sites = workgroup.sites.filter(
+        (site) =>
+          site.meters.every(({ code }) => meters.has(code)) &&
+          (devices === 'all' || site.devices.every(({ id }) => devices.has(id))),
+      );
+      const answer = {
+        workgroup: workgroup.id,
+        timezone: workgroup.timezone,
+        sites: sites.map(({ name }) => name),
+      };
+      const etag = etagOf(answer);
+      reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
+      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      logger.debug({ workgroup: workgroup.id }, 'report.workgroup');
+      return answer;
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}

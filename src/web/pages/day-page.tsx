@@ -1,0 +1,144 @@
+import { useContext } from 'preact/hooks';
+import { linkTo } from '../app/address.ts';
+import type { Balances, DeviceStatuses, Profiles } from '../data/answers.ts';
+import { profileColumns } from '../data/profile-columns.ts';
+import { rolesOf, seriesName, splitSeries } from '../data/series.ts';
+import { useAnswer } from '../data/use-answer.ts';
+import { WorkContext } from '../data/work-context.ts';
+import { Select } from '../parts/choice.tsx';
+import { DayStepper } from '../parts/day-stepper.tsx';
+import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { Empty, Shown } from '../parts/states.tsx';
+import { BarFigure } from '../pictures/bar-figure.tsx';
+import { addDays, isDay } from '../words/local-days.ts';
+import { longDay, shortDay } from '../words/time-words.ts';
+import { EnergyTable } from './energy-table.tsx';
+
+/** The 15-minute profile of a day, in the zone of the workgroup. */
+export function DayPage({ query }: { query: Readonly<Record<string, string>> }) {
+  const { workgroup, today, zone } = useContext(WorkContext);
+  const day = isDay(query.day) ? query.day : today;
+  const other = isDay(query.with) ? query.with : undefined;
+  const device = query.device;
+  const only = device ? `&devices=${device}` : '';
+  const profile = useAnswer<Profiles>(`interval-energy?startDate=${day}&endDate=${day}&groupBy=source${only}`);
+  const otherProfile = useAnswer<Profiles>(
+    other && `interval-energy?startDate=${other}&endDate=${other}&groupBy=source${only}`,
+  );
+  const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
+  const balances = useAnswer<Balances>(
+    workgroup.maySeeAll ? `balance?startDate=${day}&endDate=${day}` : undefined,
+    60_000,
+  );
+  const roles = rolesOf(balances.answer);
+  const link = (change: Readonly<Record<string, string | undefined>>) =>
+    linkTo(workgroup.id, 'day', { ...query, day, ...change });
+  const isDecided = !workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Day</h1>
+        <DayStepper day={day} today={today} linkTo={(next) => link({ day: next })} />
+      </div>
+      <div class="controls">
+        <Select
+          label="Device"
+          options={[
+            { key: '', name: 'All devices' },
+            ...Object.keys(statuses.answer ?? {}).map((id) => ({ key: id, name: seriesName(id, statuses.answer) })),
+          ]}
+          chosen={device ?? ''}
+          onChoose={(key) => {
+            location.hash = link({ device: key || undefined });
+          }}
+        />
+        <Select
+          label="Compare with"
+          options={[
+            { key: '', name: 'no other day' },
+            ...[1, 7, 28, 364].map((back) => ({
+              key: addDays(day, -back),
+              name: `${backNames[back]}, ${shortDay(addDays(day, -back))}`,
+            })),
+          ]}
+          chosen={other ?? ''}
+          onChoose={(key) => {
+            location.hash = link({ with: key || undefined });
+          }}
+        />
+      </div>
+      <Shown of={isDecided ? profile : { ...profile, answer: undefined, isLoading: true }} what="the profile" height={420}>
+        {(answer) => {
+          const shown = profileColumns(answer[day], {
+            nameOf: (key) => seriesName(key, statuses.answer),
+            roles,
+            zone,
+            nowMs: Date.now(),
+            other: other ? otherProfile.answer?.[other] : undefined,
+          });
+          if (!shown)
+            return (
+              <Empty title={`No energy on ${longDay(day)}`}>
+                Nothing is published for this day{device ? ' and device' : ''}. That is not the same as zero.
+              </Empty>
+            );
+          return (
+            <>
+              <BarFigure
+                sentence={
+                  <>
+                    {shortDay(day)}{' '}
+                    {shown.lastKnown ? (
+                      <>
+                        is known up to {shown.lastKnown}
+                        {day === today && ' so far'}.
+                      </>
+                    ) : (
+                      'has no measured interval.'
+                    )}{' '}
+                    {shown.peak && (
+                      <>
+                        The strongest quarter of an hour begins at {shown.peak.time}, with{' '}
+                        <EnergyAmount wh={shown.peak.wh} />.
+                      </>
+                    )}{' '}
+                    {shown.missing > 0 && `${shown.missing} quarters of an hour have no data.`}
+                  </>
+                }
+                label={`Energy of each 15 minutes, ${longDay(day)}`}
+                columns={shown.columns}
+                series={shown.series}
+                height={300}
+                wholeName={longDay(day)}
+                referenceName={other && otherProfile.answer ? shortDay(other) : undefined}
+              />
+              <p class="links">
+                {[...new Set(Object.keys(answer[day]!.energyWh).map((key) => splitSeries(key).device))].slice(0, 12).map((id) => (
+                  <a key={id} class="chip" href={linkTo(workgroup.id, 'why', { device: id, day })}>
+                    Why {seriesName(id, statuses.answer)}
+                  </a>
+                ))}
+              </p>
+              <details class="more">
+                <summary>The same as a table</summary>
+                <EnergyTable
+                  series={shown.series}
+                  columns={shown.columns}
+                  fileName={`${workgroup.id}-${day}.csv`}
+                  zone={zone}
+                />
+              </details>
+            </>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+const backNames: Readonly<Record<number, string>> = {
+  1: 'the day before',
+  7: 'a week before',
+  28: 'four weeks before',
+  364: 'a year before',
+};

@@ -1,0 +1,220 @@
+import { useContext } from 'preact/hooks';
+import { linkTo } from '../app/address.ts';
+import type { Balances, DayChanges, DayDetails, DeviceStatuses, Profiles } from '../data/answers.ts';
+import { type Attention, findAttention, isSilent } from '../data/attention.ts';
+import { balanceColumns, seriesColumns } from '../data/energy-columns.ts';
+import { completeUpTo } from '../data/overview-facts.ts';
+import { qualityRows } from '../data/quality-rows.ts';
+import { rolesOf, seriesName, splitSeries } from '../data/series.ts';
+import { useAnswer } from '../data/use-answer.ts';
+import { WorkContext } from '../data/work-context.ts';
+import { Empty, Shown } from '../parts/states.tsx';
+import { BarFigure } from '../pictures/bar-figure.tsx';
+import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
+import { addDays, listDays } from '../words/local-days.ts';
+import { plural } from '../words/number-words.ts';
+import { clockTime, dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
+import { OverviewTiles } from './overview-tiles.tsx';
+
+const DAYS = 30;
+const ROWS_MAX = 12;
+const ATTENTION_MAX = 6;
+const SLOW_MS = 15_000;
+
+/** One state with its reason, yesterday and today, what needs attention, and the last thirty days. */
+export function OverviewPage() {
+  const { workgroup, today } = useContext(WorkContext);
+  const from = addDays(today, 1 - DAYS);
+  const days = `startDate=${from}&endDate=${today}`;
+  const statuses = useAnswer<DeviceStatuses>('device-status');
+  const details = useAnswer<DayDetails>(`daily-energy/details?${days}&groupBy=source`, SLOW_MS);
+  const balances = useAnswer<Balances>(workgroup.maySeeAll ? `balance?${days}` : undefined, SLOW_MS);
+  const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
+  const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${addDays(today, -7)}`, SLOW_MS);
+  const isDecided =
+    statuses.answer && (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined);
+  return (
+    <>
+      <h1 class="visually-hidden">Overview</h1>
+      <Shown of={isDecided ? details : { ...details, answer: undefined, isLoading: true }} what="the overview" height={600}>
+        {(answer) => (
+          <Overview
+            details={answer}
+            statuses={statuses.answer!}
+            balances={balances.answer}
+            profile={profile.answer?.[today]}
+            changes={changes.answer}
+          />
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Overview(props: {
+  details: DayDetails;
+  statuses: DeviceStatuses;
+  balances: Balances | undefined;
+  profile: Profiles[string] | undefined;
+  changes: DayChanges | undefined;
+}) {
+  const { details, statuses, balances, profile, changes } = props;
+  const { workgroup, today, zone } = useContext(WorkContext);
+  const from = addDays(today, 1 - DAYS);
+  const roles = rolesOf(balances);
+  const keys = [...new Set(Object.values(details).flatMap((values) => Object.keys(values)))];
+  const attention = findAttention({ workgroup: workgroup.id, today, details, statuses, changes });
+  if (keys.length === 0)
+    return (
+      <Empty title="No energy yet">
+        Nothing was measured in the last {DAYS} days. Send readings to this workgroup, or import what you have. The page shows them within seconds.
+      </Empty>
+    );
+  const frame = {
+    period: { from, to: today },
+    grain: 'day' as const,
+    today,
+    hrefOf: (day: string) => linkTo(workgroup.id, 'day', { day }),
+  };
+  const hasBalance = balances && roles.size > 0;
+  const shown = hasBalance
+    ? balanceColumns(balances, details, frame)
+    : seriesColumns(details, () => true, (key) => seriesName(key, statuses), frame);
+  const days = listDays(from, today);
+  const rows = qualityRows(details, keys, days, {
+    today,
+    nameOf: (key) => seriesName(key, statuses),
+    hrefOf: (key, day) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day }),
+  });
+  const heatRows = rows.slice(0, ROWS_MAX);
+  const missing = shown.columns.filter(({ state }) => state === 'missing').length;
+  return (
+    <div class="overview">
+      <State attention={attention} statuses={statuses} completeMs={completeUpTo(profile, statuses)} zone={zone} />
+      <OverviewTiles details={details} balances={balances} roles={roles} profile={profile} statuses={statuses} />
+      <section class="card area-attention" aria-labelledby="attention">
+        <h2 id="attention">Needs attention</h2>
+        <AttentionList attention={attention} />
+      </section>
+      <section class="card area-days" aria-labelledby="days">
+        <h2 id="days">Last {DAYS} days</h2>
+        <BarFigure
+          sentence={
+            <>
+              {hasBalance
+                ? 'What came in stands above the line, what went out below it.'
+                : 'The sources of all devices on top of each other.'}{' '}
+              {missing > 0 && `${plural(missing, 'day')} ${missing === 1 ? 'has' : 'have'} no data. `}
+              <a href={linkTo(workgroup.id, 'energy')}>More about energy</a>
+            </>
+          }
+          label={`Energy of the last ${DAYS} days`}
+          columns={shown.columns}
+          series={shown.series}
+          height={220}
+          wholeName={`Last ${DAYS} days`}
+        />
+      </section>
+      <section class="card area-quality" aria-labelledby="quality">
+        <h2 id="quality">Quality of the last {DAYS} days</h2>
+        <figure class="figure">
+          <figcaption>
+            <p class="sentence">
+              {rows.length > ROWS_MAX
+                ? `The ${ROWS_MAX} sources with the most trouble, of ${rows.length}. `
+                : 'Each row is a source, each cell a day. '}
+              <a href={linkTo(workgroup.id, 'quality')}>All of them</a>
+            </p>
+          </figcaption>
+          <HeatMap
+            label={`Quality of the last ${DAYS} days`}
+            rows={heatRows}
+            columns={days.map((day) => ({
+              key: day,
+              tick: day.endsWith('-01') || day === from ? dayAndMonth(day) : dateNumber(day),
+              name: longDay(day),
+            }))}
+            rowHeight={20}
+          />
+          <HeatKey present={new Set(heatRows.flatMap(({ cells }) => cells.map(({ state }) => state)))} />
+        </figure>
+      </section>
+    </div>
+  );
+}
+
+/** One state, with its reason. */
+function State(props: { attention: Attention[]; statuses: DeviceStatuses; completeMs: number | undefined; zone: string }) {
+  const { attention, statuses, completeMs, zone } = props;
+  const worst = attention.find(({ rank }) => rank !== 'noted');
+  const count = attention.filter(({ rank }) => rank !== 'noted').length;
+  const all = Object.values(statuses);
+  const online = all.filter(({ state }) => state === 'online').length;
+  const asleep = all.filter((status) => status.state === 'offline' && !isSilent(status)).length;
+  const state = worst?.rank ?? 'good';
+  return (
+    <section class={`state state-${state} area-state`} aria-label="State">
+      <StateSign state={state} />
+      <div>
+        <p class="state-name">
+          {state === 'good' ? 'All is well.' : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention. ${worst!.text}`}
+        </p>
+        <p class="muted">
+          {online} of {plural(all.length, 'device')} {online === 1 ? 'is' : 'are'} online
+          {asleep > 0 && `, ${asleep} asleep`}.{' '}
+          {completeMs === undefined
+            ? 'Nothing of today is known yet.'
+            : `Energy of today is complete up to ${clockTime(completeMs, zone)} (${zone}).`}
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) {
+  return (
+    <svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" class="state-sign">
+      {state === 'good' ? (
+        <>
+          <circle cx="14" cy="14" r="12" />
+          <path d="M8.5 14.5l3.8 3.8 7.2-8" />
+        </>
+      ) : (
+        <>
+          <path class="ground" d="M14 3L26.5 25H1.5Z" />
+          <path d="M14 11v7M14 21.4v.2" />
+        </>
+      )}
+    </svg>
+  );
+}
+
+function AttentionList({ attention }: { attention: Attention[] }) {
+  const { workgroup } = useContext(WorkContext);
+  if (attention.length === 0) return <Empty title="Nothing">No day of the last week and no device needs a look.</Empty>;
+  return (
+    <>
+      <ul class="attention">
+        {attention.slice(0, ATTENTION_MAX).map(({ key, rank, text, href, leads }) => (
+          <li key={key} class={`rank-${rank}`}>
+            <span class="attention-text">
+              <span class="visually-hidden">{rankWords[rank]}: </span>
+              {text}
+            </span>
+            <a href={href}>
+              {leads}
+              <span class="visually-hidden">: {text}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {attention.length > ATTENTION_MAX && (
+        <p class="muted">
+          And {attention.length - ATTENTION_MAX} more, <a href={linkTo(workgroup.id, 'quality')}>see Quality</a>.
+        </p>
+      )}
+    </>
+  );
+}
+
+const rankWords = { bad: 'Serious', doubtful: 'Doubtful', noted: 'For information' } as const;

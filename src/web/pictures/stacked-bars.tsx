@@ -1,0 +1,203 @@
+import { useRef } from 'preact/hooks';
+import { formatIn, type Unit } from '../words/number-words.ts';
+import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
+import { niceScale, type Scale } from './nice-scale.ts';
+import { useWidth } from './use-width.ts';
+
+const left = 44;
+const top = 18;
+const bottom = 38;
+const TICK_WIDTH = 38;
+const BAR_WIDTH_MAX = 44;
+
+/**
+ * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero. One column can be reached with Tab, the
+ * others with the arrow keys.
+ */
+export function StackedBars(props: {
+  label: string;
+  columns: readonly BarColumn[];
+  series: readonly BarSeries[];
+  unit: Unit;
+  height?: number;
+  active: number | undefined;
+  onActive(index: number | undefined): void;
+  /** The series that stands out. */
+  bright?: string | undefined;
+}) {
+  const { label, columns, series, unit, height = 260, active, onActive, bright } = props;
+  const { ref, width } = useWidth<HTMLDivElement>();
+  const svg = useRef<SVGSVGElement>(null);
+  const stacks = columns.map((column) => stack(column, series));
+  const ends = stacks.flat().map(({ to }) => to);
+  const references = columns.map(({ reference }) => reference ?? 0);
+  const scale = niceScale(Math.min(0, ...ends), Math.max(0, ...ends, ...references), height < 200 ? 3 : 5);
+  const band = Math.max(0, width - left) / Math.max(1, columns.length);
+  const y = (value: number) =>
+    top + ((scale.high - value) / (scale.high - scale.low)) * (height - top - bottom);
+  const indexAt = (clientX: number) => {
+    const box = svg.current!.getBoundingClientRect();
+    const index = Math.floor((clientX - box.left - left) / band);
+    return index >= 0 && index < columns.length ? index : undefined;
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const from = active ?? columns.length - 1;
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: columns.length - 1 }[event.key];
+    if (to === undefined || !columns[to]) return;
+    event.preventDefault();
+    svg.current!.querySelectorAll<SVGElement>('.column')[to]?.focus();
+  };
+  const tabStop = active ?? columns.length - 1;
+  const every = Math.max(1, Math.ceil(TICK_WIDTH / Math.max(band, 1)));
+
+  return (
+    <div ref={ref} class="picture" style={{ height: `${height}px` }}>
+      {width > 0 && (
+        // biome-ignore lint/a11y/noStaticElementInteractions: the columns inside can be focused; this listens for all of them
+        <svg
+          ref={svg}
+          width={width}
+          height={height}
+          role="group"
+          aria-label={label}
+          onKeyDown={onKeyDown}
+          onPointerMove={(event) => onActive(indexAt(event.clientX))}
+          onPointerLeave={() => onActive(undefined)}
+          onBlurCapture={() => onActive(undefined)}
+        >
+          <defs>
+            <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <rect width="6" height="6" class="hatch-ground" />
+              <rect width="2" height="6" class="hatch-line" />
+            </pattern>
+          </defs>
+          <Grid scale={scale} unit={unit} y={y} width={width} />
+          {columns.map((column, index) => (
+            <Column
+              key={column.key}
+              column={column}
+              bars={stacks[index]!}
+              x={left + index * band}
+              band={band}
+              y={y}
+              height={height}
+              hasTick={index % every === 0}
+              isActive={index === active}
+              isTabStop={index === tabStop}
+              onFocus={() => onActive(index)}
+              bright={bright}
+            />
+          ))}
+        </svg>
+      )}
+    </div>
+  );
+}
+
+function Grid({ scale, unit, y, width }: { scale: Scale; unit: Unit; y(value: number): number; width: number }) {
+  return (
+    <g aria-hidden="true">
+      <text class="axis" x={left - 8} y={10} text-anchor="end">
+        {unit.name}
+      </text>
+      {scale.ticks.map((tick) => (
+        <g key={tick}>
+          <line class={tick === 0 ? 'axis-line' : 'grid-line'} x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+          <text class="axis" x={left - 8} y={y(tick) + 4} text-anchor="end">
+            {tickText(Math.abs(tick), unit)}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+function tickText(value: number, unit: Unit): string {
+  const scaled = value / unit.size;
+  return Number.isInteger(scaled) ? formatIn(scaled, { name: '', size: 1 }) : formatIn(value, unit);
+}
+
+function Column(props: {
+  column: BarColumn;
+  bars: ReturnType<typeof stack>;
+  x: number;
+  band: number;
+  y(value: number): number;
+  height: number;
+  hasTick: boolean;
+  isActive: boolean;
+  isTabStop: boolean;
+  onFocus(): void;
+  bright: string | undefined;
+}) {
+  const { column, bars, x, band, y, height, hasTick, isActive, isTabStop, onFocus, bright } = props;
+  const plotEnd = height - bottom;
+  const barWidth = Math.max(1, Math.min(BAR_WIDTH_MAX, band < 6 ? band - 0.5 : band * 0.76));
+  const barX = x + (band - barWidth) / 2;
+  const middle = x + band / 2;
+  const isPartly = column.state !== 'missing' && column.state !== 'future' && column.values.includes(null);
+  const end = Math.max(0, ...bars.map(({ to }) => to));
+  const shared = {
+    class: `column ${column.state} ${isActive ? 'active' : ''}`,
+    tabIndex: isTabStop ? 0 : -1,
+    'aria-label': [column.name, ...column.notes].join(': '),
+    onFocus,
+  };
+  const drawn = (
+    <>
+      <rect class="column-ground" x={x} y={top} width={band} height={plotEnd - top} />
+      {column.state === 'missing' && (
+        <rect class="missing-bar" x={barX} y={top} width={barWidth} height={plotEnd - top} fill="url(#hatch)" />
+      )}
+      {bars.map(({ series, from, to }) => {
+        const [high, low] = [y(Math.max(from, to)), y(Math.min(from, to))];
+        const faded = bright !== undefined && bright !== series.key;
+        return (
+          <rect
+            key={series.key}
+            class={`bar tone-${series.tone} ${faded ? 'faded' : ''}`}
+            x={barX}
+            y={high}
+            width={barWidth}
+            height={Math.max(0.5, low - high)}
+          />
+        );
+      })}
+      {isPartly && (
+        <rect class="missing-bar" x={barX} y={y(end) - 9} width={barWidth} height={8} fill="url(#hatch)" />
+      )}
+      {column.reference != null && (
+        <line class="reference" x1={barX - 2} x2={barX + barWidth + 2} y1={y(column.reference)} y2={y(column.reference)} />
+      )}
+      {column.mark && <Mark mark={column.mark} x={middle} y={plotEnd + 10} />}
+      {hasTick && (
+        <text class="axis" x={middle} y={height - 6} text-anchor="middle">
+          {column.tick}
+        </text>
+      )}
+    </>
+  );
+  if (column.href !== undefined)
+    return (
+      <a href={column.href} {...shared}>
+        {drawn}
+      </a>
+    );
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: its values can be read with the arrow keys
+    <g role="img" {...shared}>
+      {drawn}
+    </g>
+  );
+}
+
+/** Marks differ by shape, not only by colour. */
+export function Mark({ mark, x, y }: { mark: NonNullable<BarColumn['mark']>; x: number; y: number }) {
+  const shape = {
+    bad: `M${x - 5} ${y + 4}L${x} ${y - 5}L${x + 5} ${y + 4}Z`,
+    doubtful: `M${x - 4.5} ${y + 3.5}L${x} ${y - 4}L${x + 4.5} ${y + 3.5}Z`,
+    noted: `M${x - 2.5} ${y}a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0Z`,
+    restated: `M${x} ${y - 5}L${x + 5} ${y}L${x} ${y + 5}L${x - 5} ${y}Z`,
+  }[mark];
+  return <path class={`mark mark-${mark}`} d={shape} />;
+}
