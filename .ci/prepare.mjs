@@ -7,12 +7,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPage } from './build-page.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const stamp = join(root, 'node_modules', '.wattline-lock');
 
 installPackages();
-buildPage();
+if (!buildPage(root)) fail('the web page could not be built; see the output above.');
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
 if (process.argv.includes('--browser')) ensureBrowser();
@@ -28,29 +29,6 @@ function installPackages() {
   if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
     fail('npm ci failed; see its output above.');
   writeFileSync(stamp, lock);
-}
-
-/** Builds `src/web` into `dist-web`, which takes a second, if its sources or the packages have changed. */
-function buildPage() {
-  const folder = join(root, 'src', 'web');
-  const built = join(root, 'dist-web', '.sources');
-  const hash = createHash('sha256').update(readFileSync(stamp));
-  for (const file of filesBelow(folder)) hash.update(file).update(readFileSync(join(folder, file)));
-  const sources = hash.digest('hex');
-  if (existsSync(built) && readFileSync(built, 'utf8') === sources) return;
-  const bin = join(root, 'node_modules', '.bin');
-  if (!run(join(bin, 'node'), [join(bin, 'vite'), 'build', folder, '--logLevel', 'warn']))
-    fail('the web page could not be built; see the output above.');
-  writeFileSync(built, sources);
-}
-
-function filesBelow(folder, prefix = '') {
-  return readdirSync(folder, { withFileTypes: true })
-    .flatMap((entry) => {
-      const name = `${prefix}${entry.name}`;
-      return entry.isDirectory() ? filesBelow(join(folder, entry.name), `${name}/`) : [name];
-    })
-    .sort();
 }
 
 function ensureRedis() {
@@ -168,7 +146,9 @@ function asRoot() {
 
 function run(command, args, env = {}, cwd = root) {
   // Nothing of this belongs on standard output, which is the command's that follows.
-  return spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], env: { ...process.env, ...env } }).status === 0;
+  return (
+    spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], env: { ...process.env, ...env } }).status === 0
+  );
 }
 function quiet(command, args) {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;

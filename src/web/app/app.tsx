@@ -28,7 +28,9 @@ export function App() {
   const linked = takeLinkedToken();
   if (linked !== undefined) queueMicrotask(() => setEntry(enterWith(linked)));
   if (!entry.session) return <SignIn reason={entry.reason} onSession={onSession} />;
-  return <Shell key={entry.session.token} session={entry.session} address={address} onSignedOut={onSignedOut} />;
+  return (
+    <Shell key={entry.session.token} session={entry.session} address={address} onSignedOut={onSignedOut} />
+  );
 }
 
 function enter(): Entry {

@@ -29,7 +29,9 @@ export function readToken(
   if (token === '') return refused('Paste a token first.');
   const claims = claimsOf(token);
   if (!claims)
-    return refused('This is not a token. A token is one long text with two dots in it; check that all of it was copied.');
+    return refused(
+      'This is not a token. A token is one long text with two dots in it; check that all of it was copied.',
+    );
   if (typeof claims.exp === 'number' && claims.exp * 1_000 <= nowMs)
     return refused('This token has expired. Ask for a new one.');
   const workgroups = Object.entries(claims.scopes ?? {})

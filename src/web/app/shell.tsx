@@ -64,16 +64,9 @@ export function Shell(props: { session: Session; address: Address; onSignedOut(r
   useEffect(() => scrollTo(0, 0), [address.page]);
   return (
     <>
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          main.current?.focus();
-        }}
-      >
+      <button type="button" class="button skip" onClick={() => main.current?.focus()}>
         To the content
-      </a>
+      </button>
       <header class="top">
         <div class="top-inner">
           <a class="home" href={linkTo(workgroup.id, 'overview')} aria-label="Wattline, overview">

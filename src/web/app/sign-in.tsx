@@ -3,7 +3,13 @@ import { Logo } from './logo.tsx';
 import { readToken, type Session } from './session.ts';
 
 /** Asks for a token. @param reason why the person is here again */
-export function SignIn({ reason, onSession }: { reason: string | undefined; onSession(session: Session): void }) {
+export function SignIn({
+  reason,
+  onSession,
+}: {
+  reason: string | undefined;
+  onSession(session: Session): void;
+}) {
   const [problem, setProblem] = useState<string | undefined>();
   const submit = (event: SubmitEvent) => {
     event.preventDefault();

@@ -55,7 +55,11 @@ export function CorrectionPanel(props: {
                 “{reason}” – {author}, {dayAndTime(at, zone)}
               </p>
               {workgroup.mayCorrect && undoneBy === null && kind !== 'undo' && (
-                <button type="button" class="button quiet" onClick={() => setDraft({ kind: 'undo', correction: id })}>
+                <button
+                  type="button"
+                  class="button quiet"
+                  onClick={() => setDraft({ kind: 'undo', correction: id })}
+                >
                   Undo correction {id}
                 </button>
               )}
@@ -70,14 +74,25 @@ export function CorrectionPanel(props: {
               key={kind}
               type="button"
               class="button"
-              onClick={() => setDraft({ kind, ...(kind !== 'set_day' && { from: explained.start, to: explained.end }) })}
+              onClick={() =>
+                setDraft({ kind, ...(kind !== 'set_day' && { from: explained.start, to: explained.end }) })
+              }
             >
               {kindNames[kind]}
             </button>
           ))}
         </div>
       )}
-      {draft && <CorrectionForm key={JSON.stringify(draft)} draft={draft} explained={explained} source={source} onClose={close} onDone={onDone} />}
+      {draft && (
+        <CorrectionForm
+          key={JSON.stringify(draft)}
+          draft={draft}
+          explained={explained}
+          source={source}
+          onClose={close}
+          onDone={onDone}
+        />
+      )}
     </section>
   );
 }
@@ -111,7 +126,8 @@ function CorrectionForm(props: {
         onDone();
       }
     } catch (error) {
-      const failure = error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
+      const failure =
+        error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
       if (failure.kind === 'signed-out') onSignedOut(failure.message);
       else setProblem(failure.message);
     } finally {
@@ -128,17 +144,33 @@ function CorrectionForm(props: {
   return (
     <form class="correction-form" onSubmit={onSubmit} onInput={() => setPreview(undefined)}>
       <h3>{draft.kind === 'undo' ? `Undo correction ${draft.correction}` : kindNames[draft.kind]}</h3>
-      {isOne && <p>The reading of {clockTime(draft.from!, zone, true)} is left out, now and also if it comes again.</p>}
+      {isOne && (
+        <p>
+          The reading of {clockTime(draft.from!, zone, true)} is left out, now and also if it comes again.
+        </p>
+      )}
       {draft.kind === 'exclude' && !isOne && (
-        <TimeFields explained={explained} help="All readings in this time are left out, also those that come later." />
+        <TimeFields
+          explained={explained}
+          help="All readings in this time are left out, also those that come later."
+        />
       )}
       {draft.kind === 'fill' && (
-        <TimeFields explained={explained} help="The energy is estimated from comparable days; what was measured stays." />
+        <TimeFields
+          explained={explained}
+          help="The energy is estimated from comparable days; what was measured stays."
+        />
       )}
       {draft.kind === 'set_day' && (
         <label class="field">
           <span class="field-name">Energy of {longDay(explained.day)}, Wh</span>
-          <input name="energyWh" inputMode="numeric" required autocomplete="off" defaultValue={String(source.result?.energyWh ?? '')} />
+          <input
+            name="energyWh"
+            inputMode="numeric"
+            required
+            autocomplete="off"
+            defaultValue={String(source.result?.energyWh ?? '')}
+          />
         </label>
       )}
       <label class="field">
@@ -168,7 +200,10 @@ function TimeFields({ explained, help }: { explained: Explained; help: string })
   const { zone } = useContext(WorkContext);
   const QUARTER_MS = 900_000;
   const [start, end] = [Date.parse(explained.start), Date.parse(explained.end)];
-  const times = Array.from({ length: (end - start) / QUARTER_MS + 1 }, (_, index) => start + index * QUARTER_MS);
+  const times = Array.from(
+    { length: (end - start) / QUARTER_MS + 1 },
+    (_, index) => start + index * QUARTER_MS,
+  );
   const options = (from: number, to: number) =>
     times.slice(from, to).map((ms) => (
       <option key={ms} value={new Date(ms).toISOString()}>
@@ -197,13 +232,19 @@ function Effect({ correction: { days, dayCount } }: { correction: ListedCorrecti
   if (days.length === 0) return <p role="status">Nothing would change.</p>;
   return (
     <div class="effect" role="status">
-      <p>This would change {formatCount(dayCount)} {dayCount === 1 ? 'day' : 'days'}. Nothing is stored yet.</p>
+      <p>
+        This would change {formatCount(dayCount)} {dayCount === 1 ? 'day' : 'days'}. Nothing is stored yet.
+      </p>
       <table>
         <thead>
           <tr>
             <th scope="col">Day</th>
-            <th scope="col" class="number">Before</th>
-            <th scope="col" class="number">After</th>
+            <th scope="col" class="number">
+              Before
+            </th>
+            <th scope="col" class="number">
+              After
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -221,7 +262,12 @@ function Effect({ correction: { days, dayCount } }: { correction: ListedCorrecti
 }
 
 /** The body of the request; a text says what is wrong. */
-function bodyOf(draft: Draft, form: FormData, explained: Explained, { source }: ExplainedSource): object | string {
+function bodyOf(
+  draft: Draft,
+  form: FormData,
+  explained: Explained,
+  { source }: ExplainedSource,
+): object | string {
   const reason = String(form.get('reason') ?? '').trim();
   if (reason === '') return 'Say why. Others will read it.';
   const { device, day } = explained;

@@ -1,14 +1,20 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { Balances, DeviceStatuses, Profiles } from '../data/answers.ts';
-import { profileColumns } from '../data/profile-columns.ts';
-import { rolesOf, seriesName, splitSeries } from '../data/series.ts';
+import {
+  type ProfileColumns,
+  profileColumns,
+  profileOfBalance,
+  rolesThemselves,
+} from '../data/profile-columns.ts';
+import { namerOf, rolesOf, seriesName, seriesOf, splitSeries } from '../data/series.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { WorkContext } from '../data/work-context.ts';
 import { Select } from '../parts/choice.tsx';
 import { DayStepper } from '../parts/day-stepper.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
+import { comparableName } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { addDays, isDay } from '../words/local-days.ts';
 import { longDay, shortDay } from '../words/time-words.ts';
@@ -21,19 +27,28 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
   const other = isDay(query.with) ? query.with : undefined;
   const device = query.device;
   const only = device ? `&devices=${device}` : '';
-  const profile = useAnswer<Profiles>(`interval-energy?startDate=${day}&endDate=${day}&groupBy=source${only}`);
+  const profile = useAnswer<Profiles>(
+    `interval-energy?startDate=${day}&endDate=${day}&groupBy=source${only}`,
+  );
   const otherProfile = useAnswer<Profiles>(
     other && `interval-energy?startDate=${other}&endDate=${other}&groupBy=source${only}`,
   );
   const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
-  const balances = useAnswer<Balances>(
-    workgroup.maySeeAll ? `balance?startDate=${day}&endDate=${day}` : undefined,
-    60_000,
-  );
+  // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token without device groups.
+  const balancePath = (of: string) => `balance?startDate=${of}&endDate=${of}`;
+  const balances = useAnswer<Balances>(workgroup.maySeeAll ? balancePath(day) : undefined, 60_000);
   const roles = rolesOf(balances.answer);
+  const isBalance = roles.size > 0 && !device;
+  const quarters = useAnswer<Balances>(isBalance ? `${balancePath(day)}&resolution=interval` : undefined);
+  const otherQuarters = useAnswer<Balances>(
+    isBalance && other ? `${balancePath(other)}&resolution=interval` : undefined,
+  );
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'day', { ...query, day, ...change });
-  const isDecided = !workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined;
+  const isDecided =
+    (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined) &&
+    (!isBalance || quarters.answer !== undefined || quarters.failure !== undefined);
+  const otherShown = other ? otherProfile.answer?.[other] : undefined;
   return (
     <>
       <div class="page-head">
@@ -45,7 +60,10 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
           label="Device"
           options={[
             { key: '', name: 'All devices' },
-            ...Object.keys(statuses.answer ?? {}).map((id) => ({ key: id, name: seriesName(id, statuses.answer) })),
+            ...Object.keys(statuses.answer ?? {}).map((id) => ({
+              key: id,
+              name: seriesName(id, statuses.answer),
+            })),
           ]}
           chosen={device ?? ''}
           onChoose={(key) => {
@@ -67,15 +85,25 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
           }}
         />
       </div>
-      <Shown of={isDecided ? profile : { ...profile, answer: undefined, isLoading: true }} what="the profile" height={420}>
+      <Shown
+        of={isDecided ? profile : { ...profile, answer: undefined, isLoading: true }}
+        what="the profile"
+        height={420}
+      >
         {(answer) => {
-          const shown = profileColumns(answer[day], {
-            nameOf: (key) => seriesName(key, statuses.answer),
-            roles,
-            zone,
-            nowMs: Date.now(),
-            other: other ? otherProfile.answer?.[other] : undefined,
-          });
+          const shown = profileColumns(
+            quarters.answer ? profileOfBalance(answer[day], quarters.answer) : answer[day],
+            {
+              nameOf: namerOf(seriesOf({ day: answer[day]?.energyWh ?? {} }), statuses.answer),
+              roles: quarters.answer ? rolesThemselves : roles,
+              zone,
+              nowMs: Date.now(),
+              other:
+                otherShown && otherQuarters.answer
+                  ? profileOfBalance(otherShown, otherQuarters.answer)
+                  : otherShown,
+            },
+          );
           if (!shown)
             return (
               <Empty title={`No energy on ${longDay(day)}`}>
@@ -87,15 +115,7 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
               <BarFigure
                 sentence={
                   <>
-                    {shortDay(day)}{' '}
-                    {shown.lastKnown ? (
-                      <>
-                        is known up to {shown.lastKnown}
-                        {day === today && ' so far'}.
-                      </>
-                    ) : (
-                      'has no measured interval.'
-                    )}{' '}
+                    {shortDay(day)} {knownWords(shown, day === today)}{' '}
                     {shown.peak && (
                       <>
                         The strongest quarter of an hour begins at {shown.peak.time}, with{' '}
@@ -110,14 +130,21 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
                 series={shown.series}
                 height={300}
                 wholeName={longDay(day)}
-                referenceName={other && otherProfile.answer ? shortDay(other) : undefined}
+                referenceName={
+                  other && otherShown ? `${comparableName(shown.series)}${shortDay(other)}` : undefined
+                }
               />
               <p class="links">
-                {[...new Set(Object.keys(answer[day]!.energyWh).map((key) => splitSeries(key).device))].slice(0, 12).map((id) => (
-                  <a key={id} class="chip" href={linkTo(workgroup.id, 'why', { device: id, day })}>
-                    Why {seriesName(id, statuses.answer)}
-                  </a>
-                ))}
+                {devicesOf(answer[day]!.energyWh)
+                  .sort((a, b) =>
+                    seriesName(a, statuses.answer).localeCompare(seriesName(b, statuses.answer)),
+                  )
+                  .slice(0, CHIPS_MAX)
+                  .map((id) => (
+                    <a key={id} class="chip" href={linkTo(workgroup.id, 'why', { device: id, day })}>
+                      Why {seriesName(id, statuses.answer)}
+                    </a>
+                  ))}
               </p>
               <details class="more">
                 <summary>The same as a table</summary>
@@ -135,6 +162,17 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
     </>
   );
 }
+
+function knownWords({ lastKnown, isWhole }: ProfileColumns, isToday: boolean): string {
+  if (lastKnown === undefined) return 'has no measured interval.';
+  if (isWhole) return 'is known to its end.';
+  return `is known up to ${lastKnown}${isToday ? ' so far' : ''}.`;
+}
+
+const CHIPS_MAX = 12;
+const devicesOf = (energyWh: object) => [
+  ...new Set(Object.keys(energyWh).map((key) => splitSeries(key).device)),
+];
 
 const backNames: Readonly<Record<number, string>> = {
   1: 'the day before',

@@ -2,21 +2,21 @@ import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { Balances, DailyEnergy, DayDetails, DeviceStatuses } from '../data/answers.ts';
 import { balanceColumns, type EnergyColumns, seriesColumns, withReference } from '../data/energy-columns.ts';
-import { rolesOf, seriesName } from '../data/series.ts';
+import { namerOf, rolesOf, seriesName, seriesOf } from '../data/series.ts';
 import { type Answered, useAnswer } from '../data/use-answer.ts';
 import { WorkContext } from '../data/work-context.ts';
 import { Choice, Select } from '../parts/choice.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty, Loading, Shown } from '../parts/states.tsx';
-import { totalOf } from '../pictures/bar-data.ts';
+import { comparableName, comparableOf } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { addDays, countDays, isDay } from '../words/local-days.ts';
 import { formatCount } from '../words/number-words.ts';
 import { daysOfColumn, type Grain, grainOf, type Period, shiftPeriod, yearBefore } from '../words/periods.ts';
 import { balanceRoles, isBalanceRole, roleWords } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
-import { EnergyTable } from './energy-table.tsx';
 import { energySentence } from './energy-sentence.tsx';
+import { EnergyTable } from './energy-table.tsx';
 
 type Query = Readonly<Record<string, string>>;
 type Compared = 'none' | 'before' | 'year';
@@ -31,7 +31,8 @@ export function EnergyPage({ query }: { query: Query }) {
   const period = periodIn(query, today);
   const grain = grainOf(period);
   const compared: Compared = query.compare === 'before' || query.compare === 'year' ? query.compare : 'none';
-  const other = compared === 'none' ? undefined : compared === 'before' ? shiftPeriod(period, -1) : yearBefore(period);
+  const other =
+    compared === 'none' ? undefined : compared === 'before' ? shiftPeriod(period, -1) : yearBefore(period);
   const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
   const balances = useAnswer<Balances>(
     workgroup.maySeeAll ? `balance?${range(period)}&resolution=${grain}` : undefined,
@@ -62,18 +63,21 @@ export function EnergyPage({ query }: { query: Query }) {
       <div class="controls">
         <Select
           label="Show"
-          options={options}
-          chosen={show ?? 'balance'}
+          options={show === undefined ? [{ key: '', name: 'Balance' }] : options}
+          chosen={show ?? ''}
           onChoose={(key) => {
             location.hash = link({ show: key });
           }}
         />
-        {show !== 'balance' && (
+        {show !== 'balance' && show !== undefined && (
           <Select
             label="Device"
             options={[
               { key: '', name: 'All devices' },
-              ...Object.keys(statuses.answer ?? {}).map((id) => ({ key: id, name: seriesName(id, statuses.answer) })),
+              ...Object.keys(statuses.answer ?? {}).map((id) => ({
+                key: id,
+                name: seriesName(id, statuses.answer),
+              })),
             ]}
             chosen={device ?? ''}
             onChoose={(key) => {
@@ -148,7 +152,10 @@ function EnergyPicture(props: PictureProps) {
     return `${report}?${range(of)}${show === 'devices' ? '' : '&groupBy=source'}${only}`;
   };
   const energy = useAnswer<DailyEnergy | DayDetails>(path(period), SLOW_MS);
-  const otherEnergy = useAnswer<DailyEnergy | DayDetails>(other && show !== 'balance' ? path(other) : undefined, SLOW_MS);
+  const otherEnergy = useAnswer<DailyEnergy | DayDetails>(
+    other && show !== 'balance' ? path(other) : undefined,
+    SLOW_MS,
+  );
   const otherBalances = useAnswer<Balances>(
     other && show === 'balance' ? `balance?${range(other)}&resolution=${grain}` : undefined,
     SLOW_MS,
@@ -168,13 +175,15 @@ function EnergyPicture(props: PictureProps) {
     const frame = { period: of, grain, today, hrefOf: hrefOf(of) };
     if (show === 'balance')
       return sums.answer && balanceColumns(sums.answer, detailsOf(values.answer), frame);
-    return values.answer && seriesColumns(values.answer, chosen, (key) => seriesName(key, statuses), frame);
+    return (
+      values.answer && seriesColumns(values.answer, chosen, namerOf(seriesOf(values.answer), statuses), frame)
+    );
   };
   if (isTooMuch && show !== 'balance')
     return (
       <Empty title="These are too many values for one picture">
-        {formatCount(known)} devices have {formatCount(known * countDays(period.from, period.to))} daily values in this
-        period. Choose one device, or at most three months.
+        {formatCount(known)} devices have {formatCount(known * countDays(period.from, period.to))} daily
+        values in this period. Choose one device, or at most three months.
       </Empty>
     );
   return (
@@ -185,7 +194,9 @@ function EnergyPicture(props: PictureProps) {
         return (
           <EnergyShown
             {...props}
-            columns={withReference(columns, compared?.columns, (column) => totalOf(column, compared!.series))}
+            columns={withReference(columns, compared?.columns, (column) =>
+              comparableOf(column, compared!.series),
+            )}
             compared={compared}
           />
         );
@@ -217,13 +228,18 @@ function EnergyShown(props: PictureProps & { columns: EnergyColumns; compared: E
         series={columns.series}
         height={300}
         wholeName={periodName(period)}
-        referenceName={other && compared ? periodName(other) : undefined}
+        referenceName={
+          other && compared ? `${comparableName(compared.series)}${periodName(other)}` : undefined
+        }
       />
       <details class="more" open>
         <summary>The same as a table</summary>
-        <EnergyTable {...columns} fileName={`${workgroup.id}-${show}-${period.from}-${period.to}.csv`} zone={zone} />
+        <EnergyTable
+          {...columns}
+          fileName={`${workgroup.id}-${show}-${period.from}-${period.to}.csv`}
+          zone={zone}
+        />
       </details>
     </>
   );
 }
-

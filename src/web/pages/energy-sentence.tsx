@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { EnergyColumns } from '../data/energy-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
-import { totalOf } from '../pictures/bar-data.ts';
+import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
 import type { Day } from '../words/local-days.ts';
 import { formatChange, formatCount, plural } from '../words/number-words.ts';
 import type { Grain, Period } from '../words/periods.ts';
@@ -19,20 +19,25 @@ export function energySentence(facts: {
   today: Day;
 }): ComponentChildren {
   const { show, period, other, grain, columns, compared, today } = facts;
-  const begun = columns.columns.filter(({ state }) => state !== 'future');
+  const begun = columns.columns.filter((column) => !isEmpty(column));
+  const [first] = begun;
   const missing = begun.filter(({ state }) => state === 'missing').length;
   const partly = begun.filter(({ state, values }) => state !== 'missing' && values.includes(null)).length;
   const doubtful = begun.filter(({ mark }) => mark === 'bad' || mark === 'doubtful').length;
   const isRunning = period.to >= today;
   return (
     <>
-      {show === 'balance' ? balanceWords(columns) : seriesTotal(show, columns)} {isRunning ? 'so far in' : 'in'}{' '}
-      {periodName(period)}.{' '}
+      {show === 'balance' ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
+      {isRunning ? 'so far in' : 'in'} {periodName(period)}.{' '}
+      {columns.columns.some(({ state }) => state === 'before') &&
+        first &&
+        `The first data are of ${first.name}. `}
       {other && compared && comparedWords(columns, compared, other)}
       {missing > 0 &&
         `${plural(missing, grain)} of ${formatCount(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
       {partly > 0 && `On ${plural(partly, grain)} a part is missing. `}
-      {doubtful > 0 && `${plural(doubtful, grain)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`}
+      {doubtful > 0 &&
+        `${plural(doubtful, grain)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`}
     </>
   );
 }
@@ -52,7 +57,8 @@ function seriesTotal(show: string, columns: EnergyColumns) {
   const name = isBalanceRole(show) ? roleWords[show].name.toLowerCase() : show;
   return (
     <>
-      <EnergyAmount wh={sumOf(columns)} /> {isBalanceRole(show) ? `of ${name}` : `by ${plural(columns.series.length, show.replace(/s$/, ''))}`}
+      <EnergyAmount wh={sumOf(columns)} />{' '}
+      {isBalanceRole(show) ? `of ${name}` : `by ${plural(columns.series.length, show.replace(/s$/, ''))}`}
     </>
   );
 }
@@ -87,12 +93,18 @@ function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: P
   // Only columns that are known on both sides are compared.
   const pairs = columns.columns
     .map((column, index) => [
-      totalOf(column, columns.series),
-      compared.columns[index] ? totalOf(compared.columns[index], compared.series) : null,
+      comparableOf(column, columns.series),
+      compared.columns[index] ? comparableOf(compared.columns[index], compared.series) : null,
     ])
     .filter((pair): pair is [number, number] => pair[0] != null && pair[1] != null);
   if (pairs.length === 0) return `There is nothing to compare with in ${periodName(other)}. `;
-  const [now, before] = [0, 1].map((side) => pairs.reduce((sum, pair) => sum + pair[side]!, 0)) as [number, number];
+  const [now, before] = [0, 1].map((side) => pairs.reduce((sum, pair) => sum + pair[side]!, 0)) as [
+    number,
+    number,
+  ];
   const change = formatChange(now, before);
-  return change && `That is ${change} compared with ${periodName(other)}, over the columns that both have. `;
+  return (
+    change &&
+    `${comparableName(columns.series).replace(', ', ' is') || 'That is'} ${change} in ${periodName(other)}, over the ${pairs.length} columns that both have. `
+  );
 }

@@ -5,14 +5,14 @@ import { type Attention, findAttention, isSilent } from '../data/attention.ts';
 import { balanceColumns, seriesColumns } from '../data/energy-columns.ts';
 import { completeUpTo } from '../data/overview-facts.ts';
 import { qualityRows } from '../data/quality-rows.ts';
-import { rolesOf, seriesName, splitSeries } from '../data/series.ts';
+import { namerOf, rolesOf, seriesOf, splitSeries } from '../data/series.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { WorkContext } from '../data/work-context.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
 import { addDays, listDays } from '../words/local-days.ts';
-import { plural } from '../words/number-words.ts';
+import { formatCount, plural } from '../words/number-words.ts';
 import { clockTime, dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
 import { OverviewTiles } from './overview-tiles.tsx';
 
@@ -32,11 +32,16 @@ export function OverviewPage() {
   const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
   const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${addDays(today, -7)}`, SLOW_MS);
   const isDecided =
-    statuses.answer && (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined);
+    statuses.answer &&
+    (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined);
   return (
     <>
       <h1 class="visually-hidden">Overview</h1>
-      <Shown of={isDecided ? details : { ...details, answer: undefined, isLoading: true }} what="the overview" height={600}>
+      <Shown
+        of={isDecided ? details : { ...details, answer: undefined, isLoading: true }}
+        what="the overview"
+        height={600}
+      >
         {(answer) => (
           <Overview
             details={answer}
@@ -62,12 +67,14 @@ function Overview(props: {
   const { workgroup, today, zone } = useContext(WorkContext);
   const from = addDays(today, 1 - DAYS);
   const roles = rolesOf(balances);
-  const keys = [...new Set(Object.values(details).flatMap((values) => Object.keys(values)))];
-  const attention = findAttention({ workgroup: workgroup.id, today, details, statuses, changes });
+  const keys = seriesOf(details);
+  const nameOf = namerOf(keys, statuses);
+  const attention = findAttention({ workgroup: workgroup.id, today, details, statuses, changes, nameOf });
   if (keys.length === 0)
     return (
       <Empty title="No energy yet">
-        Nothing was measured in the last {DAYS} days. Send readings to this workgroup, or import what you have. The page shows them within seconds.
+        Nothing was measured in the last {DAYS} days. Send readings to this workgroup, or import what you
+        have. The page shows them within seconds.
       </Empty>
     );
   const frame = {
@@ -79,19 +86,30 @@ function Overview(props: {
   const hasBalance = balances && roles.size > 0;
   const shown = hasBalance
     ? balanceColumns(balances, details, frame)
-    : seriesColumns(details, () => true, (key) => seriesName(key, statuses), frame);
+    : seriesColumns(details, () => true, nameOf, frame);
   const days = listDays(from, today);
   const rows = qualityRows(details, keys, days, {
     today,
-    nameOf: (key) => seriesName(key, statuses),
+    nameOf,
     hrefOf: (key, day) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day }),
   });
   const heatRows = rows.slice(0, ROWS_MAX);
   const missing = shown.columns.filter(({ state }) => state === 'missing').length;
   return (
     <div class="overview">
-      <State attention={attention} statuses={statuses} completeMs={completeUpTo(profile, statuses)} zone={zone} />
-      <OverviewTiles details={details} balances={balances} roles={roles} profile={profile} statuses={statuses} />
+      <State
+        attention={attention}
+        statuses={statuses}
+        completeMs={completeUpTo(profile, statuses)}
+        zone={zone}
+      />
+      <OverviewTiles
+        details={details}
+        balances={balances}
+        roles={roles}
+        profile={profile}
+        statuses={statuses}
+      />
       <section class="card area-attention" aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>
         <AttentionList attention={attention} />
@@ -144,7 +162,12 @@ function Overview(props: {
 }
 
 /** One state, with its reason. */
-function State(props: { attention: Attention[]; statuses: DeviceStatuses; completeMs: number | undefined; zone: string }) {
+function State(props: {
+  attention: Attention[];
+  statuses: DeviceStatuses;
+  completeMs: number | undefined;
+  zone: string;
+}) {
   const { attention, statuses, completeMs, zone } = props;
   const worst = attention.find(({ rank }) => rank !== 'noted');
   const count = attention.filter(({ rank }) => rank !== 'noted').length;
@@ -157,11 +180,13 @@ function State(props: { attention: Attention[]; statuses: DeviceStatuses; comple
       <StateSign state={state} />
       <div>
         <p class="state-name">
-          {state === 'good' ? 'All is well.' : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention. ${worst!.text}`}
+          {state === 'good'
+            ? 'All is well.'
+            : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention. ${worst!.text}`}
         </p>
         <p class="muted">
-          {online} of {plural(all.length, 'device')} {online === 1 ? 'is' : 'are'} online
-          {asleep > 0 && `, ${asleep} asleep`}.{' '}
+          {all.length > 0 &&
+            `${formatCount(online)} of ${plural(all.length, 'device')} ${online === 1 ? 'is' : 'are'} online${asleep > 0 ? `, ${formatCount(asleep)} asleep` : ''}. `}
           {completeMs === undefined
             ? 'Nothing of today is known yet.'
             : `Energy of today is complete up to ${clockTime(completeMs, zone)} (${zone}).`}
@@ -191,7 +216,8 @@ function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) 
 
 function AttentionList({ attention }: { attention: Attention[] }) {
   const { workgroup } = useContext(WorkContext);
-  if (attention.length === 0) return <Empty title="Nothing">No day of the last week and no device needs a look.</Empty>;
+  if (attention.length === 0)
+    return <Empty title="Nothing">No day of the last week and no device needs a look.</Empty>;
   return (
     <>
       <ul class="attention">
@@ -210,7 +236,8 @@ function AttentionList({ attention }: { attention: Attention[] }) {
       </ul>
       {attention.length > ATTENTION_MAX && (
         <p class="muted">
-          And {attention.length - ATTENTION_MAX} more, <a href={linkTo(workgroup.id, 'quality')}>see Quality</a>.
+          And {attention.length - ATTENTION_MAX} more,{' '}
+          <a href={linkTo(workgroup.id, 'quality')}>see Quality</a>.
         </p>
       )}
     </>

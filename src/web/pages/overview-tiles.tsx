@@ -23,41 +23,47 @@ export function OverviewTiles(props: {
   const { workgroup, today, zone } = useContext(WorkContext);
   const yesterday = addDays(today, -1);
   const present = new Set(roles.values());
-  const main: BalanceRole | undefined = present.has('production')
-    ? 'production'
-    : present.has('consumption')
-      ? 'consumption'
-      : present.has('grid_import')
-        ? 'grid_import'
-        : undefined;
+  const main = (['production', 'consumption', 'grid_import'] as const).find((role) => present.has(role));
   const chosen = (key: string) => main === undefined || roles.get(key) === main;
-  const valueOf = (day: string) => sumOfDay(details, day, chosen);
-  const ended = comparedWithUsual(valueOf, yesterday);
-  const name = main === undefined ? 'All sources' : { production: 'Produced', consumption: 'Used', grid_import: 'From the grid' }[main as 'production'];
+  const mainWh = (day: string) => sumOfDay(details, day, chosen);
+  const ended = comparedWithUsual(mainWh, yesterday);
+  const name = main === undefined ? 'All sources' : mainNames[main];
   const balance = balances?.[yesterday];
   const used = balances && comparedWithUsual((day) => balances[day]?.consumptionWh, yesterday);
   const month = balances && sumOfMonth(balances, today, (one) => one.consumptionWh);
   const monthMain = Object.keys(details)
     .filter((day) => day.startsWith(today.slice(0, 7)))
-    .reduce((sum, day) => sum + (valueOf(day) ?? 0), 0);
-  const shown = profileColumns(profile, { nameOf: (key) => key, roles: new Map(), zone, nowMs: Date.now(), other: undefined });
+    .reduce((sum, day) => sum + (mainWh(day) ?? 0), 0);
+  const shown = profileColumns(profile, {
+    nameOf: (key) => key,
+    roles: new Map(),
+    zone,
+    nowMs: Date.now(),
+    other: undefined,
+  });
   const quarter = shown?.columns.map((_, index) => sumOfInterval(profile!, index, chosen)) ?? [];
   return (
     <div class="tiles area-tiles">
       <Tile title="Yesterday" href={linkTo(workgroup.id, 'day', { day: yesterday })}>
-        <Number label={name} compared={ended} />
-        {main !== 'consumption' && used && used.wh !== null && <Number label="Used" compared={used} isSmall />}
+        <MainNumber label={name} compared={ended} />
+        {main !== 'consumption' && used && used.wh !== null && (
+          <MainNumber label="Used" compared={used} isSmall />
+        )}
       </Tile>
       <Tile title="Today so far" href={linkTo(workgroup.id, 'day', { day: today })}>
         <p class="big">
-          <EnergyAmount wh={valueOf(today)} />
+          <EnergyAmount wh={mainWh(today)} />
           <span class="big-label">{name.toLowerCase()}</span>
         </p>
         <Spark values={quarter} tone={main ?? '1'} />
       </Tile>
       {balance && (balance.autarky !== null || balance.selfConsumptionRate !== null) && (
         <Tile title="Yesterday, own use">
-          <Share label="Autarky" share={balance.autarky} help="Share of what was used that did not come from the grid" />
+          <Share
+            label="Autarky"
+            share={balance.autarky}
+            help="Share of what was used that did not come from the grid"
+          />
           <Share
             label="Self-consumption"
             share={balance.selfConsumptionRate}
@@ -65,7 +71,10 @@ export function OverviewTiles(props: {
           />
         </Tile>
       )}
-      <Tile title="This month" href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}>
+      <Tile
+        title="This month"
+        href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
+      >
         <p class="big">
           <EnergyAmount wh={monthMain} />
           <span class="big-label">{name.toLowerCase()}</span>
@@ -73,7 +82,9 @@ export function OverviewTiles(props: {
         {main !== 'consumption' && month && month.wh !== null && (
           <p class="small-number">
             <EnergyAmount wh={month.wh} /> used
-            {month.unknownDays > 0 && <span class="muted">, {plural(month.unknownDays, 'day')} not known</span>}
+            {month.unknownDays > 0 && (
+              <span class="muted">, {plural(month.unknownDays, 'day')} not known</span>
+            )}
           </p>
         )}
       </Tile>
@@ -81,8 +92,16 @@ export function OverviewTiles(props: {
   );
 }
 
-function sumOfInterval(profile: Profiles[string], index: number, chosen: (key: string) => boolean): number | null {
-  const known = Object.entries(profile.energyWh).flatMap(([key, values]) => (chosen(key) ? (values[index] ?? []) : []));
+const mainNames = { production: 'Produced', consumption: 'Used', grid_import: 'From the grid' } as const;
+
+function sumOfInterval(
+  profile: Profiles[string],
+  index: number,
+  chosen: (key: string) => boolean,
+): number | null {
+  const known = Object.entries(profile.energyWh).flatMap(([key, values]) =>
+    chosen(key) ? (values[index] ?? []) : [],
+  );
   return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
 }
 
@@ -95,7 +114,7 @@ function Tile({ title, href, children }: { title: string; href?: string; childre
   );
 }
 
-function Number({ label, compared, isSmall }: { label: string; compared: Compared; isSmall?: boolean }) {
+function MainNumber({ label, compared, isSmall }: { label: string; compared: Compared; isSmall?: boolean }) {
   const { wh, usualWh } = compared;
   const change = wh !== null && usualWh !== undefined ? formatChange(wh, usualWh) : undefined;
   return (
@@ -106,7 +125,11 @@ function Number({ label, compared, isSmall }: { label: string; compared: Compare
       </p>
       {!isSmall && (
         <p class="muted">
-          {wh === null ? 'No data, which is not zero.' : change ? `${change} of a usual day` : 'Too few days to say what is usual.'}
+          {wh === null
+            ? 'No data, which is not zero.'
+            : change
+              ? `${change} on a usual day`
+              : 'Too few days to say what is usual.'}
         </p>
       )}
     </>

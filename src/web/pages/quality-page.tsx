@@ -2,7 +2,7 @@ import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { DayDetails, DeviceStatuses } from '../data/answers.ts';
 import { qualityRows } from '../data/quality-rows.ts';
-import { seriesName, splitSeries } from '../data/series.ts';
+import { namerOf, seriesOf, splitSeries } from '../data/series.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { WorkContext } from '../data/work-context.ts';
 import { Choice } from '../parts/choice.tsx';
@@ -30,7 +30,10 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
   const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
   const ids = Object.keys(statuses.answer ?? {});
   const pages = Math.max(1, Math.ceil(ids.length / ROWS_OF_PAGE));
-  const shownIds = ids.slice((Math.min(page, pages) - 1) * ROWS_OF_PAGE, Math.min(page, pages) * ROWS_OF_PAGE);
+  const shownIds = ids.slice(
+    (Math.min(page, pages) - 1) * ROWS_OF_PAGE,
+    Math.min(page, pages) * ROWS_OF_PAGE,
+  );
   const only = pages > 1 ? `&devices=${shownIds.join(',')}` : '';
   const details = useAnswer<DayDetails>(
     statuses.answer &&
@@ -40,7 +43,6 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'quality', { ...query, ...change });
   const days = listDays(period.from, period.to);
-  const nameOf = (key: string) => seriesName(key, statuses.answer);
   const hrefOf = (key: string, day: string) =>
     linkTo(workgroup.id, 'why', { device: splitSeries(key).device, source: splitSeries(key).source, day });
   return (
@@ -50,7 +52,9 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
         <PeriodPicker
           period={period}
           today={today}
-          linkTo={({ from, to }) => link({ from: countDays(from, to) > DAYS_MAX ? addDays(to, 1 - DAYS_MAX) : from, to })}
+          linkTo={({ from, to }) =>
+            link({ from: countDays(from, to) > DAYS_MAX ? addDays(to, 1 - DAYS_MAX) : from, to })
+          }
           kinds={['week', 'month']}
         />
       </div>
@@ -71,15 +75,21 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                 href={link({ page: String(index + 1) })}
                 aria-current={index + 1 === Math.min(page, pages) ? 'true' : undefined}
               >
-                {formatCount(index * ROWS_OF_PAGE + 1)}–{formatCount(Math.min(ids.length, (index + 1) * ROWS_OF_PAGE))}
+                {formatCount(index * ROWS_OF_PAGE + 1)}–
+                {formatCount(Math.min(ids.length, (index + 1) * ROWS_OF_PAGE))}
               </a>
             ))}
           </nav>
         )}
       </div>
-      <Shown of={statuses.answer ? details : { ...details, isLoading: true }} what="the quality of days" height={400}>
+      <Shown
+        of={statuses.answer ? details : { ...details, isLoading: true }}
+        what="the quality of days"
+        height={400}
+      >
         {(answer) => {
-          const found = new Set(Object.values(answer).flatMap((values) => Object.keys(values)));
+          const found = new Set(seriesOf(answer));
+          const nameOf = namerOf(found, statuses.answer);
           const silent = shownIds.filter((id) => ![...found].some((key) => key.startsWith(id)));
           const keys = [...found, ...silent];
           if (found.size === 0)
@@ -88,7 +98,8 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
             );
           const rows = qualityRows(answer, keys, days, { today, nameOf, hrefOf });
           const cells = rows.flatMap((row) => row.cells).filter(({ state }) => state !== 'future');
-          const count = (...states: CellState[]) => cells.filter(({ state }) => states.includes(state)).length;
+          const count = (...states: CellState[]) =>
+            cells.filter(({ state }) => states.includes(state)).length;
           const flagged = flaggedDays(answer, today);
           return (
             <>
@@ -96,8 +107,8 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                 <figcaption>
                   <p class="sentence">
                     {formatShare(count('good', 'noted') / Math.max(1, cells.length))} of{' '}
-                    {plural(cells.length, bySource ? 'source day' : 'device day')} can be trusted without a look.{' '}
-                    {count('missing') > 0 && `${formatCount(count('missing'))} have no data. `}
+                    {plural(cells.length, bySource ? 'source day' : 'device day')} can be trusted without a
+                    look. {count('missing') > 0 && `${formatCount(count('missing'))} have no data. `}
                     {count('doubtful') > 0 && `${formatCount(count('doubtful'))} are partly a guess. `}
                     {count('bad') > 0 && `${formatCount(count('bad'))} are not to be trusted. `}
                     Rows with the most trouble come first.
@@ -125,7 +136,11 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                   columns={[
                     { title: 'Day', cell: ({ key, day }) => <a href={hrefOf(key, day)}>{longDay(day)}</a> },
                     { title: bySource ? 'Source' : 'Device', cell: ({ key }) => nameOf(key) },
-                    { title: 'Energy', isNumber: true, cell: ({ value }) => <EnergyAmount wh={value.energyWh} /> },
+                    {
+                      title: 'Energy',
+                      isNumber: true,
+                      cell: ({ value }) => <EnergyAmount wh={value.energyWh} />,
+                    },
                     { title: 'Measured', isNumber: true, cell: ({ value }) => formatShare(value.coverage) },
                     { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
                     { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
@@ -133,7 +148,17 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                   ]}
                   file={{
                     name: `${workgroup.id}-quality-${period.from}-${period.to}.csv`,
-                    heading: ['day', 'series', 'name', 'energy_wh', 'coverage', 'flags', 'methods', 'status', 'version'],
+                    heading: [
+                      'day',
+                      'series',
+                      'name',
+                      'energy_wh',
+                      'coverage',
+                      'flags',
+                      'methods',
+                      'status',
+                      'version',
+                    ],
                     row: ({ key, day, value }) => [
                       day,
                       key,

@@ -1,7 +1,14 @@
 import { useContext, useState } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { DeviceStatuses, Explained, ExplainedSource } from '../data/answers.ts';
-import { deviceName } from '../data/series.ts';
+import type {
+  DailyEnergy,
+  DayDetails,
+  DayValue,
+  DeviceStatuses,
+  Explained,
+  ExplainedSource,
+} from '../data/answers.ts';
+import { deviceName, seriesOf, splitSeries } from '../data/series.ts';
 import { useAnswer } from '../data/use-answer.ts';
 import { WorkContext } from '../data/work-context.ts';
 import { Choice, Select } from '../parts/choice.tsx';
@@ -9,28 +16,50 @@ import { DayStepper } from '../parts/day-stepper.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { Empty, Failed, Loading, Shown } from '../parts/states.tsx';
-import { flagText, sortFlags } from '../words/flag-words.ts';
-import { isDay } from '../words/local-days.ts';
-import { exactEnergy, formatShare } from '../words/number-words.ts';
+import { WhyPicture } from '../pictures/why-picture.tsx';
+import { flagText, sortFlags, worstRank } from '../words/flag-words.ts';
+import { addDays, isDay } from '../words/local-days.ts';
+import { exactEnergy, formatEnergy, formatShare } from '../words/number-words.ts';
 import { dayAndTime, longDay } from '../words/time-words.ts';
 import { CorrectionPanel } from './correction-panel.tsx';
-import { WhyPicture } from './why-picture.tsx';
 import { ReadingTable, StreamTable, SumTable, VersionTable } from './why-tables.tsx';
 
 /** Why the energy of a device on a day is what it is, and how to correct it. */
 export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) {
   const { workgroup, today } = useContext(WorkContext);
   const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
-  const ids = Object.keys(statuses.answer ?? {});
-  const device = query.device ?? ids[0];
+  // Devices of imports have no status, so the devices with energy are listed too.
+  const energy = useAnswer<DailyEnergy>(
+    `daily-energy?startDate=${addDays(today, -6)}&endDate=${today}`,
+    60_000,
+  );
+  const known = [...Object.keys(statuses.answer ?? {}), ...seriesOf(energy.answer ?? {})];
+  const ids = [...new Set([...known, ...(query.device ? [query.device] : [])])].sort((a, b) =>
+    deviceName(a, statuses.answer).localeCompare(deviceName(b, statuses.answer), undefined, {
+      numeric: true,
+    }),
+  );
+  const isListed = statuses.answer !== undefined && energy.answer !== undefined;
+  const device = query.device ?? (isListed ? ids[0] : undefined);
   const day = isDay(query.day) ? query.day : today;
+  const one = device && encodeURIComponent(device);
+  const details = useAnswer<DayDetails>(
+    one && `daily-energy/details?startDate=${day}&endDate=${day}&groupBy=source&devices=${one}`,
+    15_000,
+  );
+  const sources = sourcesOf(details.answer?.[day]);
+  // One source at a time, because a device can have many.
+  const source = query.source ?? sources[0]?.source;
+  const isDecided = details.answer !== undefined || details.failure !== undefined;
   const explained = useAnswer<Explained>(
-    device && `daily-energy/explain?device=${encodeURIComponent(device)}&day=${day}`,
+    one &&
+      isDecided &&
+      `daily-energy/explain?device=${one}&day=${day}${source === undefined ? '' : `&source=${encodeURIComponent(source)}`}`,
     15_000,
   );
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'why', { device, ...query, day, ...change });
-  if (statuses.answer && ids.length === 0) return <Empty title="No devices">Nothing has been measured yet.</Empty>;
+  if (isListed && ids.length === 0) return <Empty title="No devices">Nothing has been measured yet.</Empty>;
   return (
     <>
       <div class="page-head">
@@ -46,14 +75,39 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
             location.hash = link({ device: key, source: undefined });
           }}
         />
+        {sources.length > CHOICES_MAX && (
+          <Select
+            label="Source"
+            options={sources.map(({ source: key, value }) => ({ key, name: nameOf(key, value) }))}
+            chosen={source ?? ''}
+            onChoose={(key) => {
+              location.hash = link({ source: key });
+            }}
+          />
+        )}
       </div>
+      {sources.length > 1 && sources.length <= CHOICES_MAX && (
+        <Choice
+          label="Source"
+          chosen={source ?? ''}
+          options={sources.map(({ source: key, value }) => ({
+            key,
+            name: nameOf(key, value),
+            href: link({ source: key }),
+          }))}
+        />
+      )}
       {explained.failure?.kind === 'not-found' && !explained.answer ? (
         <NotFound device={device!} day={day} message={explained.failure.message} />
       ) : device === undefined ? (
-        statuses.failure ? <Failed failure={statuses.failure} onRetry={statuses.refresh} /> : <Loading what="devices" height={500} />
+        statuses.failure ? (
+          <Failed failure={statuses.failure} onRetry={statuses.refresh} />
+        ) : (
+          <Loading what="devices" height={500} />
+        )
       ) : (
         <Shown of={explained} what="the explanation" height={560}>
-          {(answer) => <Why explained={answer} source={query.source} link={link} refresh={explained.refresh} />}
+          {(answer) => <Why explained={answer} refresh={explained.refresh} />}
         </Shown>
       )}
     </>
@@ -78,49 +132,43 @@ function NotFound({ device, day, message }: { device: string; day: string; messa
   );
 }
 
-function Why(props: {
-  explained: Explained;
-  source: string | undefined;
-  link(change: Readonly<Record<string, string | undefined>>): string;
-  refresh(): void;
-}) {
-  const { explained, link, refresh } = props;
-  const { sources, told } = explained;
-  const shown = sources.find(({ source }) => source === props.source) ?? sources[0];
+/** More sources than this are a list that opens. */
+const CHOICES_MAX = 6;
+
+function nameOf(source: string, { energyWh, flags }: DayValue): string {
+  const sign = ['bad', 'doubtful'].includes(worstRank(flags) ?? '') ? ' △' : '';
+  return `${source} ${energyWh === null ? '–' : formatEnergy(energyWh)}${sign}`;
+}
+
+/** The sources of a device that have energy on a day, those with the worst flags first. */
+function sourcesOf(values: DayDetails[string] | undefined) {
+  const order = ['bad', 'doubtful', 'noted', undefined];
+  return Object.entries(values ?? {})
+    .map(([key, value]) => ({ source: splitSeries(key).source ?? 'default', value }))
+    .sort(
+      (a, b) =>
+        order.indexOf(worstRank(a.value.flags)) - order.indexOf(worstRank(b.value.flags)) ||
+        a.source.localeCompare(b.source, undefined, { numeric: true }),
+    );
+}
+
+function Why({ explained, refresh }: { explained: Explained; refresh(): void }) {
+  const [shown] = explained.sources;
   return (
     <>
-      <section class="card why-head" aria-label="Result">
-        <p class="sentence">{explained.text}</p>
-        {told && told.sources.length > 1 && (
-          <details class="more">
-            <summary>How the device follows from its sources: {told.text}</summary>
-            <ul class="plain">
-              {told.sources.map(({ source, role, counts, energyWh, reason }) => (
-                <li key={`${source} ${role}`}>
-                  <strong>{source}</strong> <EnergyAmount wh={energyWh} /> – {counts ? 'counts' : 'does not count'}: {reason}
-                </li>
-              ))}
-            </ul>
-          </details>
-        )}
-        {explained.takenIn.batchesWaiting > 0 && (
-          <p class="stale" role="status">
-            New readings have landed and are not part of this number yet.
-          </p>
-        )}
-      </section>
-      {sources.length > 1 && (
-        <Choice
-          label="Source"
-          chosen={shown!.source}
-          options={sources.map(({ source, result }) => ({
-            key: source,
-            name: `${source}${result ? ` ${exactEnergy(result.energyWh)}` : ' –'}`,
-            href: link({ source }),
-          }))}
+      {explained.takenIn.batchesWaiting > 0 && (
+        <p class="stale" role="status">
+          New readings have landed and are not part of this number yet.
+        </p>
+      )}
+      {shown && (
+        <WhySource
+          key={`${shown.source} ${explained.day}`}
+          explained={explained}
+          source={shown}
+          refresh={refresh}
         />
       )}
-      {shown && <WhySource key={`${shown.source} ${explained.day}`} explained={explained} source={shown} refresh={refresh} />}
     </>
   );
 }
@@ -201,7 +249,6 @@ function WhySource(props: { explained: Explained; source: ExplainedSource; refre
             <h3>What happened</h3>
             <ul class="plain events">
               {source.events.map((event, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced as a whole
                 <li key={index}>
                   <strong>{event.kind.replace('_', ' ')}</strong>: {event.text}
                 </li>
@@ -213,7 +260,9 @@ function WhySource(props: { explained: Explained; source: ExplainedSource; refre
       <section class="card" aria-labelledby="sum">
         <h2 id="sum">The sum, written out</h2>
         <p class="formula">{sum.text}</p>
-        {!sum.agrees && <p class="stale">This sum does not equal the stored energy. Newer readings are being computed.</p>}
+        {!sum.agrees && (
+          <p class="stale">This sum does not equal the stored energy. Newer readings are being computed.</p>
+        )}
         <SumTable source={source} />
       </section>
       <CorrectionPanel explained={explained} source={source} picked={picked} onDone={refresh} />
@@ -221,6 +270,19 @@ function WhySource(props: { explained: Explained; source: ExplainedSource; refre
         <summary>All readings ({source.readings.length})</summary>
         <ReadingTable explained={explained} source={source} onPick={setPicked} />
       </details>
+      {explained.told && explained.told.sources.length > 1 && (
+        <details class="more">
+          <summary>What the device is: {explained.told.text}</summary>
+          <ul class="plain">
+            {explained.told.sources.map(({ source: name, role, counts, energyWh, reason }) => (
+              <li key={`${name} ${role}`}>
+                <strong>{name}</strong> <EnergyAmount wh={energyWh} /> –{' '}
+                {counts ? 'counts' : 'does not count'}: {reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       <details class="more">
         <summary>Fields that could measure it, and why this one ({source.streams.length})</summary>
         <StreamTable source={source} />

@@ -1,5 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
 import type { Explained, ExplainedSource } from '../data/answers.ts';
+import { spanOf } from '../data/why-points.ts';
 import { WorkContext } from '../data/work-context.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -29,7 +30,7 @@ export function SumTable({ source }: { source: ExplainedSource }) {
       />
       {boundaries && (
         <p class="muted">
-          The day begins: {boundaries.start.text} It ends: {boundaries.end.text}
+          The day begins: {boundaries.start.text}. It ends: {boundaries.end.text}.
         </p>
       )}
     </>
@@ -48,16 +49,26 @@ export function ReadingTable(props: {
   return (
     <>
       <label class="check">
-        <input type="checkbox" checked={onlyUnused} onChange={(event) => setOnlyUnused(event.currentTarget.checked)} />
+        <input
+          type="checkbox"
+          checked={onlyUnused}
+          onChange={(event) => setOnlyUnused(event.currentTarget.checked)}
+        />
         Only readings that are not used
       </label>
-      {source.readingsLeftOut > 0 && <p class="muted">{source.readingsLeftOut} readings more are not listed.</p>}
+      {source.readingsLeftOut > 0 && (
+        <p class="muted">{source.readingsLeftOut} readings more are not listed.</p>
+      )}
       <DataTable
         caption="Readings"
         rows={rows}
         keyOf={({ time, batch, value, fate }) => `${time} ${batch} ${value} ${fate}`}
         columns={[
-          { title: `Time (${zone})`, cell: ({ time }) => dayAndTime(time, zone).replace(/\d\d:\d\d$/, '') + clockTime(time, zone, true) },
+          {
+            title: `Time (${zone})`,
+            cell: ({ time }) =>
+              dayAndTime(time, zone).replace(/\d\d:\d\d$/, '') + clockTime(time, zone, true),
+          },
           {
             title: source.result?.method === 'power_curve' ? 'Value, W' : 'Value, Wh',
             isNumber: true,
@@ -85,16 +96,18 @@ export function ReadingTable(props: {
         file={{
           name: `${explained.device}-${source.source}-${explained.day}-readings.csv`,
           heading: ['time', 'value', 'fate', 'reason', 'batch', 'landed_at'],
-          row: ({ time, value, fate, reason, batch, landedAt }) => [time, value, fate, reason, batch, landedAt],
+          row: ({ time, value, fate, reason, batch, landedAt }) => [
+            time,
+            value,
+            fate,
+            reason,
+            batch,
+            landedAt,
+          ],
         }}
       />
     </>
   );
-}
-
-/** A time that holds one reading alone: its millisecond. */
-export function spanOf(time: string): { from: string; to: string } {
-  return { from: time, to: new Date(Date.parse(time) + 1).toISOString() };
 }
 
 export function StreamTable({ source }: { source: ExplainedSource }) {
@@ -108,7 +121,11 @@ export function StreamTable({ source }: { source: ExplainedSource }) {
         { title: 'Method', cell: ({ method }) => method.replaceAll('_', ' ') },
         { title: 'Unit', cell: ({ unit }) => unit },
         { title: 'Energy', isNumber: true, cell: ({ energyWh }) => <EnergyAmount wh={energyWh} /> },
-        { title: 'Measured', isNumber: true, cell: ({ coverage }) => (coverage === null ? '–' : formatShare(coverage)) },
+        {
+          title: 'Measured',
+          isNumber: true,
+          cell: ({ coverage }) => (coverage === null ? '–' : formatShare(coverage)),
+        },
         { title: 'Used', cell: ({ chosen }) => (chosen ? 'yes' : 'no') },
         { title: 'Why', cell: ({ reason }) => reason },
       ]}
@@ -125,7 +142,11 @@ export function VersionTable({ source }: { source: ExplainedSource }) {
       keyOf={({ version }) => String(version)}
       columns={[
         { title: 'Version', cell: ({ version }) => version },
-        { title: 'Energy', isNumber: true, cell: ({ energyWh }) => (energyWh === null ? 'none' : exactEnergy(energyWh)) },
+        {
+          title: 'Energy',
+          isNumber: true,
+          cell: ({ energyWh }) => (energyWh === null ? 'none' : exactEnergy(energyWh)),
+        },
         { title: 'Computed', cell: ({ computedAt }) => dayAndTime(computedAt, zone) },
         { title: 'Flags', cell: ({ flags }) => <FlagList flags={flags} /> },
         { title: 'What changed, and why', cell: ({ text }) => text },

@@ -8,6 +8,8 @@ export interface TableColumn<Row> {
   cell(row: Row): ComponentChildren;
   /** Numbers stand at the right. */
   isNumber?: boolean;
+  /** The cell of the last line, below all rows. */
+  sum?: ComponentChildren;
 }
 
 const PAGE_ROWS = 50;
@@ -56,6 +58,18 @@ export function DataTable<Row>(props: {
               </tr>
             ))}
           </tbody>
+          {columns.some(({ sum }) => sum !== undefined) && (
+            <tfoot>
+              <tr>
+                <th scope="row">Sum</th>
+                {rest.map((column) => (
+                  <td key={column.title} class={sideOf(column)}>
+                    {column.sum}
+                  </td>
+                ))}
+              </tr>
+            </tfoot>
+          )}
         </table>
       </section>
       <div class="table-foot">
@@ -65,8 +79,8 @@ export function DataTable<Row>(props: {
               Before
             </button>
             <span class="muted">
-              {formatCount(at * PAGE_ROWS + 1)} – {formatCount(Math.min(rows.length, (at + 1) * PAGE_ROWS))} of{' '}
-              {formatCount(rows.length)}
+              {formatCount(at * PAGE_ROWS + 1)} – {formatCount(Math.min(rows.length, (at + 1) * PAGE_ROWS))}{' '}
+              of {formatCount(rows.length)}
             </span>
             <button
               type="button"

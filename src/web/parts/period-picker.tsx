@@ -30,21 +30,11 @@ export function PeriodPicker(props: {
         ))}
       </nav>
       <nav class="stepper" aria-label="Period">
-        <a href={linkTo(shiftPeriod(period, -1))} aria-label="Period before" class="step">
-          <Arrow to="left" />
-        </a>
+        <Step to="left" label="Period before" href={linkTo(shiftPeriod(period, -1))} />
         <span class="period-name" aria-live="polite">
           {periodName(period)}
         </span>
-        <a
-          href={after.from > today ? undefined : linkTo(after)}
-          aria-disabled={after.from > today}
-          role="link"
-          aria-label="Period after"
-          class="step"
-        >
-          <Arrow to="right" />
-        </a>
+        <Step to="right" label="Period after" href={after.from > today ? undefined : linkTo(after)} />
       </nav>
       <fieldset class="dates">
         <legend class="visually-hidden">First and last day</legend>
@@ -54,7 +44,7 @@ export function PeriodPicker(props: {
           value={period.from}
           onChange={(event) => {
             const from = event.currentTarget.value;
-            go({ from, to: from > period.to ? from : period.to });
+            go(sorted(from, period.to, from));
           }}
         />
         <span aria-hidden="true">–</span>
@@ -64,7 +54,7 @@ export function PeriodPicker(props: {
           value={period.to}
           onChange={(event) => {
             const to = event.currentTarget.value;
-            go({ from: to < period.from ? to : period.from, to });
+            go(sorted(period.from, to, to));
           }}
         />
       </fieldset>
@@ -72,10 +62,22 @@ export function PeriodPicker(props: {
   );
 }
 
-export function Arrow({ to }: { to: 'left' | 'right' }) {
-  return (
+/** A range; both ends are the changed day if they would be the wrong way round. */
+function sorted(from: Day, to: Day, changed: Day): Period {
+  return from <= to ? { from, to } : { from: changed, to: changed };
+}
+
+/** One step through time; without a link it leads nowhere. */
+export function Step({ to, label, href }: { to: 'left' | 'right'; label: string; href: string | undefined }) {
+  const arrow = (
     <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" class="arrow">
       <path d={to === 'left' ? 'M10 3L5 8l5 5' : 'M6 3l5 5-5 5'} />
     </svg>
+  );
+  if (href === undefined) return <span class="step off">{arrow}</span>;
+  return (
+    <a href={href} aria-label={label} class="step">
+      {arrow}
+    </a>
   );
 }

@@ -9,8 +9,8 @@ export interface BarSeries {
   side: 1 | -1;
 }
 
-/** How sure a column is. `future`: not begun. */
-export type ColumnState = 'measured' | 'provisional' | 'missing' | 'future';
+/** How sure a column is. `before`: before the first data of the picture; `future`: not begun. */
+export type ColumnState = 'measured' | 'provisional' | 'missing' | 'before' | 'future';
 export type ColumnMark = 'bad' | 'doubtful' | 'noted' | 'restated';
 
 export interface BarColumn {
@@ -36,6 +36,21 @@ export interface Bar {
   to: number;
 }
 
+/** Columns before the first one with data are no gap: the devices may not have been there. */
+export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
+  const first = columns.findIndex(({ values }) => values.some((wh) => wh !== null));
+  return columns.map((column, index) =>
+    index < first && column.state === 'missing'
+      ? { ...column, state: 'before', notes: ['no data, and none before it in this period'] }
+      : column,
+  );
+}
+
+/** True for a column that has no bar, and is no gap either. */
+export function isEmpty({ state }: BarColumn): boolean {
+  return state === 'before' || state === 'future';
+}
+
 /** The bars of a column from the axis outwards. Negative energy stands on the other side. */
 export function stack(column: BarColumn, series: readonly BarSeries[]): Bar[] {
   const ends = { 1: 0, '-1': 0 };
@@ -57,4 +72,21 @@ export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarS
     (value, index): value is number => value !== null && (series[index]!.side === 1 || !hasUpper),
   );
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+}
+
+/**
+ * What is compared with another period: the sum of a stack. What comes in and what goes out have no sum, so of these the first series is compared,
+ * which is the production if there is one.
+ */
+export function comparableOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
+  return isTwoSided(series) ? (column.values[0] ?? null) : totalOf(column, series);
+}
+
+/** The name of what is compared, such as "Production, "; empty for the sum. */
+export function comparableName(series: readonly BarSeries[]): string {
+  return isTwoSided(series) ? `${series[0]!.name}, ` : '';
+}
+
+export function isTwoSided(series: readonly BarSeries[]): boolean {
+  return series.some(({ side }) => side !== series[0]!.side);
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { energyUnit } from '../words/number-words.ts';
-import { type BarColumn, type BarSeries, stack, totalOf } from './bar-data.ts';
+import { type BarColumn, type BarSeries, isTwoSided, stack, totalOf } from './bar-data.ts';
 import { Mark, StackedBars } from './stacked-bars.tsx';
 
 /** Stacked bars with the sentence before them, and a legend that shows the values of the column under the pointer or with the focus. */
@@ -30,6 +30,8 @@ export function BarFigure(props: {
     return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
   };
   const reference = sum(shown.map((one) => one.reference));
+  // What comes in and what goes out have no sum.
+  const isOneSided = !isTwoSided(series);
   const marks = [...new Set(columns.flatMap(({ mark }) => mark ?? []))];
   return (
     <figure class="figure">
@@ -49,9 +51,11 @@ export function BarFigure(props: {
       <div class="readout">
         <p class="readout-name">
           {column ? column.name : wholeName}
-          <strong>
-            <EnergyAmount wh={sum(shown.map((one) => totalOf(one, series)))} />
-          </strong>
+          {isOneSided && (
+            <strong>
+              <EnergyAmount wh={sum(shown.map((one) => totalOf(one, series)))} />
+            </strong>
+          )}
           {referenceName && (
             <span class="reference-key">
               {referenceName} <EnergyAmount wh={reference} />
@@ -72,7 +76,14 @@ export function BarFigure(props: {
             </li>
           ))}
         </ul>
-        <MarkKey marks={marks} hasMissing={columns.some(({ state, values }) => state === 'missing' || (state !== 'future' && values.includes(null)))} isProvisional={columns.some(({ state }) => state === 'provisional')} />
+        <MarkKey
+          marks={marks}
+          hasMissing={columns.some(
+            ({ state, values }) =>
+              state === 'missing' || (state !== 'future' && state !== 'before' && values.includes(null)),
+          )}
+          isProvisional={columns.some(({ state }) => state === 'provisional')}
+        />
       </div>
     </figure>
   );
@@ -85,7 +96,11 @@ const markWords = {
   restated: 'restated after it was final',
 } as const;
 
-function MarkKey(props: { marks: ReadonlyArray<keyof typeof markWords>; hasMissing: boolean; isProvisional: boolean }) {
+function MarkKey(props: {
+  marks: ReadonlyArray<keyof typeof markWords>;
+  hasMissing: boolean;
+  isProvisional: boolean;
+}) {
   const { marks, hasMissing, isProvisional } = props;
   if (marks.length === 0 && !hasMissing && !isProvisional) return null;
   const order = Object.keys(markWords) as Array<keyof typeof markWords>;

@@ -63,11 +63,11 @@ export function HeatMap(props: {
   };
   return (
     <div>
-      <p class="readout-line">{active && words}&nbsp;</p>
+      <p class="readout-line">
+        {active ? words : 'Point at a cell to read it; it leads to the explanation of its day.'}
+      </p>
       <div ref={ref} class="picture" style={{ height: `${height}px` }}>
         {width > 0 && (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the link over the active cell is for the keyboard
-          // biome-ignore lint/a11y/noStaticElementInteractions: the same
           <svg
             ref={svg}
             class="heat"
@@ -80,7 +80,13 @@ export function HeatMap(props: {
             onClick={onClick}
           >
             <defs>
-              <pattern id="heat-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <pattern
+                id="heat-hatch"
+                width="6"
+                height="6"
+                patternUnits="userSpaceOnUse"
+                patternTransform="rotate(45)"
+              >
                 <rect width="6" height="6" class="hatch-ground" />
                 <rect width="2" height="6" class="hatch-line" />
               </pattern>
@@ -89,7 +95,13 @@ export function HeatMap(props: {
               {columns.map(
                 ({ key, tick }, index) =>
                   index % every === 0 && (
-                    <text key={key} class="axis" x={gutter + (index + 0.5) * band} y={13} text-anchor="middle">
+                    <text
+                      key={key}
+                      class="axis"
+                      x={gutter + (index + 0.5) * band}
+                      y={13}
+                      text-anchor="middle"
+                    >
                       {tick}
                     </text>
                   ),
@@ -109,7 +121,6 @@ export function HeatMap(props: {
             {cell && (
               <a
                 href={cell.href}
-                role="link"
                 tabIndex={0}
                 aria-label={words}
                 class="heat-active"
@@ -135,7 +146,14 @@ export function HeatMap(props: {
 
 const states: readonly CellState[] = ['good', 'noted', 'doubtful', 'bad', 'missing', 'future'];
 
-function Row(props: { row: HeatRow; x: number; y: number; band: number; rowHeight: number; charactersMax: number }) {
+function Row(props: {
+  row: HeatRow;
+  x: number;
+  y: number;
+  band: number;
+  rowHeight: number;
+  charactersMax: number;
+}) {
   const { row, x, y, band, rowHeight, charactersMax } = props;
   const gap = band > 6 ? 1 : 0;
   const name = row.name.length > charactersMax ? `${row.name.slice(0, charactersMax - 1)}…` : row.name;
@@ -158,11 +176,17 @@ function Row(props: { row: HeatRow; x: number; y: number; band: number; rowHeigh
         const places = row.cells.flatMap((cell, index) => (cell.state === state ? [x + index * band] : []));
         if (places.length === 0) return null;
         const [w, h] = [band - gap, rowHeight - 2];
-        const area = places.map((at) => `M${at.toFixed(1)} ${y + 1}h${w.toFixed(1)}v${h}h-${w.toFixed(1)}z`).join('');
+        const area = places
+          .map((at) => `M${at.toFixed(1)} ${y + 1}h${w.toFixed(1)}v${h}h-${w.toFixed(1)}z`)
+          .join('');
         const sign = band >= 7 ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
         return (
           <g key={state}>
-            <path class={`cell cell-${state}`} d={area} fill={state === 'missing' ? 'url(#heat-hatch)' : undefined} />
+            <path
+              class={`cell cell-${state}`}
+              d={area}
+              fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
+            />
             {sign && (
               <path
                 class={`cell-sign sign-${state}`}
@@ -200,7 +224,11 @@ export function HeatKey({ present }: { present: ReadonlySet<CellState> }) {
         .map(([state, text]) => (
           <li key={state}>
             <svg width="14" height="14" aria-hidden="true" class="heat">
-              <path class={`cell cell-${state}`} d="M0 0h14v14h-14z" fill={state === 'missing' ? 'url(#heat-hatch)' : undefined} />
+              <path
+                class={`cell cell-${state}`}
+                d="M0 0h14v14h-14z"
+                fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
+              />
               {signOf[state] && <path class={`cell-sign sign-${state}`} d={`M7 7${signOf[state](3)}`} />}
             </svg>{' '}
             {text}

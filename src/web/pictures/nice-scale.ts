@@ -2,6 +2,8 @@ export interface Scale {
   low: number;
   high: number;
   ticks: readonly number[];
+  /** True if all values are zero. */
+  isEmpty: boolean;
 }
 
 /**
@@ -11,7 +13,7 @@ export interface Scale {
 export function niceScale(low: number, high: number, count = 4): Scale {
   const bottom = Math.min(0, low);
   const top = Math.max(0, high);
-  return wrap(bottom, top === bottom ? bottom + 1 : top, count);
+  return { ...wrap(bottom, top === bottom ? bottom + 1 : top, count), isEmpty: top === bottom };
 }
 
 /** The same, without zero if the values are far from it. */
@@ -25,10 +27,10 @@ function wrap(low: number, high: number, count: number): Scale {
   const first = Math.floor(low / step + 1e-9);
   const last = Math.ceil(high / step - 1e-9);
   const ticks = Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
-  return { low: first * step, high: last * step, ticks };
+  return { low: first * step, high: last * step, ticks, isEmpty: false };
 }
 
 function niceStep(rough: number): number {
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return power * ([1, 2, 5].find((one) => one * power >= rough * 0.999) ?? 10);
+  const power = 10 ** Math.floor(Math.log10(rough * 0.7));
+  return power * ([1, 2, 5].find((one) => one * power >= rough * 0.7) ?? 10);
 }

@@ -8,7 +8,6 @@ export function Spark({ values, tone }: { values: ReadonlyArray<number | null>; 
       {values.map((value, index) =>
         value === null ? null : (
           <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: the index is the interval
             key={index}
             class={`bar tone-${tone}`}
             x={index + 0.1}

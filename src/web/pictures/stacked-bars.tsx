@@ -1,11 +1,11 @@
 import { useRef } from 'preact/hooks';
 import { formatIn, type Unit } from '../words/number-words.ts';
-import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
+import { type BarColumn, type BarSeries, isEmpty, stack } from './bar-data.ts';
 import { niceScale, type Scale } from './nice-scale.ts';
 import { useWidth } from './use-width.ts';
 
 const left = 44;
-const top = 18;
+const top = 26;
 const bottom = 38;
 const TICK_WIDTH = 38;
 const BAR_WIDTH_MAX = 44;
@@ -53,7 +53,6 @@ export function StackedBars(props: {
   return (
     <div ref={ref} class="picture" style={{ height: `${height}px` }}>
       {width > 0 && (
-        // biome-ignore lint/a11y/noStaticElementInteractions: the columns inside can be focused; this listens for all of them
         <svg
           ref={svg}
           width={width}
@@ -66,7 +65,13 @@ export function StackedBars(props: {
           onBlurCapture={() => onActive(undefined)}
         >
           <defs>
-            <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <pattern
+              id="hatch"
+              width="6"
+              height="6"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
               <rect width="6" height="6" class="hatch-ground" />
               <rect width="2" height="6" class="hatch-line" />
             </pattern>
@@ -88,21 +93,38 @@ export function StackedBars(props: {
               bright={bright}
             />
           ))}
+          <path class="reference" d={stepsOf(columns, (index) => left + index * band, y)} />
         </svg>
       )}
     </div>
   );
 }
 
-function Grid({ scale, unit, y, width }: { scale: Scale; unit: Unit; y(value: number): number; width: number }) {
+function Grid({
+  scale,
+  unit,
+  y,
+  width,
+}: {
+  scale: Scale;
+  unit: Unit;
+  y(value: number): number;
+  width: number;
+}) {
   return (
     <g aria-hidden="true">
       <text class="axis" x={left - 8} y={10} text-anchor="end">
         {unit.name}
       </text>
-      {scale.ticks.map((tick) => (
+      {(scale.isEmpty ? [0] : scale.ticks).map((tick) => (
         <g key={tick}>
-          <line class={tick === 0 ? 'axis-line' : 'grid-line'} x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+          <line
+            class={tick === 0 ? 'axis-line' : 'grid-line'}
+            x1={left}
+            x2={width}
+            y1={y(tick)}
+            y2={y(tick)}
+          />
           <text class="axis" x={left - 8} y={y(tick) + 4} text-anchor="end">
             {tickText(Math.abs(tick), unit)}
           </text>
@@ -135,7 +157,7 @@ function Column(props: {
   const barWidth = Math.max(1, Math.min(BAR_WIDTH_MAX, band < 6 ? band - 0.5 : band * 0.76));
   const barX = x + (band - barWidth) / 2;
   const middle = x + band / 2;
-  const isPartly = column.state !== 'missing' && column.state !== 'future' && column.values.includes(null);
+  const isPartly = column.state !== 'missing' && !isEmpty(column) && column.values.includes(null);
   const end = Math.max(0, ...bars.map(({ to }) => to));
   const shared = {
     class: `column ${column.state} ${isActive ? 'active' : ''}`,
@@ -147,7 +169,14 @@ function Column(props: {
     <>
       <rect class="column-ground" x={x} y={top} width={band} height={plotEnd - top} />
       {column.state === 'missing' && (
-        <rect class="missing-bar" x={barX} y={top} width={barWidth} height={plotEnd - top} fill="url(#hatch)" />
+        <rect
+          class="missing-bar"
+          x={barX}
+          y={top}
+          width={barWidth}
+          height={plotEnd - top}
+          fill="url(#hatch)"
+        />
       )}
       {bars.map(({ series, from, to }) => {
         const [high, low] = [y(Math.max(from, to)), y(Math.min(from, to))];
@@ -166,9 +195,6 @@ function Column(props: {
       {isPartly && (
         <rect class="missing-bar" x={barX} y={y(end) - 9} width={barWidth} height={8} fill="url(#hatch)" />
       )}
-      {column.reference != null && (
-        <line class="reference" x1={barX - 2} x2={barX + barWidth + 2} y1={y(column.reference)} y2={y(column.reference)} />
-      )}
       {column.mark && <Mark mark={column.mark} x={middle} y={plotEnd + 10} />}
       {hasTick && (
         <text class="axis" x={middle} y={height - 6} text-anchor="middle">
@@ -184,11 +210,26 @@ function Column(props: {
       </a>
     );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: its values can be read with the arrow keys
     <g role="img" {...shared}>
       {drawn}
     </g>
   );
+}
+
+/** The reference as steps from column to column. It has a gap if a column has none. */
+function stepsOf(
+  columns: readonly BarColumn[],
+  xOf: (index: number) => number,
+  y: (value: number) => number,
+): string {
+  return columns
+    .map(({ reference }, index) => {
+      if (reference == null) return '';
+      const begins = columns[index - 1]?.reference == null ? 'M' : 'L';
+      const height = y(reference).toFixed(1);
+      return `${begins}${xOf(index).toFixed(1)} ${height}H${xOf(index + 1).toFixed(1)}`;
+    })
+    .join('');
 }
 
 /** Marks differ by shape, not only by colour. */

@@ -63,15 +63,13 @@ export function formatShare(share: number): string {
   return `${numberFormat(percent < 100 && percent >= 99 ? 1 : 0).format(percent)}\u00a0%`;
 }
 
-/** The difference to a reference, such as +4 %; undefined if the reference is zero. */
+/** The difference to a reference, such as "4 % more than"; undefined if the reference is zero. */
 export function formatChange(value: number, reference: number): string | undefined {
   if (reference === 0) return undefined;
   const percent = ((value - reference) / Math.abs(reference)) * 100;
-  const format = new Intl.NumberFormat(undefined, {
-    maximumFractionDigits: Math.abs(percent) < 1 ? 1 : 0,
-    signDisplay: 'exceptZero',
-  });
-  return `${format.format(percent)}\u00a0%`;
+  if (Math.abs(percent) < 0.5) return 'as much as';
+  const size = `${numberFormat(0).format(Math.abs(percent))}\u00a0%`;
+  return percent > 0 ? `${size} more than` : `${size} less than`;
 }
 
 const formats = new Map<number, Intl.NumberFormat>();
@@ -79,7 +77,10 @@ const formats = new Map<number, Intl.NumberFormat>();
 function numberFormat(digits: number): Intl.NumberFormat {
   let format = formats.get(digits);
   if (!format) {
-    format = new Intl.NumberFormat(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    format = new Intl.NumberFormat(undefined, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    });
     formats.set(digits, format);
   }
   return format;

@@ -34,7 +34,9 @@ export function periodOf(kind: Exclude<PeriodKind, 'other'>, day: Day): Period {
 /** `other` if the range is not exactly one week, month or year. */
 export function kindOf({ from, to }: Period): PeriodKind {
   const kinds = ['week', 'month', 'year'] as const;
-  return kinds.find((kind) => periodOf(kind, from).from === from && periodOf(kind, from).to === to) ?? 'other';
+  return (
+    kinds.find((kind) => periodOf(kind, from).from === from && periodOf(kind, from).to === to) ?? 'other'
+  );
 }
 
 /** The period before (-1) or after (1), of the same kind or the same number of days. */

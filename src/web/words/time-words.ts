@@ -7,9 +7,13 @@ const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(
 
 /** Such as "Fri, 20 Nov 2026". */
 export function longDay(day: Day): string {
-  return format({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).format(
-    msOf(day),
-  );
+  return format({
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  }).format(msOf(day));
 }
 
 /** Such as "Fri, 20 Nov". */

@@ -1,15 +1,14 @@
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { Explained, ExplainedSource } from '../data/answers.ts';
-import { linesOf, nearestPoint, type Point, pointsOf } from '../data/why-points.ts';
+import { linesOf, nearestPoint, type Point, pointsOf, spanOf } from '../data/why-points.ts';
 import { WorkContext } from '../data/work-context.ts';
-import { closeScale, niceScale } from '../pictures/nice-scale.ts';
-import { useWidth } from '../pictures/use-width.ts';
 import { energyUnit, exactEnergy, formatIn, formatValue, plural, powerUnit } from '../words/number-words.ts';
 import { clockTime } from '../words/time-words.ts';
-import { spanOf } from './why-tables.tsx';
+import { closeScale, niceScale } from './nice-scale.ts';
+import { useWidth } from './use-width.ts';
 
 const left = 60;
-const top = 16;
+const top = 26;
 const READINGS_HEIGHT = 210;
 const BARS_HEIGHT = 70;
 const BETWEEN = 18;
@@ -39,15 +38,25 @@ export function WhyPicture(props: {
   const unused = points.filter(({ reading }) => reading.fate !== 'used');
   const height = top + READINGS_HEIGHT + BETWEEN + BARS_HEIGHT + AXIS;
   if (points.length === 0)
-    return <p class="sentence">There are no readings with a value on this day. Its energy lies between readings of other days, or was set by a person.</p>;
+    return (
+      <p class="sentence">
+        There are no readings with a value on this day. Its energy lies between readings of other days, or was
+        set by a person.
+      </p>
+    );
 
   const scale = isPower ? niceScale(low, high, 4) : closeScale(low, high, 4);
   const unit = isPower ? powerUnit(high) : energyUnit(Math.max(Math.abs(low), Math.abs(high)));
   const y = (value: number) =>
-    top + ((scale.high - Math.min(scale.high, Math.max(scale.low, value))) / (scale.high - scale.low)) * READINGS_HEIGHT;
+    top +
+    ((scale.high - Math.min(scale.high, Math.max(scale.low, value))) / (scale.high - scale.low)) *
+      READINGS_HEIGHT;
   const breaks = source.segments.slice(1).map(({ from }) => Date.parse(from));
   const lines = linesOf(points, breaks);
-  const hours = Array.from({ length: Math.round((endMs - startMs) / HOUR_MS) + 1 }, (_, index) => startMs + index * HOUR_MS);
+  const hours = Array.from(
+    { length: Math.round((endMs - startMs) / HOUR_MS) + 1 },
+    (_, index) => startMs + index * HOUR_MS,
+  );
   const every = width < 560 ? 6 : 3;
   const inDay = ({ ms }: Point) => ms >= startMs && ms <= endMs;
   const listed = points.filter(inDay);
@@ -78,9 +87,14 @@ export function WhyPicture(props: {
     <figure class="figure">
       <figcaption>
         <p class="sentence">
-          {plural(points.length - unused.length, 'reading')} {points.length - unused.length === 1 ? 'counts' : 'count'}
-          {unused.length > 0 && `, ${plural(unused.length, 'reading')} ${unused.length === 1 ? 'does' : 'do'} not`}.{' '}
-          {isPower ? 'The line is the power; its area is the energy.' : 'The line is the register; the energy is its growth.'}
+          {plural(points.length - unused.length, 'reading')}{' '}
+          {points.length - unused.length === 1 ? 'counts' : 'count'}
+          {unused.length > 0 &&
+            `, ${plural(unused.length, 'reading')} ${unused.length === 1 ? 'does' : 'do'} not`}
+          .{' '}
+          {isPower
+            ? 'The line is the power; its area is the energy.'
+            : 'The line is the register; the energy is its growth.'}
         </p>
       </figcaption>
       <p class="readout-line" aria-live="polite">
@@ -88,7 +102,6 @@ export function WhyPicture(props: {
       </p>
       <div ref={ref} class="picture" style={{ height: `${height}px` }}>
         {width > 0 && (
-          // biome-ignore lint/a11y/useSemanticElements: a picture whose points are read with the arrow keys
           <svg
             ref={svg}
             width={width}
@@ -102,7 +115,13 @@ export function WhyPicture(props: {
             onBlur={() => setActive(undefined)}
           >
             <defs>
-              <pattern id="why-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <pattern
+                id="why-hatch"
+                width="6"
+                height="6"
+                patternUnits="userSpaceOnUse"
+                patternTransform="rotate(45)"
+              >
                 <rect width="6" height="6" class="hatch-ground" />
                 <rect width="2" height="6" class="hatch-line" />
               </pattern>
@@ -126,7 +145,12 @@ export function WhyPicture(props: {
                 index % every === 0 && (
                   <g key={ms}>
                     <line class="grid-line" x1={x(ms)} x2={x(ms)} y1={top} y2={barsTop + BARS_HEIGHT} />
-                    <text class="axis" x={x(ms)} y={height - 5} text-anchor={index === 0 ? 'start' : index === hours.length - 1 ? 'end' : 'middle'}>
+                    <text
+                      class="axis"
+                      x={x(ms)}
+                      y={height - 5}
+                      text-anchor={index === 0 ? 'start' : index === hours.length - 1 ? 'end' : 'middle'}
+                    >
                       {index === hours.length - 1 ? '24:00' : clockTime(ms, zone)}
                     </text>
                   </g>
@@ -147,7 +171,6 @@ export function WhyPicture(props: {
               {source.events
                 .filter(({ kind }) => kind !== 'midnight')
                 .map(({ from, to, kind, text }, index) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced as a whole
                   <g key={index}>
                     <rect
                       class="event"
@@ -170,21 +193,38 @@ export function WhyPicture(props: {
               {lines.map((line) => (
                 <g key={line[0]!.ms}>
                   {isPower && (
-                    <path class="power-area" d={`${pathOf(line, x, y)}L${x(line.at(-1)!.ms)} ${y(0)}L${x(line[0]!.ms)} ${y(0)}Z`} />
+                    <path
+                      class="power-area"
+                      d={`${pathOf(line, x, y)}L${x(line.at(-1)!.ms)} ${y(0)}L${x(line[0]!.ms)} ${y(0)}Z`}
+                    />
                   )}
                   <path class="reading-line" d={pathOf(line, x, y)} />
                   {points.length <= DOTS_MAX &&
-                    line.map((point) => <circle key={point.ms} class="reading-dot" cx={x(point.ms)} cy={y(point.value)} r="2" />)}
+                    line.map((point) => (
+                      <circle key={point.ms} class="reading-dot" cx={x(point.ms)} cy={y(point.value)} r="2" />
+                    ))}
                 </g>
               ))}
               {unused.map((point) => (
-                <UnusedSign key={`${point.ms} ${point.reading.batch} ${point.value}`} point={point} x={x(point.ms)} y={y(point.value)} isOutside={point.value > scale.high || point.value < scale.low} />
+                <UnusedSign
+                  key={`${point.ms} ${point.reading.batch} ${point.value}`}
+                  point={point}
+                  x={x(point.ms)}
+                  y={y(point.value)}
+                  isOutside={point.value > scale.high || point.value < scale.low}
+                />
               ))}
             </g>
             <IntervalBars source={source} x={x} top={barsTop} zone={zone} />
             {active && (
               <g aria-hidden="true">
-                <line class="cursor" x1={x(active.ms)} x2={x(active.ms)} y1={top} y2={barsTop + BARS_HEIGHT} />
+                <line
+                  class="cursor"
+                  x1={x(active.ms)}
+                  x2={x(active.ms)}
+                  y1={top}
+                  y2={barsTop + BARS_HEIGHT}
+                />
                 <circle class="cursor-dot" cx={x(active.ms)} cy={y(active.value)} r="5" />
               </g>
             )}
@@ -197,7 +237,9 @@ export function WhyPicture(props: {
 }
 
 function pathOf(line: readonly Point[], x: (ms: number) => number, y: (value: number) => number): string {
-  return line.map(({ ms, value }, index) => `${index === 0 ? 'M' : 'L'}${x(ms).toFixed(1)} ${y(value).toFixed(1)}`).join('');
+  return line
+    .map(({ ms, value }, index) => `${index === 0 ? 'M' : 'L'}${x(ms).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join('');
 }
 
 /** Registers differ in their last digits, so ticks have as many digits as the range needs. */
@@ -206,7 +248,10 @@ function tickWords(tick: number, range: number, unit: { name: string; size: numb
   const digits = Math.max(0, Math.min(4, 1 - Math.floor(Math.log10(range / unit.size))));
   return digits === 0
     ? formatIn(Math.round(scaled), { name: '', size: 1 })
-    : new Intl.NumberFormat(undefined, { minimumFractionDigits: digits - 1, maximumFractionDigits: digits }).format(scaled);
+    : new Intl.NumberFormat(undefined, {
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
+      }).format(scaled);
 }
 
 const signs: Readonly<Record<string, { words: string; path: string }>> = {
@@ -264,7 +309,13 @@ function IntervalBars(props: { source: ExplainedSource; x(ms: number): number; t
       <text class="axis" x={left - 8} y={barsTop + 23} text-anchor="end">
         {energyUnit(most).name}
       </text>
-      <line class="axis-line" x1={left} x2={x(Date.parse(source.intervals.at(-1)?.start ?? '') + QUARTER_MS) || left} y1={base} y2={base} />
+      <line
+        class="axis-line"
+        x1={left}
+        x2={x(Date.parse(source.intervals.at(-1)?.start ?? '') + QUARTER_MS) || left}
+        y1={base}
+        y2={base}
+      />
       {source.intervals.map(({ start, energyWh, coveredMilliseconds }) => {
         const from = x(Date.parse(start));
         const barWidth = Math.max(1, x(Date.parse(start) + QUARTER_MS) - from - 1);
