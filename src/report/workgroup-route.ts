@@ -31,6 +31,7 @@ export function registerWorkgroupRoute(
     {
       attachValidation: true,
       schema: {
+        operationId: 'getWorkgroup',
         summary: 'Workgroup',
         description: 'The time zone of a workgroup and the names of its sites.',
         tags: ['report'],

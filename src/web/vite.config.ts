@@ -22,6 +22,8 @@ export default defineConfig({
   base: './',
   publicDir: false,
   plugins: [compressed],
+  // For work on the page: `vite src/web` beside a running service.
+  server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
   build: {
     outDir: join(import.meta.dirname, '..', '..', 'dist-web'),
     emptyOutDir: true,

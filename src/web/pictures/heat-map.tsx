@@ -33,7 +33,7 @@ export function HeatMap(props: {
   const { ref, width } = useWidth<HTMLDivElement>();
   const [active, setActive] = useState<{ row: number; column: number } | undefined>();
   const svg = useRef<SVGSVGElement>(null);
-  const gutter = width < 560 ? 96 : 168;
+  const gutter = width < 560 ? 128 : 168;
   const band = Math.max(1, (width - gutter) / Math.max(1, columns.length));
   const height = top + rows.length * rowHeight;
   const at = active ?? { row: 0, column: Math.max(0, columns.length - 2) };
