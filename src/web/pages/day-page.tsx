@@ -38,7 +38,8 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
   const balancePath = (of: string) => `balance?startDate=${of}&endDate=${of}`;
   const balances = useAnswer<Balances>(workgroup.maySeeAll ? balancePath(day) : undefined, 60_000);
   const roles = rolesOf(balances.answer);
-  const isBalance = roles.size > 0 && !device;
+  const measured = new Set(roles.values());
+  const isBalance = measured.size > 1 && !device;
   const quarters = useAnswer<Balances>(isBalance ? `${balancePath(day)}&resolution=interval` : undefined);
   const otherQuarters = useAnswer<Balances>(
     isBalance && other ? `${balancePath(other)}&resolution=interval` : undefined,
@@ -92,7 +93,7 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
       >
         {(answer) => {
           const shown = profileColumns(
-            quarters.answer ? profileOfBalance(answer[day], quarters.answer) : answer[day],
+            quarters.answer ? profileOfBalance(answer[day], quarters.answer, measured) : answer[day],
             {
               nameOf: namerOf(seriesOf({ day: answer[day]?.energyWh ?? {} }), statuses.answer),
               roles: quarters.answer ? rolesThemselves : roles,
@@ -100,7 +101,7 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
               nowMs: Date.now(),
               other:
                 otherShown && otherQuarters.answer
-                  ? profileOfBalance(otherShown, otherQuarters.answer)
+                  ? profileOfBalance(otherShown, otherQuarters.answer, measured)
                   : otherShown,
             },
           );

@@ -13,7 +13,7 @@ import { BarFigure } from '../pictures/bar-figure.tsx';
 import { addDays, countDays, isDay } from '../words/local-days.ts';
 import { formatCount } from '../words/number-words.ts';
 import { daysOfColumn, type Grain, grainOf, type Period, shiftPeriod, yearBefore } from '../words/periods.ts';
-import { balanceRoles, isBalanceRole, roleWords } from '../words/role-words.ts';
+import { type BalanceRole, balanceRoles, isBalanceRole, roleWords } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
 import { EnergyTable } from './energy-table.tsx';
@@ -39,17 +39,17 @@ export function EnergyPage({ query }: { query: Query }) {
     SLOW_MS,
   );
   const roles = rolesOf(balances.answer);
-  const hasBalance = roles.size > 0;
+  // One role alone has nothing to be balanced with.
+  const present = balanceRoles.filter((role) => [...roles.values()].includes(role));
   // Without roles there is no balance, and the answer is 404.
   const isDecided = !workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined;
-  const show = !isDecided ? undefined : shownIn(query.show, hasBalance);
+  const show = !isDecided ? undefined : shownIn(query.show, present);
   const device = query.device;
 
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'energy', { ...query, ...change });
-  const present = balanceRoles.filter((role) => [...roles.values()].includes(role));
   const options = [
-    ...(hasBalance ? [{ key: 'balance', name: 'Balance' }] : []),
+    ...(present.length > 1 ? [{ key: 'balance', name: 'Balance' }] : []),
     ...present.map((role) => ({ key: role, name: roleWords[role].name })),
     { key: 'devices', name: 'Devices' },
     { key: 'sources', name: 'Sources' },
@@ -120,10 +120,11 @@ function periodIn({ from, to }: Query, today: string): Period {
   return { from: addDays(today, -29), to: today };
 }
 
-function shownIn(asked: string | undefined, hasBalance: boolean): string {
+function shownIn(asked: string | undefined, present: readonly BalanceRole[]): string {
+  const usual = present.length > 1 ? 'balance' : (present[0] ?? 'devices');
   if (asked === 'devices' || asked === 'sources') return asked;
-  if (hasBalance && (isBalanceRole(asked) || asked === 'balance')) return asked;
-  return hasBalance ? 'balance' : 'devices';
+  if (asked === 'balance') return usual;
+  return isBalanceRole(asked) && present.includes(asked) ? asked : usual;
 }
 
 const range = ({ from, to }: Period) => `startDate=${from}&endDate=${to}`;

@@ -83,7 +83,7 @@ function Overview(props: {
     today,
     hrefOf: (day: string) => linkTo(workgroup.id, 'day', { day }),
   };
-  const hasBalance = balances && roles.size > 0;
+  const hasBalance = balances && new Set(roles.values()).size > 1;
   const shown = hasBalance
     ? balanceColumns(balances, details, frame)
     : seriesColumns(details, () => true, nameOf, frame);
@@ -171,7 +171,7 @@ function State(props: {
   const { attention, statuses, completeMs, zone } = props;
   const worst = attention.find(({ rank }) => rank !== 'noted');
   const count = attention.filter(({ rank }) => rank !== 'noted').length;
-  const all = Object.values(statuses);
+  const all = Object.values(statuses).filter((status) => status.state !== 'unknown');
   const online = all.filter(({ state }) => state === 'online').length;
   const asleep = all.filter((status) => status.state === 'offline' && !isSilent(status)).length;
   const state = worst?.rank ?? 'good';

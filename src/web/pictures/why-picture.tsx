@@ -14,6 +14,7 @@ const BARS_HEIGHT = 70;
 const BETWEEN = 18;
 const AXIS = 22;
 const DOTS_MAX = 300;
+const LABEL_WIDTH = 100;
 const HOUR_MS = 3_600_000;
 const QUARTER_MS = HOUR_MS / 4;
 
@@ -51,6 +52,10 @@ export function WhyPicture(props: {
     top +
     ((scale.high - Math.min(scale.high, Math.max(scale.low, value))) / (scale.high - scale.low)) *
       READINGS_HEIGHT;
+  // Values beyond the scale stand at its edge and are written out, as far as there is room.
+  const outside = unused
+    .filter(({ value }) => value > scale.high || value < scale.low)
+    .filter((point, index, all) => index === 0 || x(point.ms) - x(all[index - 1]!.ms) > LABEL_WIDTH);
   const breaks = source.segments.slice(1).map(({ from }) => Date.parse(from));
   const lines = linesOf(points, breaks);
   const hours = Array.from(
@@ -211,8 +216,12 @@ export function WhyPicture(props: {
                   point={point}
                   x={x(point.ms)}
                   y={y(point.value)}
-                  isOutside={point.value > scale.high || point.value < scale.low}
                 />
+              ))}
+              {outside.map((point) => (
+                <text key={point.ms} class="outside" x={x(point.ms) + 8} y={y(point.value) + 4}>
+                  {formatValue(point.value)}
+                </text>
               ))}
             </g>
             <IntervalBars source={source} x={x} top={barsTop} zone={zone} />
@@ -264,17 +273,12 @@ const signs: Readonly<Record<string, { words: string; path: string }>> = {
   rejected: { words: 'rejected', path: 'm-4 -4l8 8m0 -8l-8 8m-1.7 -4a5.5 5.5 0 1 0 0.1 0' },
 };
 
-function UnusedSign({ point, x, y, isOutside }: { point: Point; x: number; y: number; isOutside: boolean }) {
+function UnusedSign({ point, x, y }: { point: Point; x: number; y: number }) {
   const { fate } = point.reading;
   if (fate === 'repeated') return null;
   return (
     <g class={`unused unused-${fate}`}>
       <path d={`M${x.toFixed(1)} ${y.toFixed(1)}${signs[fate]?.path ?? ''}`} />
-      {isOutside && (
-        <text class="outside" x={x + 7} y={y + 4}>
-          {formatValue(point.value)}
-        </text>
-      )}
     </g>
   );
 }
